@@ -1,0 +1,3 @@
+"""ohw: a terminal workbench for coding agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,156 @@
+"""Settings from TOML, environment and flags, and the folders of the XDG base directory specification.
+
+Plain dataclasses, so that the screen's first paint waits for no validation library.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import UsageError
+
+MODES = ("medium", "ask", "high", "never", "plan")
+
+
+@dataclass(frozen=True)
+class Locations:
+    """The folders of one person; nothing is created before it is needed."""
+
+    config: Path
+    data: Path
+    state: Path
+    runtime: Path
+
+    @classmethod
+    def from_environment(cls, env: Mapping[str, str] = os.environ) -> Locations:
+        """The `ohw` folders under the XDG variables, or their defaults under the home folder."""
+        home = Path(env.get("HOME") or Path.home())
+        return cls(
+            config=_base(env, "XDG_CONFIG_HOME", home / ".config") / "ohw",
+            data=_base(env, "XDG_DATA_HOME", home / ".local/share") / "ohw",
+            state=_base(env, "XDG_STATE_HOME", home / ".local/state") / "ohw",
+            runtime=_runtime(env) / "ohw",
+        )
+
+    @property
+    def settings_file(self) -> Path:
+        """`settings.toml` of the person."""
+        return self.config / "settings.toml"
+
+    @property
+    def themes(self) -> Path:
+        """The person's own themes."""
+        return self.config / "themes"
+
+    @property
+    def sessions(self) -> Path:
+        """Session files, one a session."""
+        return self.data / "sessions"
+
+    @property
+    def logs(self) -> Path:
+        """Log files of engines and screens."""
+        return self.state / "logs"
+
+
+def _base(env: Mapping[str, str], name: str, default: Path) -> Path:
+    value = env.get(name, "")
+    return Path(value) if value.startswith("/") else default  # the specification ignores relative paths
+
+
+def _runtime(env: Mapping[str, str]) -> Path:
+    value = env.get("XDG_RUNTIME_DIR", "")
+    if value.startswith("/") and len(value) < 60:  # a socket path has at most 107 bytes
+        return Path(value)
+    return Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp") / f"ohw-{os.getuid()}"
+
+
+def private_folder(path: Path) -> Path:
+    """Create the folder with mode 0700; raises UsageError when it belongs to somebody else or is a link."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        info = path.lstat()
+        if info.st_uid != os.getuid() or not stat.S_ISDIR(info.st_mode):
+            raise UsageError(f"{path} is not a folder of yours; remove it or set another place with XDG variables")
+        if info.st_mode & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        raise UsageError(f"cannot use the folder {path}: {error.strerror or error}") from error
+    return path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person can set; the same names in `settings.toml`, as OHW_NAME in the environment and as flags."""
+
+    model: str | None = None
+    """The model's name as litellm writes it (`anthropic/claude-sonnet-4-5`), or `scripted/…`."""
+    api_base: str | None = None
+    """The address of the provider, for local and compatible servers."""
+    api_key: str | None = field(default=None, repr=False)
+    """The key itself; better `api_key_env`."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key."""
+    mode: str = "medium"
+    """When to ask: medium, ask, high, never, plan."""
+    theme: str = "ohw-dark"
+    """The name of a theme."""
+    max_steps: int = 100
+    """Model calls in one run before it pauses."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Binding id -> keys, comma separated."""
+
+
+def load_settings(locations: Locations, env: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
+    """Settings file, then environment, then flags (a flag of None counts as not given); raises UsageError."""
+    values = {**_from_file(locations.settings_file), **_from_environment(env)}
+    values.update({name: value for name, value in flags.items() if value is not None})
+    return _checked(replace(Settings(), **values))
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"cannot read the settings in {path}: {error}") from error
+    known = {entry.name for entry in fields(Settings)}
+    for name in values:
+        if name not in known:
+            raise UsageError(f"{path}: there is no setting {name!r}; known are {', '.join(sorted(known))}")
+    return values
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    names = [entry.name for entry in fields(Settings) if entry.name != "keys"]
+    return {name: env[f"OHW_{name.upper()}"] for name in names if env.get(f"OHW_{name.upper()}")}
+
+
+def _checked(settings: Settings) -> Settings:
+    if settings.mode not in MODES:
+        raise UsageError(f"there is no mode {settings.mode!r}; choose one of {', '.join(MODES)}")
+    for entry in fields(Settings):
+        value = getattr(settings, entry.name)
+        if entry.name not in ("max_steps", "keys") and not isinstance(value, str | None):
+            raise UsageError(f"the setting {entry.name} must be text")
+    if not isinstance(settings.keys, dict) or not all(isinstance(key, str) for key in settings.keys.values()):
+        raise UsageError("the setting keys must be a table of binding id = keys")
+    return replace(settings, max_steps=_steps(settings.max_steps))
+
+
+def _steps(value: object) -> int:
+    try:
+        steps = int(str(value))
+    except ValueError:
+        steps = 0
+    if isinstance(value, bool) or steps < 1:
+        raise UsageError(f"max_steps must be a whole number from 1, not {value!r}")
+    return steps

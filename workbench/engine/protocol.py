@@ -1,0 +1,79 @@
+"""The JSON lines between an engine and its screens.
+
+First a `Hello` each way, then commands up and events down. A line is one JSON object with a `type` (commands, hello,
+refusals) or a `kind` (events of the log and live ones, exactly as `workbench.session.events` defines them).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from workbench.session.events import Mode, Verdict
+
+VERSION = 1
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Hello(_Line):
+    """Opens the conversation; `seen` is the last seq the screen has, `pid` names the engine (0 from a screen)."""
+
+    type: Literal["hello"] = "hello"
+    version: int = VERSION
+    seen: int = 0
+    pid: int = 0
+
+
+class Send(_Line):
+    """A message of the person's."""
+
+    type: Literal["send"] = "send"
+    text: str
+
+
+class Decide(_Line):
+    """The person's decision on one action; `fingerprint` is the one that was shown."""
+
+    type: Literal["decide"] = "decide"
+    action_id: str
+    verdict: Verdict
+    fingerprint: str = ""
+    note: str = ""
+    edited: dict[str, Any] | None = None
+    hunks: tuple[int, ...] | None = None
+
+
+class Interrupt(_Line):
+    """Stop the agent, keep everything."""
+
+    type: Literal["interrupt"] = "interrupt"
+
+
+class Set(_Line):
+    """Change model, mode or limits; `None` leaves a setting as it is."""
+
+    type: Literal["set"] = "set"
+    model: str | None = None
+    mode: Mode | None = None
+    max_steps: int | None = None
+
+
+class Leave(_Line):
+    """The screen says good-bye."""
+
+    type: Literal["leave"] = "leave"
+
+
+class Refused(_Line):
+    """The engine did not carry out a command; one line for the person."""
+
+    type: Literal["refused"] = "refused"
+    reason: str
+
+
+Command: TypeAlias = Annotated[Send | Decide | Interrupt | Set | Leave, Field(discriminator="type")]
+COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

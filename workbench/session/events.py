@@ -1,0 +1,282 @@
+"""The events of a session: the contract between the log, the engine, the screens and any program that reads a log.
+
+Payloads are plain data (JSON), so a log can be read without importing a single tool.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
+Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
+Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
+RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FileDelta(_Data):
+    """One file before and after: the text of each, `None` where the file does not exist; `path` is absolute."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class RawToolCall(_Data):
+    """A tool call exactly as the model wrote it; `arguments` is its JSON text, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Usage(_Data):
+    """Tokens of one model call; `None` where the provider did not say."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+class EventBase(_Data):
+    """The envelope: `seq` counts from 1 and is given by the store, `at` is UTC, `turn` counts the person's messages."""
+
+    seq: int = 0
+    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    turn: int = 0
+
+
+class SessionStarted(EventBase):
+    """Always the first event."""
+
+    kind: Literal["session_started"] = "session_started"
+    id: str
+    workspace: str
+    model: str
+    mode: Mode
+    tools: tuple[str, ...] = ()
+    app_version: str = ""
+    base_version: str | None = None
+    api_base: str | None = None
+    scripted: bool = False
+
+
+class UserMessage(EventBase):
+    """What the person sent; also while the agent runs, then it waits for the next step."""
+
+    kind: Literal["user_message"] = "user_message"
+    text: str
+    images: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+
+
+class ModelResponded(EventBase):
+    """One answer of the model, verbatim; times in seconds, `cost` in US dollars (`None` when the price is unknown)."""
+
+    kind: Literal["model_responded"] = "model_responded"
+    response_id: str
+    model: str
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[RawToolCall, ...] = ()
+    finish_reason: str = "stop"
+    usage: Usage = Usage()
+    cost: float | None = None
+    latency: float = 0.0
+    first_token: float | None = None
+    incomplete: bool = False
+
+
+class ActionProposed(EventBase):
+    """One tool call of a response. `error` says why it cannot become an action (it is then observed as that error)."""
+
+    kind: Literal["action_proposed"] = "action_proposed"
+    action_id: str
+    response_id: str
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] = {}
+    thought: str = ""
+    summary: str = ""
+    risk: Risk = "UNKNOWN"
+    position: int = 0
+    batch: int = 1
+    error: str = ""
+
+
+class Segment(_Data):
+    """One part of a command with its own risk."""
+
+    text: str
+    risk: Risk
+    reason: str = ""
+
+
+class ActionAssessed(EventBase):
+    """What is known before anybody is asked. `needs_decision` is false when mode or rule decides by itself."""
+
+    kind: Literal["action_assessed"] = "action_assessed"
+    action_id: str
+    risk: Risk
+    reasons: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    rule: str = ""
+    preview: tuple[FileDelta, ...] = ()
+    fingerprint: str = ""
+    working_dir: str = ""
+    needs_decision: bool = True
+
+
+class ActionDecided(EventBase):
+    """The decision on one action, committed before it starts; `rule` names the mode or rule that decided."""
+
+    kind: Literal["action_decided"] = "action_decided"
+    action_id: str
+    verdict: Verdict
+    by: Literal["person", "rule", "mode"]
+    rule: str = ""
+    note: str = ""
+    edited: dict[str, Any] | None = None
+    hunks: tuple[int, ...] | None = None
+    fingerprint: str = ""
+
+
+class ActionStarted(EventBase):
+    """The action runs from here on."""
+
+    kind: Literal["action_started"] = "action_started"
+    action_id: str
+
+
+class ActionObserved(EventBase):
+    """The result: `observation` is the dumped Observation (content, is_error and the tool's own fields); seconds.
+
+    An action that was rejected, was skipped or could not be read is observed too (`ran` is false), so that each tool
+    call has exactly one result.
+    """
+
+    kind: Literal["action_observed"] = "action_observed"
+    action_id: str
+    observation: dict[str, Any]
+    duration: float = 0.0
+    ran: bool = True
+    version_after: str | None = None
+    files_changed: tuple[FileDelta, ...] = ()
+
+
+class ActionAbandoned(EventBase):
+    """A decided action without a known outcome, found on recovery; it is never run again."""
+
+    kind: Literal["action_abandoned"] = "action_abandoned"
+    action_id: str
+    reason: str = ""
+
+
+class FilesChanged(EventBase):
+    """Files changed by the person or another program."""
+
+    kind: Literal["files_changed"] = "files_changed"
+    files: tuple[FileDelta, ...]
+    by: str = "other"
+
+
+class HistoryCondensed(EventBase):
+    """Events `first`..`last` are no longer sent to the model; `summary` stands in their place."""
+
+    kind: Literal["history_condensed"] = "history_condensed"
+    first: int
+    last: int
+    summary: str
+
+
+class SettingsChanged(EventBase):
+    """Model, mode or budget from here on; `None` leaves a setting as it was."""
+
+    kind: Literal["settings_changed"] = "settings_changed"
+    model: str | None = None
+    mode: Mode | None = None
+    max_steps: int | None = None
+
+
+class Rewound(EventBase):
+    """The session stands again where it stood at `target`; nothing is deleted."""
+
+    kind: Literal["rewound"] = "rewound"
+    target: int
+    version: str | None = None
+
+
+class RunEnded(EventBase):
+    """The agent stopped; `detail` is one line for the person."""
+
+    kind: Literal["run_ended"] = "run_ended"
+    reason: RunEnd
+    detail: str = ""
+
+
+Event: TypeAlias = Annotated[
+    SessionStarted
+    | UserMessage
+    | ModelResponded
+    | ActionProposed
+    | ActionAssessed
+    | ActionDecided
+    | ActionStarted
+    | ActionObserved
+    | ActionAbandoned
+    | FilesChanged
+    | HistoryCondensed
+    | SettingsChanged
+    | Rewound
+    | RunEnded,
+    Field(discriminator="kind"),
+]
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def event_from_json(line: str | bytes) -> Event:
+    """Read one event; raises pydantic.ValidationError for an unknown kind or a wrong payload."""
+    return EVENT.validate_json(line)
+
+
+class TextDelta(_Data):
+    """Text of the answer as it streams."""
+
+    kind: Literal["text_delta"] = "text_delta"
+    text: str
+
+
+class ReasoningDelta(_Data):
+    """Reasoning as it streams."""
+
+    kind: Literal["reasoning_delta"] = "reasoning_delta"
+    text: str
+
+
+class ToolOutput(_Data):
+    """Output of a running action."""
+
+    kind: Literal["tool_output"] = "tool_output"
+    action_id: str
+    text: str
+
+
+class EngineState(_Data):
+    """What the engine does now; `detail` is one line (a retry countdown, "saving fails", …)."""
+
+    kind: Literal["engine_state"] = "engine_state"
+    state: Literal["idle", "thinking", "deciding", "acting"]
+    detail: str = ""
+    queued: int = 0
+
+
+LiveEvent: TypeAlias = Annotated[TextDelta | ReasoningDelta | ToolOutput | EngineState, Field(discriminator="kind")]
+LIVE: TypeAdapter[LiveEvent] = TypeAdapter(LiveEvent)

@@ -1,0 +1,47 @@
+"""What runs a tool: executors take a validated action and answer with an observation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from workbench.tools.schema import Action, Observation
+
+ActionT = TypeVar("ActionT", bound=Action)
+ObservationT = TypeVar("ObservationT", bound=Observation)
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """One file before and after: its text, `None` where it does not exist; `path` is absolute."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
+    """Runs the actions of one tool; only `__call__` must be written."""
+
+    on_output: Callable[[str], None] | None = None
+    """Where output goes while an action runs (set by whoever wants to see it live)."""
+
+    @abstractmethod
+    def __call__(self, action: ActionT) -> ObservationT:
+        """Run the action; what goes wrong comes back as an observation with `is_error`."""
+
+    def preview(self, action: ActionT) -> Sequence[FileChange]:
+        """What running the action would write, without writing it; empty when nothing is known."""
+        return ()
+
+    def working_dir(self) -> str | None:
+        """The folder an action would run in, where that moves with the actions; `None` means the workspace."""
+        return None
+
+    def interrupt(self) -> None:
+        """End a running `__call__` soon; called from another thread. It still returns an observation."""
+
+    def close(self) -> None:
+        """Free what the executor holds; no process it started is left."""

@@ -1,0 +1,74 @@
+"""The typed ends of every tool: an Action goes in, an Observation comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+from rich.text import Text
+
+from workbench.text import visible
+
+
+class TextContent(BaseModel):
+    """A block of text."""
+
+    model_config = ConfigDict(frozen=True)
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ImageContent(BaseModel):
+    """An image, base64 coded."""
+
+    model_config = ConfigDict(frozen=True)
+    type: Literal["image"] = "image"
+    data: str
+    mime_type: str
+
+
+Content: TypeAlias = Annotated[TextContent | ImageContent, Field(discriminator="type")]
+
+
+class Schema(BaseModel):
+    """A frozen model whose JSON schema is shown to models."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Action(Schema):
+    """What a tool is asked to do."""
+
+    @property
+    def visualize(self) -> Text:
+        """The action for a person, safe to print."""
+        parts = [f"{name}: {visible(str(value))}" for name, value in self if value is not None]
+        return Text("\n".join(parts))
+
+
+class Observation(Schema):
+    """What came of an action."""
+
+    content: Sequence[Content] = ()
+    is_error: bool = False
+
+    @classmethod
+    def from_text(cls, text: str, *, is_error: bool = False, **fields: Any) -> Self:
+        """An observation with one block of text."""
+        return cls(content=(TextContent(text=text),), is_error=is_error, **fields)
+
+    @property
+    def text(self) -> str:
+        """All text blocks, one below the other."""
+        return "\n".join(part.text for part in self.content if isinstance(part, TextContent))
+
+    @property
+    def to_llm_content(self) -> Sequence[Content]:
+        """What the model gets to read."""
+        return self.content
+
+    @property
+    def visualize(self) -> Text:
+        """The observation for a person, safe to print."""
+        return Text(visible(self.text))

@@ -1,0 +1,63 @@
+"""What the screen knows of the engine: the commands it can give and the messages it gets.
+
+Tests of screens stand in a link that needs no process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
+    from workbench.session.events import Event, LiveEvent, Mode
+
+
+@dataclass(frozen=True)
+class LinkLost:
+    """The engine is gone (or did not start); `reason` is one line, `for_good` when the session cannot go on here."""
+
+    reason: str
+    for_good: bool = False
+
+
+@dataclass(frozen=True)
+class CommandRefused:
+    """The engine did not carry out a command; `reason` is one line."""
+
+    reason: str
+
+
+Incoming: TypeAlias = "Event | LiveEvent | LinkLost | CommandRefused"
+
+
+class Link(Protocol):
+    """One session as the screen sees it. Commands return at once and never raise; refusals come back as messages."""
+
+    def history(self) -> Sequence[Event]:
+        """All events the log holds now (read from the session file)."""
+        ...
+
+    async def receive(self) -> Sequence[Incoming]:
+        """Wait for the next messages; events come in order of `seq`, each once, without gaps after `history()`."""
+        ...
+
+    def send(self, text: str) -> None:
+        """A message of the person's."""
+        ...
+
+    def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
+        """Approve or reject one action as it was shown."""
+        ...
+
+    def interrupt(self) -> None:
+        """Stop the agent; everything is kept."""
+        ...
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change the approval mode while running."""
+        ...
+
+    def close(self) -> None:
+        """Leave the session; the engine finishes its run by itself."""
+        ...
