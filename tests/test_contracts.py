@@ -1,0 +1,67 @@
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULE_LINES, CLASS_LINES, CLASS_METHODS, FUNCTION_LINES = 300, 200, 20, 40
+
+EXCEPTIONS: dict[str, str] = {}
+"""`path:name` of what may be larger, with the reason."""
+
+
+def modules() -> list[Path]:
+    return [path for path in sorted((ROOT / "workbench").rglob("*.py")) if "demo/project" not in path.as_posix()]
+
+
+def length(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def oversized(path: Path) -> Iterator[str]:
+    source = path.read_text()
+    name = path.relative_to(ROOT).as_posix()
+    if source.count("\n") > MODULE_LINES:
+        yield f"{name}: {source.count(chr(10))} lines"
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length(node) > FUNCTION_LINES:
+            yield f"{name}:{node.name}: {length(node)} lines"
+        if isinstance(node, ast.ClassDef):
+            methods = sum(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) for part in node.body)
+            if length(node) > CLASS_LINES or methods > CLASS_METHODS:
+                yield f"{name}:{node.name}: {length(node)} lines, {methods} methods"
+
+
+def test_modules_classes_and_functions_stay_readable():
+    found = [row for path in modules() for row in oversized(path)]
+    assert [row for row in found if ":".join(row.split(":")[:2]) not in EXCEPTIONS] == []
+
+
+def test_every_module_class_and_public_function_says_what_it_is():
+    silent = []
+    for path in modules():
+        tree = ast.parse(path.read_text())
+        name = path.relative_to(ROOT).as_posix()
+        if tree.body and not ast.get_docstring(tree):
+            silent.append(name)
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                silent += [] if ast.get_docstring(node) else [f"{name}:{node.name}"]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("workbench.tui.app", ("litellm", "openai", "mcp", "playwright", "pydantic")),
+        ("workbench.session.session", ("textual", "litellm", "openai")),
+        ("workbench.cli", ("textual", "pydantic", "litellm", "rich")),
+        ("workbench.tools.builtin", ("pexpect", "textual", "litellm")),
+    ],
+)
+def test_importing_a_layer_stays_cheap(module, unwanted):
+    code = f"import sys, {module}; print([name for name in {unwanted!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
