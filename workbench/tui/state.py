@@ -1,7 +1,6 @@
-"""The session as the screen shows it: a pure fold of events. No textual here.
+"""The session as the screen shows it: plain data, no textual. Widgets read it; `story.apply` alone changes it.
 
-`apply(state, event)` changes the state and returns what changed, so a widget repaints only when it must. Live events
-(deltas, tool output) are folded too; what they hold is replaced when the stored event comes.
+Live events (deltas, tool output) are folded in too; what they hold is replaced when the stored event comes.
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from workbench.tui.line_counts import count_lines
+
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
-    from workbench.session.events import FileDelta, Risk, Segment
+    from workbench.session.events import FileDelta, ModelResponded, Risk, Segment
 
 Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"
@@ -63,7 +64,13 @@ class ActionItem:
     fingerprint: str = ""
     working_dir: str = ""
     phase: Phase = "proposed"
+    error: str = ""
+    """Why the call could not become an action."""
+    response: ModelResponded | None = None
+    """The answer of the model that asked for it."""
+    at: datetime | None = None
     decided_by: str = ""
+    decided_rule: str = ""
     note: str = ""
     started: datetime | None = None
     duration: float | None = None
@@ -109,8 +116,18 @@ class FileState:
     path: str
     before: str | None
     after: str | None
-    added: int = 0
-    removed: int = 0
+    by_others: bool = False
+    """Changed (also) by the person or another program."""
+
+    @property
+    def added(self) -> int:
+        """Lines that are new; counted when asked for and remembered."""
+        return count_lines(self.before, self.after)[0]
+
+    @property
+    def removed(self) -> int:
+        """Lines that are gone."""
+        return count_lines(self.before, self.after)[1]
 
 
 @dataclass
@@ -128,6 +145,8 @@ class SessionState:
     """The answer that streams now (not in `items`)."""
     waiting: list[str] = field(default_factory=list)
     """Ids of the actions that wait for the person, in order."""
+    running: dict[str, ActionItem] = field(default_factory=dict)
+    """Actions that run now, by id."""
     queued: deque[UserItem] = field(default_factory=deque)
     tasks: list[Task] = field(default_factory=list)
     changes: dict[str, FileState] = field(default_factory=dict)
@@ -139,5 +158,8 @@ class SessionState:
     input_tokens: int | None = None
     """Tokens of the last request: how full the context is."""
     total_tokens: int = 0
+    is_running: bool = False
+    """A run is on: from a message of the person's to the run's end, a waiting question included."""
     ended: str = ""
     """The reason of the last run's end, empty while one runs."""
+    last_response: ModelResponded | None = None

@@ -1,0 +1,21 @@
+"""What the panels say to the main screen: the person chose an action or a file. They never talk to the engine."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+
+class ActionChosen(Message):
+    """An action's row or card was opened (enter or click)."""
+
+    def __init__(self, action_id: str) -> None:
+        super().__init__()
+        self.action_id = action_id
+
+
+class FileChosen(Message):
+    """A file of the changes list was opened; `path` is absolute, as in the log."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path

@@ -1,0 +1,48 @@
+"""Lines of the workbench itself: how a run ended, what was set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from workbench.tui.state import NoticeItem
+
+if TYPE_CHECKING:
+    from workbench.session.events import RunEnded, SettingsChanged
+
+NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
+
+MODE_NAMES: Final = {
+    "ask": "ask always",
+    "medium": "ask from MEDIUM",
+    "high": "ask from HIGH",
+    "never": "never ask",
+    "plan": "plan: read only",
+}
+"""Approval modes as a person reads them."""
+
+_ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
+    "finished": ("Finished", "finished"),
+    "interrupted": ("Stopped by you", "warning"),
+    "limit": ("Stopped at a limit", "warning"),
+    "stuck": ("Stopped: the agent goes in circles", "warning"),
+    "error": ("Stopped by an error", "error"),
+}
+
+
+def run_end_notice(event: RunEnded) -> NoticeItem | None:
+    """What to say of a run's end; nothing when the agent only waits for an answer."""
+    if event.reason not in _ENDS:
+        return None
+    text, kind = _ENDS[event.reason]
+    says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
+    return NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
+
+
+def settings_notice(event: SettingsChanged) -> NoticeItem:
+    """What is set from here on."""
+    parts = [
+        f"mode {MODE_NAMES[event.mode]}" if event.mode else "",
+        f"model {event.model}" if event.model else "",
+        f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
+    ]
+    return NoticeItem(event.seq, "Set: " + ", ".join(part for part in parts if part))
