@@ -1,0 +1,292 @@
+"""Models of every provider through litellm, streaming, with native tool calls; opened by `router`.
+
+litellm takes seconds to import, so that happens inside a function and, as a rule, in a background thread. Requests to
+OpenAI-compatible servers carry messages and tools in `extra_body`: the parameter transform of the client library
+would otherwise cost time for every message of the history at every step; their streams are read here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
+from workbench.llm.faults import Fault, fault_from_text, fault_of, model_error
+from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
+from workbench.llm.pricing import cost_of
+from workbench.llm.retry import TRIES, Cancelled, with_retries
+from workbench.llm.sse import BrokenStream, read_chunks
+from workbench.llm.stream import Joiner
+from workbench.text import well_formed
+
+_import_lock = threading.Lock()
+_ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
+    "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
+    "LITELLM_LOG": "CRITICAL",
+    "LITELLM_MODE": "PRODUCTION",  # otherwise it reads .env files of the folder it runs in
+}
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a call may take to connect and to stay silent (seconds), and how often it is tried."""
+
+    connect: float = 10.0
+    idle: float = 120.0
+    tries: int = TRIES
+    first_wait: float = 1.0
+
+
+def load_litellm() -> Any:
+    """litellm, imported once and silent: no look-ups, no telemetry, no prints."""
+    with _import_lock:
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        import litellm
+
+        litellm.telemetry = False
+        litellm.suppress_debug_info = True
+        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        return litellm
+
+
+class ProviderModel:
+    """One model of one provider; calls run one at a time."""
+
+    def __init__(
+        self, name: str, *, api_base: str | None = None, api_key: str | None = None, patience: Patience | None = None
+    ) -> None:
+        if api_key and (not api_key.isascii() or any(sign.isspace() for sign in api_key)):
+            raise ModelError("the key holds spaces or characters that no key has: check `api_key` or `api_key_env`")
+        self.name = name
+        self._api_base = api_base
+        self._api_key = api_key
+        self._patience = patience or Patience()
+        self._connections = Connections()
+        self._http: Any = None
+
+    def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        """Call the model, again where that helps. Raises ModelError; a cancelled call returns what came."""
+        patience = self._patience
+        call = _Call(self, request, on_delta, cancel)
+        try:
+            return with_retries(call.run, on_delta, cancel, patience.tries, patience.first_wait)
+        except Cancelled:
+            return call.response(Joiner(), "interrupted")
+        except Fault as fault:
+            raise self.error(fault) from fault
+
+    def close(self) -> None:
+        """Free connections."""
+        self._connections.shut()
+        if self._http is not None:
+            self._http.close()
+
+    def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
+        """Start one request."""
+        return Exchange(lambda: self._stream(request), cancel, self._connections.shut)
+
+    def fault(self, error: BaseException) -> Fault:
+        """What an error of an exchange means, without the key in it."""
+        if isinstance(error, Silence):
+            return Fault("stalled")
+        return error if isinstance(error, Fault) else fault_of(error, self._api_key)
+
+    def error(self, fault: Fault) -> ModelError:
+        """The line for the person."""
+        return model_error(fault, self.name, self._base)
+
+    @property
+    def patience(self) -> Patience:
+        """How long calls may take."""
+        return self._patience
+
+    @cached_property
+    def prices(self) -> dict[str, Any] | None:
+        """The price table's entry for this model; None for servers of one's own, whose prices nobody knows."""
+        if self._api_base:
+            return None
+        table = load_litellm().model_cost
+        short = self.name.partition("/")[2]
+        found = table.get(self.name) or table.get(short)
+        return found if isinstance(found, dict) else None
+
+    @cached_property
+    def _target(self) -> tuple[str, str]:
+        """litellm's names of model and provider; a bare name with an address is taken for a compatible server."""
+        litellm = load_litellm()
+        try:
+            return self.name, str(litellm.get_llm_provider(self.name, api_base=self._api_base)[1])
+        except litellm.BadRequestError as error:
+            if self._api_base:
+                return f"openai/{self.name}", "openai"
+            raise Fault("provider") from error
+
+    @cached_property
+    def _is_compatible(self) -> bool:
+        """Whether the plain chat interface of OpenAI is spoken, as against another API or a bridge to one."""
+        name, provider = self._target
+        if provider != "openai":
+            return False
+        short = name.removeprefix("openai/")
+        tools = [{"type": "function", "function": {"name": "any"}}]
+        check = load_litellm().main.responses_api_bridge_check
+        return bool(check(short, "openai", tools=tools, api_base=self._base)[0].get("mode") != "responses")
+
+    @property
+    def _base(self) -> str | None:
+        return self._api_base or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+
+    def _stream(self, request: ModelRequest) -> Generator[Chunk]:
+        return self._compatible_stream(request) if self._is_compatible else self._general_stream(request)
+
+    def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk]:
+        body: dict[str, Any] = {"messages": list(request.messages)}
+        if request.tools:
+            body["tools"] = list(request.tools)
+        placeholder = [{"role": "user", "content": "."}]  # replaced by `extra_body`
+        stream = self._complete(placeholder, extra_body=body, client=self._openai_client).completion_stream
+        response = stream.response
+        with contextlib.closing(response):
+            if "json" in response.headers.get("content-type", ""):  # a server that does not stream
+                response.read()
+                yield _checked(response.json())
+            else:
+                for chunk in read_chunks(response.iter_bytes()):
+                    yield _checked(chunk)
+
+    def _general_stream(self, request: ModelRequest) -> Generator[Chunk]:
+        extra: dict[str, Any] = {"tools": list(request.tools)} if request.tools else {}
+        if self._api_base:
+            extra["api_base"] = self._api_base
+        finished = False
+        for chunk in self._complete(list(request.messages), **extra):
+            plain = chunk.model_dump(exclude_none=True)
+            finished = finished or any(choice.get("finish_reason") for choice in plain.get("choices", ()))
+            yield plain
+        if not finished:
+            raise BrokenStream("the stream ended in the middle of the answer")
+
+    def _complete(self, messages: list[dict[str, Any]], **extra: Any) -> Any:
+        litellm = load_litellm()
+        return litellm.completion(
+            model=self._target[0],
+            messages=messages,
+            stream=True,
+            stream_options={"include_usage": True},
+            api_key=self._key,
+            timeout=self._timeout,
+            max_retries=0,
+            num_retries=0,
+            drop_params=True,
+            **extra,
+        )
+
+    @property
+    def _key(self) -> str | None:
+        """The key given; a local server without one gets a word instead, since the library insists."""
+        if self._api_key or not (self._target[1] == "openai" and self._base) or os.environ.get("OPENAI_API_KEY"):
+            return self._api_key
+        return "none"
+
+    @cached_property
+    def _timeout(self) -> Any:
+        import httpx
+
+        idle, connect = self._patience.idle, self._patience.connect
+        return httpx.Timeout(connect=connect, read=idle, write=idle, pool=connect)
+
+    @cached_property
+    def _openai_client(self) -> Any:
+        import httpx
+        import openai
+
+        self._http = httpx.Client(event_hooks={"request": [self._connections.watch]}, follow_redirects=True)
+        return openai.OpenAI(
+            api_key=self._key, base_url=self._base, http_client=self._http, max_retries=0, timeout=self._timeout
+        )
+
+
+def _checked(chunk: Any) -> Chunk:
+    """The chunk, unless it tells of an error in the middle of the stream."""
+    if not isinstance(chunk, dict):
+        raise BrokenStream("the answer is no JSON object")
+    error = chunk.get("error")
+    if error:
+        said = error.get("message") if isinstance(error, dict) else error
+        status = error.get("code") if isinstance(error, dict) else None
+        raise fault_from_text(str(said), status if isinstance(status, int) else None)
+    return chunk
+
+
+class _Call:
+    """One call of a model with its tries; the clock runs from the first."""
+
+    def __init__(
+        self, model: ProviderModel, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel
+    ) -> None:
+        self._model = model
+        self._request = request
+        self._on_delta = on_delta
+        self._cancel = cancel
+        self._begun = time.monotonic()
+        self._first_token: float | None = None
+
+    def run(self) -> ModelResponse:
+        """One try; raises Fault when nothing of an answer came."""
+        if self._cancel.is_set:
+            raise Cancelled
+        joiner = Joiner()
+        exchange = self._model.exchange(self._request, self._cancel)
+        try:
+            for chunk in exchange.chunks(self._model.patience.idle * 5):
+                self._take(joiner, chunk)
+        finally:
+            exchange.close()
+        if self._cancel.is_set:
+            return self.response(joiner, "interrupted")
+        return self.response(joiner, "" if exchange.error is None else self._cut(joiner, exchange.error))
+
+    def _take(self, joiner: Joiner, chunk: Chunk) -> None:
+        for delta in joiner.add(chunk):
+            if self._first_token is None:
+                self._first_token = time.monotonic() - self._begun
+            self._on_delta(delta)
+
+    def _cut(self, joiner: Joiner, error: BaseException) -> str:
+        """Keep what had come of a broken answer; raises Fault when that is nothing."""
+        fault = self._model.fault(error)
+        if not (joiner.text or joiner.reasoning):
+            raise fault
+        self._on_delta(Delta("status", str(self._model.error(fault))))
+        return "stalled" if fault.kind == "stalled" else "cut"
+
+    def response(self, joiner: Joiner, cut: str) -> ModelResponse:
+        """The response so far; `cut` says why it is not whole, or is empty."""
+        name = self._model.name
+        calls = () if cut else joiner.calls
+        return ModelResponse(
+            id=well_formed(joiner.id),
+            model=well_formed(joiner.model) or name,
+            text=joiner.text,
+            reasoning=joiner.reasoning,
+            tool_calls=calls,
+            finish_reason=cut or joiner.finish_reason or ("tool_calls" if calls else "stop"),
+            usage=joiner.usage,
+            cost=None if joiner.usage.input is None else cost_of(joiner.usage, self._model.prices),
+            latency=time.monotonic() - self._begun,
+            first_token=self._first_token,
+            incomplete=bool(cut),
+        )

@@ -1,0 +1,108 @@
+"""One HTTP exchange in a thread of its own, so that a cancel returns at once whatever the library does."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterator
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from workbench.llm.model import Cancel
+
+Chunk: TypeAlias = dict[str, Any]
+_CANCELLED = object()
+_END = object()
+
+
+class Silence(Exception):
+    """Nothing came for longer than is worth waiting for."""
+
+
+class Exchange:
+    """Runs `produce` in a daemon thread; `chunks` gives what comes, `error` then says how it ended (None: well)."""
+
+    def __init__(self, produce: Callable[[], Generator[Chunk]], cancel: Cancel, shut: Callable[[], None]) -> None:
+        self.error: BaseException | None = None
+        self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._produce = produce
+        self._shut = shut
+        self._ended = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="model-call", daemon=True)
+        self._thread.start()
+        cancel.on_set(self._stop)
+
+    def chunks(self, longest_silence: float) -> Iterator[Chunk]:
+        """What comes, in order, until the end, an error, a cancel, or nothing for so many seconds."""
+        while True:
+            try:
+                item = self._queue.get(timeout=longest_silence)
+            except queue.Empty:
+                item = Silence()
+            if isinstance(item, dict):
+                yield item
+                continue
+            self.error = item if isinstance(item, BaseException) else None
+            return
+
+    def close(self) -> None:
+        """Close the connection if the call still runs."""
+        self._stopped.set()
+        if not self._ended.is_set():
+            self._shut()
+
+    def _stop(self) -> None:
+        self._queue.put(_CANCELLED)
+        self.close()
+
+    def _run(self) -> None:
+        with self, contextlib.closing(self._produce()) as chunks:
+            for chunk in chunks:
+                if self._stopped.is_set():
+                    break
+                self._queue.put(chunk)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        """Hand the outcome over to the thread that waits for it, whatever it is."""
+        self._ended.set()
+        self._queue.put(_END if error is None else error)
+        return True
+
+
+class Connections:
+    """The sockets that an HTTP client has open, learnt from its trace, so that they can be shut from another thread."""
+
+    def __init__(self) -> None:
+        self._open: set[Any] = set()
+        self._lock = threading.Lock()
+
+    def watch(self, request: Any) -> None:
+        """A request hook of httpx."""
+        request.extensions = {**request.extensions, "trace": self._traced}
+
+    def _traced(self, event: str, info: dict[str, Any]) -> None:
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            with self._lock:
+                self._open = {stream for stream in self._open if not _is_dead(stream)}
+                self._open.add(info["return_value"])
+
+    def shut(self) -> None:
+        """End every connection at once; a thread that reads from one gets an error."""
+        with self._lock:
+            streams, self._open = self._open, set()
+        for stream in streams:
+            found = stream.get_extra_info("socket")
+            with contextlib.suppress(OSError):
+                if found is not None:
+                    found.shutdown(socket.SHUT_RDWR)
+
+
+def _is_dead(stream: Any) -> bool:
+    found = stream.get_extra_info("socket")
+    return found is None or found.fileno() < 0

@@ -1,0 +1,222 @@
+"""What can go wrong in a model call, and the one line that tells the person what to do; used by `client` and `retry`.
+
+Exceptions are told apart by their class names and status, so that no provider library is imported here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from workbench.llm.model import ContextOverflow, ModelError
+from workbench.text import first_line
+
+Kind: TypeAlias = Literal[
+    "key",
+    "refused",
+    "unreachable",
+    "stalled",
+    "lost",
+    "rate",
+    "quota",
+    "busy",
+    "context",
+    "unknown",
+    "provider",
+    "other",
+]
+RETRIED: frozenset[Kind] = frozenset({"rate", "busy", "lost"})
+_BUSY = frozenset({408, 409, 425, 500, 502, 503, 504, 520, 522, 524, 529})
+_NAMED: dict[str, Kind] = {
+    "ConnectTimeout": "unreachable",
+    "gaierror": "unreachable",
+    "SSLError": "unreachable",
+    "SSLCertVerificationError": "unreachable",
+    "ConnectionRefusedError": "refused",
+    "ConnectError": "refused",
+    "ReadTimeout": "stalled",
+    "WriteTimeout": "stalled",
+    "PoolTimeout": "stalled",
+    "RemoteProtocolError": "lost",
+    "ReadError": "lost",
+    "WriteError": "lost",
+    "BrokenStream": "lost",
+}
+_BY_CLASS: dict[str, Kind] = {
+    "ContextWindowExceededError": "context",
+    "AuthenticationError": "key",
+    "PermissionDeniedError": "key",
+    "Timeout": "stalled",
+    "APITimeoutError": "stalled",
+    "APIConnectionError": "lost",
+}
+_BY_STATUS: dict[int, Kind] = {401: "key", 402: "quota", 403: "key", 404: "unknown", 413: "context", 429: "rate"}
+_SECRET = re.compile(r"(?i)\b(?:sk|pk|key|token|gsk|xai|AIza)[-_][\w*.-]{6,}|AIza[\w-]{10,}|bearer\s+\S+")
+_CONTEXT = re.compile(
+    r"context.{0,3}length|context window|maximum context|too many tokens|prompt is too long|input is too long"
+    r"|exceeds? the (?:maximum|context|model)",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
+
+
+@dataclass
+class Fault(Exception):
+    """One failed call; `text` is the provider's own line without secrets, `retry_after` in seconds."""
+
+    kind: Kind
+    status: int | None = None
+    text: str = ""
+    retry_after: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.status or ''} {self.text}"
+
+    @property
+    def short(self) -> str:
+        """A few words for the countdown of a retry."""
+        words: dict[Kind, str] = {"rate": "the provider limits the rate", "lost": "the connection broke"}
+        return words.get(self.kind, f"the provider is busy (HTTP {self.status})")
+
+
+def fault_of(error: BaseException, api_key: str | None = None) -> Fault:
+    """What an exception out of a provider's library means."""
+    links = list(_chain(error))
+    status = next((found for found in map(_status, reversed(links)) if found), None)
+    text = _clean(_message(links), api_key)
+    headers = next((found for found in map(_headers, reversed(links)) if found), {})
+    return Fault(_kind(links, status, text), status, text, _retry_after(headers))
+
+
+def fault_from_text(text: str, status: int | None) -> Fault:
+    """An error that a provider tells in the middle of a stream."""
+    return Fault(_kind([], status, text) if status or _CONTEXT.search(text) else "busy", status, _clean(text, None))
+
+
+def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
+    """The error for the person: what happened and what to do."""
+    where = shown_address(api_base) or f"the provider of {model}"
+    detail = f": {fault.text}" if fault.text else ""
+    if fault.kind == "context":
+        return ContextOverflow(f"the conversation is larger than the window of {model}{detail}")
+    lines: dict[Kind, str] = {
+        "key": f"{where} refused the key (HTTP {fault.status}): set the right one in the provider's environment "
+        "variable, or name the variable with `api_key_env` in settings.toml"
+        if fault.status
+        else f"no key for {model}: set the provider's environment variable (such as OPENAI_API_KEY), or name "
+        "another one with `api_key_env` in settings.toml",
+        "refused": f"nothing answers at {where}: start the server there or correct --api-base",
+        "unreachable": f"cannot reach {where}{detail}: check the network and the address",
+        "stalled": f"{where} stopped answering: send the message again, or choose another model",
+        "lost": f"the connection to {where} broke{detail}: send the message again",
+        "rate": f"{where} still limits the rate: wait{_for(fault.retry_after)} and send the message again",
+        "quota": f"the account at {where} has no credit left{detail}",
+        "busy": f"{where} is failing (HTTP {fault.status}){detail}: send the message again later",
+        "unknown": f"{where} does not know the model {model}{detail}: check its name",
+        "provider": f"no provider is known for the model {model!r}: write it as PROVIDER/NAME, for example "
+        "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
+    }
+    return ModelError(lines.get(fault.kind, f"the call to {model} failed{_code(fault.status)}{detail}"))
+
+
+def shown_address(api_base: str | None) -> str:
+    """The address without a user name or password in it."""
+    if not api_base:
+        return ""
+    try:
+        parts = urlsplit(api_base)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return first_line(api_base, 200)
+    return first_line(parts._replace(netloc=host, query="", fragment="").geturl(), 200)
+
+
+def _for(seconds: float | None) -> str:
+    return f" {seconds:.0f} s" if seconds else ""
+
+
+def _code(status: int | None) -> str:
+    return f" (HTTP {status})" if status else ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _kind(links: list[BaseException], status: int | None, text: str) -> Kind:
+    names = [type(link).__name__ for link in links]
+    for name, kind in _NAMED.items():
+        if name in names:
+            return kind
+    if "LLM Provider NOT provided" in text or "LLMProvider" in text:
+        return "provider"
+    if status in (400, 413, 422, None) and (_CONTEXT.search(text) or "ContextWindowExceededError" in names):
+        return "context"
+    if status in (400, 403, 429) and _QUOTA.search(text):
+        return "quota"
+    return _by_status(names, status)
+
+
+def _by_status(names: list[str], status: int | None) -> Kind:
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status in _BUSY:
+        return "busy"
+    return next((_BY_CLASS[name] for name in names if name in _BY_CLASS), "other")
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status a server really sent; libraries invent one for faults that never reached a server."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None) if response is not None else None
+    if isinstance(status, int) and getattr(response, "headers", None):
+        return status
+    return None
+
+
+def _headers(error: BaseException) -> Mapping[str, Any]:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return headers if isinstance(headers, Mapping) else {}
+
+
+def _message(links: list[BaseException]) -> str:
+    """The provider's own sentence where its body holds one, else what the library says."""
+    for link in reversed(links):
+        body = getattr(link, "body", None)
+        inner = body.get("error", body) if isinstance(body, dict) else None
+        if isinstance(inner, dict) and isinstance(inner.get("message"), str):
+            return f"{inner['message']} ({inner['code']})" if isinstance(inner.get("code"), str) else inner["message"]
+    return str(links[0]) or type(links[0]).__name__
+
+
+def _clean(text: str, api_key: str | None) -> str:
+    if api_key:
+        text = text.replace(api_key, "…")
+    return first_line(_SECRET.sub("…", text), 300)
+
+
+def _retry_after(headers: Mapping[str, Any]) -> float | None:
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return max(0.0, float(headers["retry-after"]))
+    except KeyError:
+        return None
+    except ValueError:
+        return _until(str(headers["retry-after"]))
+
+
+def _until(date: str) -> float | None:
+    try:
+        return max(0.0, (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None

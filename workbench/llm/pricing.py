@@ -1,0 +1,24 @@
+"""What a call cost, from a table of prices; a price that is missing or 0 is unknown, never free. Used by `client`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.llm.model import ModelUsage
+
+
+def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None:
+    """US dollars for the tokens, or None when a price or a count is not known."""
+    per_input, per_output = _price(prices, "input_cost_per_token"), _price(prices, "output_cost_per_token")
+    if per_input is None or per_output is None or usage.input is None or usage.output is None:
+        return None
+    cached = min(usage.cached or 0, usage.input)
+    per_cached = _price(prices, "cache_read_input_token_cost")
+    read = cached * (per_input if per_cached is None else per_cached)
+    return (usage.input - cached) * per_input + read + usage.output * per_output
+
+
+def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:
+    value = (prices or {}).get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None

@@ -1,0 +1,54 @@
+"""Tries a model call again when that can help: rate limits, failing servers, broken connections; used by `client`."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from workbench.llm.faults import RETRIED, Fault
+from workbench.llm.model import Cancel, Delta
+
+T = TypeVar("T")
+TRIES = 5
+LONGEST_WAIT = 120.0
+"""Seconds; a provider that asks for more is told to the person at once."""
+
+
+class Cancelled(Exception):
+    """The person ended the call while it waited for the next try."""
+
+
+def with_retries(
+    call: Callable[[], T], say: Callable[[Delta], None], cancel: Cancel, tries: int = TRIES, first_wait: float = 1.0
+) -> T:
+    """Call until it works; raises the last Fault, or Cancelled. Waits are told with a countdown."""
+    for attempt in range(1, tries + 1):
+        try:
+            return call()
+        except Fault as fault:
+            pause = wait_before(attempt, fault, first_wait)
+            if attempt == tries or fault.kind not in RETRIED or pause > LONGEST_WAIT:
+                raise
+            _count_down(pause, f"{fault.short}; try {attempt + 1} of {tries}", say, cancel)
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def wait_before(attempt: int, fault: Fault, first_wait: float) -> float:
+    """Seconds: what the provider asks for, else doubling with jitter."""
+    if fault.retry_after is not None:
+        return fault.retry_after
+    return min(30.0, first_wait * 2.0 ** (attempt - 1)) * random.uniform(0.7, 1.3)
+
+
+def _count_down(pause: float, what: str, say: Callable[[Delta], None], cancel: Cancel) -> None:
+    end = time.monotonic() + pause
+    while (left := end - time.monotonic()) > 0:
+        say(Delta("status", f"{what} in {math.ceil(left)} s"))
+        cancel.wait(min(left, left - math.ceil(left) + 1))
+        if cancel.is_set:
+            raise Cancelled
+    if cancel.is_set:
+        raise Cancelled

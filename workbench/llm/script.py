@@ -1,0 +1,159 @@
+"""Scripts of the offline model: what it says turn by turn, and when; read by `scripted`, played by `playback`.
+
+A script is a TOML file: an optional `title`, then a list of `[[turn]]` in the order they are tried. The first turn that
+fits what has happened is played. One turn has
+
+    name = "look"              # unique; letters, digits, "_"
+    after = "plan"             # the turn before it: a name, a list of names, "start" or "any".
+                               # Left out: the turn above it in the file (for the first one: "start").
+    when = { … }               # all of these must hold, each may be left out:
+                               #   rejected = true | false   a call of the turn before was not run, or all were
+                               #   result = "text"           a result of the turn before contains it
+                               #   note = "text"             what the person wrote when rejecting contains it
+                               #   user = "text"             the person's last message contains it
+                               #   waiting = true | false    the person wrote since the turn before, or did not
+    text = "…"                 # streamed in small pieces; `reasoning = "…"` comes before it
+    usage = { input = 1200, output = 90 }     # tokens; estimated when left out
+    [[turn.call]]              # any number of tool calls, or none: then the agent waits for the person
+    tool = "execute_bash"
+    risk = "LOW"               # left out where the tool takes none
+    summary = "Run the tests"
+    arguments = { command = "python3 -m unittest" }
+
+`{workspace}` (in texts and arguments), `{note}` and `{user}` (in texts) are filled in. Comparisons ignore case. When no
+turn fits, the model says that its script is over.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.llm.model import ModelError, ModelUsage
+
+START = "start"
+ANY = "any"
+_NAME = re.compile(r"[A-Za-z0-9_]{1,32}")
+
+
+@dataclass(frozen=True)
+class ScriptedCall:
+    """A tool call of a turn; `arguments` with risk and summary already inside."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class When:
+    """The conditions of a turn; `None` does not ask."""
+
+    rejected: bool | None = None
+    result: str | None = None
+    note: str | None = None
+    user: str | None = None
+    waiting: bool | None = None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of the offline model."""
+
+    name: str
+    after: tuple[str, ...]
+    when: When = When()
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[ScriptedCall, ...] = ()
+    usage: ModelUsage | None = None
+
+
+@dataclass(frozen=True)
+class Script:
+    """A whole script; `turns` in the order they are tried."""
+
+    title: str
+    turns: tuple[Turn, ...] = field(default=())
+
+
+def packaged_scripts() -> dict[str, Path]:
+    """The scripts that come with the program, by name."""
+    folder = Path(__file__).parent / "scripts"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def load_script(name: str) -> Script:
+    """The packaged script `name`, or the file at an absolute path; raises ModelError."""
+    known = packaged_scripts()
+    path = Path(name) if name.startswith("/") else known.get(name)
+    if path is None:
+        raise ModelError(f"there is no script {name!r}; there are {', '.join(known)} and scripted//path/to/file.toml")
+    try:
+        return read_script(path.read_text(encoding="utf-8"), path.stem)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"cannot read the script {path}: {error}") from error
+    except (tomllib.TOMLDecodeError, ValueError) as error:
+        raise ModelError(f"the script {path} is not usable: {error}") from error
+
+
+def read_script(text: str, title: str = "script") -> Script:
+    """A script from its TOML text; raises ValueError that names the turn at fault."""
+    data = tomllib.loads(text)
+    _only(data, {"title", "turn"}, "the script")
+    turns: list[Turn] = []
+    for entry in data.get("turn", []):
+        turns.append(_turn(entry, turns[-1].name if turns else START))
+    names = [turn.name for turn in turns]
+    for turn in turns:
+        if names.count(turn.name) > 1:
+            raise ValueError(f"two turns are named {turn.name!r}")
+        for before in turn.after:
+            if before not in (*names, START, ANY):
+                raise ValueError(f"turn {turn.name!r} comes after {before!r}, which does not exist")
+    if not turns:
+        raise ValueError("it has no [[turn]]")
+    return Script(str(data.get("title", title)), tuple(turns))
+
+
+def _turn(entry: dict[str, Any], above: str) -> Turn:
+    name = entry.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name in (START, ANY):
+        raise ValueError(f"a turn needs a name of letters, digits and '_', not {name!r}")
+    where = f"turn {name!r}"
+    _only(entry, {"name", "after", "when", "text", "reasoning", "usage", "call"}, where)
+    after = entry.get("after", above)
+    when = entry.get("when", {})
+    _only(when, set(When.__dataclass_fields__), f"`when` of {where}")
+    usage = entry.get("usage")
+    if usage is not None:
+        _only(usage, set(ModelUsage.__dataclass_fields__), f"`usage` of {where}")
+    return Turn(
+        name,
+        (after,) if isinstance(after, str) else tuple(after),
+        When(**when),
+        str(entry.get("text", "")).strip(),
+        str(entry.get("reasoning", "")).strip(),
+        tuple(_call(call, where) for call in entry.get("call", [])),
+        ModelUsage(**usage) if usage is not None else None,
+    )
+
+
+def _call(entry: dict[str, Any], where: str) -> ScriptedCall:
+    _only(entry, {"tool", "risk", "summary", "arguments"}, f"a call of {where}")
+    if not isinstance(entry.get("tool"), str):
+        raise ValueError(f"a call of {where} names no tool")
+    extra = {"security_risk": entry.get("risk"), "summary": entry.get("summary")}
+    said = {name: value for name, value in extra.items() if value is not None}
+    return ScriptedCall(entry["tool"], {**said, **entry.get("arguments", {})})
+
+
+def _only(table: object, allowed: set[str], where: str) -> None:
+    if not isinstance(table, dict):
+        raise ValueError(f"{where} must be a table")
+    for name in table:
+        if name not in allowed:
+            raise ValueError(f"{where} has {name!r}; allowed are {', '.join(sorted(allowed))}")

@@ -1,0 +1,72 @@
+"""Server-sent events out of raw bytes; used by `client` where it reads a provider's stream itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+DONE = "[DONE]"
+
+
+class BrokenStream(Exception):
+    """The bytes are no stream of events, or end before the answer does."""
+
+
+def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a stream until its end; raises BrokenStream when it stops without the end mark.
+
+    Bytes that are no UTF-8 are replaced, comments (keep-alives) are dropped.
+    """
+    finished = False
+    for data in _events(pieces):
+        if data.strip() == DONE:
+            return
+        chunk = _object(data)
+        finished = finished or _has_finished(chunk)
+        yield chunk
+    if not finished:
+        raise BrokenStream("the stream ended in the middle of the answer")
+
+
+def _events(pieces: Iterable[bytes]) -> Iterator[str]:
+    lines: list[str] = []
+    for line in _lines(pieces):
+        if line.startswith("data:"):
+            lines.append(line[5:].removeprefix(" "))
+        elif not line and lines:
+            yield "\n".join(lines)
+            lines.clear()
+    if lines:
+        yield "\n".join(lines)
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    waiting: list[bytes] = []
+    for piece in pieces:
+        *whole, rest = piece.split(b"\n")
+        for line in whole:
+            waiting.append(line)
+            yield b"".join(waiting).rstrip(b"\r").decode("utf-8", "replace")
+            waiting.clear()
+        if rest:
+            waiting.append(rest)
+    if waiting:
+        yield b"".join(waiting).rstrip(b"\r").decode("utf-8", "replace")
+
+
+def _object(data: str) -> dict[str, Any]:
+    try:
+        chunk = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BrokenStream("the stream holds a piece that is no JSON") from error
+    if not isinstance(chunk, dict):
+        raise BrokenStream("the stream holds a piece that is no JSON object")
+    return chunk
+
+
+def _has_finished(chunk: dict[str, Any]) -> bool:
+    choices = chunk.get("choices")
+    return bool(
+        isinstance(choices, list) and choices and isinstance(choices[0], dict) and choices[0].get("finish_reason")
+    )

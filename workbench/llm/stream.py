@@ -1,0 +1,140 @@
+"""Joins the pieces of a streamed answer into one response; used by `client` for every provider.
+
+Nothing in a piece is trusted to have the right type: what does not fit is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.llm.model import Delta, ModelUsage, ToolCall
+from workbench.text import well_formed
+
+_KEPT = 2_100_000
+"""Characters of one call's arguments that are kept: a little more than the agent accepts."""
+
+
+@dataclass
+class _Call:
+    id: str = ""
+    name: str = ""
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, text: str) -> None:
+        if self.size <= _KEPT:
+            self.parts.append(text)
+            self.size += len(text)
+
+
+class Joiner:
+    """Takes chunks in OpenAI's shape and holds what they add up to."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.model = ""
+        self.finish_reason = ""
+        self.usage = ModelUsage()
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return joined(self._text)
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning so far."""
+        return joined(self._reasoning)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls so far, in the order they began."""
+        return tuple(ToolCall(well_formed(call.id), well_formed(call.name), joined(call.parts)) for call in self._calls)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of an answer has come."""
+        return not (self._text or self._reasoning or self._calls or self.finish_reason)
+
+    def add(self, chunk: dict[str, Any]) -> list[Delta]:
+        """Take one chunk; returns what it adds to text and reasoning."""
+        self.id = self.id or _str(chunk.get("id"))
+        self.model = self.model or _str(chunk.get("model"))
+        if isinstance(chunk.get("usage"), dict):
+            self.usage = read_usage(chunk["usage"])
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        self.finish_reason = _str(choice.get("finish_reason")) or self.finish_reason
+        delta = choice.get("delta") or choice.get("message")
+        return self._take(delta) if isinstance(delta, dict) else []
+
+    def _take(self, delta: dict[str, Any]) -> list[Delta]:
+        deltas = []
+        if reasoning := _text(delta.get("reasoning_content")) or _text(delta.get("reasoning")):
+            self._reasoning.append(reasoning)
+            deltas.append(Delta("reasoning", well_formed(reasoning)))
+        if text := _text(delta.get("content")):
+            self._text.append(text)
+            deltas.append(Delta("text", well_formed(text)))
+        pieces = delta.get("tool_calls")
+        for piece in pieces if isinstance(pieces, list) else ():
+            if isinstance(piece, dict):
+                self._take_call(piece)
+        return deltas
+
+    def _take_call(self, piece: dict[str, Any]) -> None:
+        said = piece.get("function")
+        function = said if isinstance(said, dict) else {}
+        call = self._call_of(piece, bool(function.get("name")))
+        call.id = call.id or _str(piece.get("id"))
+        call.name += _str(function.get("name"))
+        call.add(_str(function.get("arguments")))
+
+    def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
+        """The call a piece belongs to; some servers give every call the index 0 or none, then the id tells."""
+        index, wanted = piece.get("index"), _str(piece.get("id"))
+        if not isinstance(index, int):
+            index = len(self._calls) if is_named else len(self._calls) - 1
+        call = self._by_index.get(index)
+        if call is None or (is_named and wanted and call.id and call.id != wanted):
+            call = self._by_index[index] = _Call()
+            self._calls.append(call)
+        return call
+
+
+def joined(parts: list[str]) -> str:
+    """The parts as one well-formed text; a character cut in two surrogates by the parts becomes whole again."""
+    text = "".join(parts)
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return well_formed(text)
+
+
+def read_usage(usage: dict[str, Any]) -> ModelUsage:
+    """Token counts from OpenAI's usage object; what is missing or negative is None."""
+    prompt, completion = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
+    return ModelUsage(
+        input=_count(usage.get("prompt_tokens")),
+        output=_count(usage.get("completion_tokens")),
+        cached=_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None,
+        reasoning=_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _str(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _text(content: object) -> str:
+    if isinstance(content, list):
+        return "".join(_str(part.get("text")) for part in content if isinstance(part, dict))
+    return _str(content)
