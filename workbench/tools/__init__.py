@@ -1,0 +1,71 @@
+"""The tools an agent works with, and what one needs to write another; names load on first use.
+
+From plain Python `BashTool(working_dir=...)` and `FileEditorTool()` give tools that are ready to run.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.tools.arguments import ArgumentError as ArgumentError
+    from workbench.tools.builtin import BUILTIN_TOOLS as BUILTIN_TOOLS
+    from workbench.tools.builtin import open_tools as open_tools
+    from workbench.tools.execute_bash.definition import BashTool as BashTool
+    from workbench.tools.executor import FileChange as FileChange
+    from workbench.tools.executor import ToolExecutor as ToolExecutor
+    from workbench.tools.finish.definition import FinishTool as FinishTool
+    from workbench.tools.registry import Tool as Tool
+    from workbench.tools.registry import UnknownTool as UnknownTool
+    from workbench.tools.registry import list_registered_tools as list_registered_tools
+    from workbench.tools.registry import register_tool as register_tool
+    from workbench.tools.registry import resolve_alias as resolve_alias
+    from workbench.tools.registry import resolve_tool as resolve_tool
+    from workbench.tools.registry import unregister_tool as unregister_tool
+    from workbench.tools.schema import Action as Action
+    from workbench.tools.schema import ImageContent as ImageContent
+    from workbench.tools.schema import Observation as Observation
+    from workbench.tools.schema import Schema as Schema
+    from workbench.tools.schema import TextContent as TextContent
+    from workbench.tools.str_replace_editor.definition import FileEditorTool as FileEditorTool
+    from workbench.tools.task_tracker.definition import TaskTrackerTool as TaskTrackerTool
+    from workbench.tools.think.definition import ThinkTool as ThinkTool
+    from workbench.tools.tool import ConversationState as ConversationState
+    from workbench.tools.tool import ToolAnnotations as ToolAnnotations
+    from workbench.tools.tool import ToolBase as ToolBase
+    from workbench.tools.tool import ToolContext as ToolContext
+    from workbench.tools.tool import ToolDefinition as ToolDefinition
+
+_PLACES = {
+    "arguments": ("ArgumentError",),
+    "builtin": ("BUILTIN_TOOLS", "open_tools"),
+    "execute_bash.definition": ("BashTool",),
+    "executor": ("FileChange", "ToolExecutor"),
+    "finish.definition": ("FinishTool",),
+    "registry": (
+        "Tool",
+        "UnknownTool",
+        "list_registered_tools",
+        "register_tool",
+        "resolve_alias",
+        "resolve_tool",
+        "unregister_tool",
+    ),
+    "schema": ("Action", "ImageContent", "Observation", "Schema", "TextContent"),
+    "str_replace_editor.definition": ("FileEditorTool",),
+    "task_tracker.definition": ("TaskTrackerTool",),
+    "think.definition": ("ThinkTool",),
+    "tool": ("ConversationState", "ToolAnnotations", "ToolBase", "ToolContext", "ToolDefinition"),
+}
+_PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACE_OF})

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
 
 from workbench.tools.schema import Action, Observation
 
-ActionT = TypeVar("ActionT", bound=Action)
-ObservationT = TypeVar("ObservationT", bound=Observation)
+ActionT = TypeVar("ActionT", bound=Action, default=Any)
+ObservationT = TypeVar("ObservationT", bound=Observation, default=Any)
 
 
 @dataclass(frozen=True)

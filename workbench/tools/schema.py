@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.foreign_models import model_from_schema
+from workbench.tools.json_schema import inlined
 
 
 class TextContent(BaseModel):
@@ -35,6 +37,16 @@ class Schema(BaseModel):
     """A frozen model whose JSON schema is shown to models."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def to_mcp_schema(cls) -> dict[str, Any]:
+        """The JSON schema as models read it best: no references, no null branches, no titles, all constraints."""
+        return inlined(cls.model_json_schema())
+
+    @classmethod
+    def from_mcp_schema(cls, name: str, schema: dict[str, Any]) -> type[Self]:
+        """A subclass that accepts what the JSON schema (of another program) describes; raises ValueError."""
+        return model_from_schema(name, schema, cls)
 
 
 class Action(Schema):

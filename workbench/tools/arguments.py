@@ -1,0 +1,157 @@
+"""From the arguments a model sent to a valid action, or to an error that says what is allowed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from workbench.text import visible
+from workbench.tools.json_schema import describe_type
+from workbench.tools.schema import Action
+
+ActionT = TypeVar("ActionT", bound=Action)
+
+MAX_BYTES = 20_000_000
+"""Of all arguments of one call together."""
+MAX_DEPTH = 60
+_EXTRAS = ("security_risk", "summary")
+_SHOWN = 5
+
+
+class ArgumentError(ValueError):
+    """The arguments do not fit the tool; the message is for the model."""
+
+
+def action_from_arguments(action_type: type[ActionT], arguments: dict[str, Any]) -> ActionT:
+    """The validated action; raises ArgumentError. The notes for the person (risk, summary) are not the action's."""
+    if not isinstance(arguments, dict):
+        raise ArgumentError(
+            f"the arguments must be one object, not {type(arguments).__name__}. {_allowed(action_type)}"
+        )
+    check_size(arguments)
+    names = _names(action_type)
+    given = {name: value for name, value in arguments.items() if name in names or name not in _EXTRAS}
+    try:
+        return action_type.model_validate(given)
+    except ValidationError as error:
+        adapted = _adapted(action_type, given, error)
+    try:
+        return action_type.model_validate(adapted)
+    except ValidationError as error:
+        raise ArgumentError(_explain(action_type, error)) from error
+
+
+def _names(action_type: type[Action]) -> dict[str, str]:
+    """The parameters as a model writes them, each with the name of its field."""
+    return {field.alias or name: name for name, field in action_type.model_fields.items()}
+
+
+def check_size(arguments: dict[str, Any]) -> None:
+    """Raise ArgumentError for arguments nested too deep or too large; never recurses."""
+    size = 0
+    open_parts: list[Iterator[Any]] = [iter((arguments,))]
+    while open_parts:
+        for part in open_parts[-1]:
+            size += len(part) if isinstance(part, str | bytes) else 8
+            if size > MAX_BYTES:
+                limit = f"{MAX_BYTES // 1_000_000} MB"
+                raise ArgumentError(f"the arguments are larger than {limit}. Send the work in several smaller calls.")
+            if isinstance(part, dict | list | tuple):
+                open_parts.append(_inside(part))
+                break
+        else:
+            open_parts.pop()
+        if len(open_parts) > MAX_DEPTH:
+            raise ArgumentError(f"the arguments are nested more than {MAX_DEPTH} levels deep. Send them flat.")
+
+
+def _inside(part: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterator[Any]:
+    if isinstance(part, dict):
+        for name, value in part.items():
+            yield name
+            yield value
+    else:
+        yield from part
+
+
+def _adapted(action_type: type[Action], given: dict[str, Any], error: ValidationError) -> dict[str, Any]:
+    """What models often send in another shape: a list or object as its JSON text, null for "not given"."""
+    adapted = dict(given)
+    names = _names(action_type)
+    for detail in error.errors(include_url=False, include_context=False):
+        field = detail["loc"][0] if detail["loc"] else None
+        if not isinstance(field, str) or field not in names or field not in adapted:
+            continue
+        value = adapted[field]
+        if value is None and not action_type.model_fields[names[field]].is_required():
+            del adapted[field]
+        elif isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+            adapted[field] = _decoded(value)
+    return adapted
+
+
+def _decoded(text: str) -> Any:
+    try:
+        value = json.loads(text)
+        check_size({"": value})
+    except (ValueError, RecursionError):  # ArgumentError is a ValueError: then it stays the text it was
+        return text
+    return value
+
+
+def _explain(action_type: type[Action], error: ValidationError) -> str:
+    details = error.errors(include_url=False, include_context=False)
+    told = list(dict.fromkeys(_one(action_type, detail) for detail in details))
+    more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    return f"{'; '.join(told[:_SHOWN])}{more}. {_allowed(action_type)}"
+
+
+def _one(action_type: type[Action], detail: ErrorDetails) -> str:
+    where = visible(_path(detail["loc"])[:100], lines=False)
+    if detail["type"] == "missing":
+        return f"`{where}` is missing"
+    if detail["type"] == "extra_forbidden":
+        names = list(_names(action_type)) if len(detail["loc"]) == 1 else []
+        near = get_close_matches(where, names, 1)
+        return f"`{where}` is not a parameter" + (f" (did you mean `{near[0]}`?)" if near else "")
+    message = detail["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    return f"`{where}` {_verdict(message, detail['input'])}" if where else message
+
+
+def _verdict(message: str, given: object) -> str:
+    if isinstance(given, dict | list):
+        return f"is wrong: {message}"
+    shown = visible(repr(given)[:60], lines=False)
+    near = get_close_matches(str(given)[:60], _quoted(message), 1) if isinstance(given, str) else []
+    return f"is {shown}: {message}" + (f" (did you mean '{near[0]}'?)" if near else "")
+
+
+def _quoted(message: str) -> list[str]:
+    return message.split("'")[1::2]
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in loc:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path
+
+
+def _allowed(action_type: type[Action]) -> str:
+    """One line on every parameter of the tool."""
+    schema = action_type.to_mcp_schema()
+    required = schema.get("required", ())
+    properties = schema.get("properties", {})
+    if not properties:
+        return "The tool takes no parameters."
+    parts = [
+        f"{name} ({describe_type(part)}; {'required' if name in required else 'optional'})"
+        for name, part in properties.items()
+    ]
+    return f"Parameters: {', '.join(parts)}."

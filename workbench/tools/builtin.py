@@ -1,0 +1,26 @@
+"""The tools every session has; the engine, the headless command and the tests open them here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.tools.registry import Tool, resolve_tool
+from workbench.tools.tool import ConversationState, ToolDefinition
+
+BUILTIN_TOOLS: tuple[str, ...] = ("execute_bash", "str_replace_editor", "task_tracker", "think", "finish")
+
+
+def open_tools(context: ConversationState, names: Sequence[str] = BUILTIN_TOOLS) -> dict[str, ToolDefinition]:
+    """The named tools by their names, ready to run; whoever opens them closes them.
+
+    A tool's code is imported only when it is among them.
+    """
+    opened: dict[str, ToolDefinition] = {}
+    try:
+        for name in names:
+            opened |= {tool.name: tool for tool in resolve_tool(Tool(name), context)}
+    except BaseException:
+        for tool in opened.values():
+            tool.close()
+        raise
+    return opened

@@ -1,0 +1,102 @@
+"""Which tools there are by name: the built-in ones from the start, others once they are registered.
+
+Specifications (`Tool`) come from settings; `resolve_tool` turns one into tools for a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, TypeAlias, cast
+
+from workbench.errors import UsageError
+from workbench.tools.tool import ConversationState, ToolBase, ToolDefinition
+
+Factory: TypeAlias = Callable[..., Sequence[ToolDefinition]]
+"""Called with the conversation state and the parameters by name."""
+Registrable: TypeAlias = "ToolDefinition | type[ToolBase] | Factory"
+
+_BUILTIN = {
+    "execute_bash": "workbench.tools.execute_bash.definition:BashTool",
+    "str_replace_editor": "workbench.tools.str_replace_editor.definition:FileEditorTool",
+    "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",
+    "think": "workbench.tools.think.definition:ThinkTool",
+    "finish": "workbench.tools.finish.definition:FinishTool",
+}
+"""Imported when they are first asked for."""
+_ALIASES = {
+    "bash": "execute_bash",
+    "terminal": "execute_bash",
+    "file_editor": "str_replace_editor",
+    "str_replace": "str_replace_editor",
+    "terminate": "finish",
+}
+_added: dict[str, Registrable] = {}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool asked for by name, with the parameters of its `create()`."""
+
+    name: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+class UnknownTool(UsageError):
+    """No tool of that name is registered."""
+
+
+def resolve_alias(name: str) -> str:
+    """The tool's own name for a name it is also known by; any other name as it is."""
+    return name if name in _added else _ALIASES.get(name, name)
+
+
+def register_tool(name: str, tool: Registrable) -> None:
+    """Make a tool known: an instance, a ToolBase subclass or a factory. Another tool's name must be freed first."""
+    if not name or name != name.strip():
+        raise ValueError(f"A tool needs a name without blanks at its ends, not {name!r}.")
+    if name in _ALIASES or name in _BUILTIN or _added.get(name, tool) is not tool:
+        raise ValueError(f"The name {name!r} belongs to another tool; choose another one or unregister that first.")
+    if isinstance(tool, ToolDefinition):
+        tool.as_executable()
+    elif not callable(tool) or (isinstance(tool, type) and not issubclass(tool, ToolBase)):
+        raise TypeError(f"{tool!r} is no ToolDefinition, no subclass of ToolBase and no factory.")
+    _added[name] = tool
+
+
+def unregister_tool(name: str) -> None:
+    """Forget a registered tool; built-in ones stay. Nothing happens where there is none."""
+    _added.pop(name, None)
+
+
+def list_registered_tools() -> list[str]:
+    """All names that `resolve_tool` knows, sorted."""
+    return sorted({*_BUILTIN, *_added})
+
+
+def resolve_tool(spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefinition]:
+    """The tools the specification stands for, ready to run; raises UnknownTool, or UsageError for wrong parameters."""
+    tool = _find(resolve_alias(spec.name))
+    if isinstance(tool, ToolDefinition):
+        if spec.params:
+            raise UsageError(f"The tool {spec.name!r} takes no parameters, but was given {', '.join(spec.params)}.")
+        return (tool,)
+    make = cast(Factory, tool.create if isinstance(tool, type) else tool)  # type: ignore[attr-defined]
+    try:
+        return make(conv_state, **spec.params)
+    except TypeError as error:
+        raise UsageError(f"The tool {spec.name!r} cannot be made with these parameters: {error}") from error
+
+
+def _find(name: str) -> Registrable:
+    if name in _added:
+        return _added[name]
+    if name in _BUILTIN:
+        module, _, attribute = _BUILTIN[name].partition(":")
+        found: Registrable = getattr(import_module(module), attribute)
+        return found
+    near = get_close_matches(name, list_registered_tools(), 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise UnknownTool(f"There is no tool {name!r}.{hint} The tools are: {', '.join(list_registered_tools())}.")

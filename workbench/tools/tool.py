@@ -1,0 +1,192 @@
+"""What a tool is: its name, its typed ends, its hints and the executor behind them.
+
+The session calls tools, the agent shows their schemas to the model; both know only `ToolDefinition`.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workbench.text import first_line, well_formed
+from workbench.tools.arguments import action_from_arguments
+from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
+from workbench.tools.schema import Action, Observation
+
+_RISK = {
+    "type": "string",
+    "enum": ["LOW", "MEDIUM", "HIGH"],
+    "description": "How much harm this call could do: LOW reads or changes little and can be undone, MEDIUM changes "
+    "files or state of this project, HIGH could lose data, leak secrets or reach beyond this project.",
+}
+_SUMMARY = {"type": "string", "description": "What this call is for, in about ten words."}
+
+
+class ToolAnnotations(BaseModel):
+    """The five hints of the Model Context Protocol, with its defaults."""
+
+    model_config = ConfigDict(frozen=True)
+    title: str | None = None
+    readOnlyHint: bool = False
+    destructiveHint: bool = True
+    idempotentHint: bool = False
+    openWorldHint: bool = True
+
+
+class ConversationState(Protocol):
+    """What a tool may know about where it works."""
+
+    @property
+    def workspace(self) -> str:
+        """The folder the agent works in, absolute."""
+        ...
+
+    @property
+    def state_dir(self) -> Path | None:
+        """A private folder of this session that survives a restart; None where there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """The plain ConversationState."""
+
+    workspace: str
+    state_dir: Path | None = None
+
+
+class ToolBase(ABC, Generic[ActionT, ObservationT]):
+    """A kind of tool: it can make the tools of one session."""
+
+    @classmethod
+    @abstractmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
+        """The tools for this session, ready to run."""
+
+
+class ToolDefinition(ToolBase[ActionT, ObservationT]):
+    """A tool as model and session see it. Tools with a state are subclasses; the others are instances."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        action_type: type[ActionT],
+        observation_type: type[ObservationT] | None = None,
+        short_description: str = "",
+        annotations: ToolAnnotations | None = None,
+        executor: ToolExecutor[ActionT, ObservationT] | None = None,
+        ends_run: bool = False,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.short_description = short_description or description
+        self.action_type = action_type
+        self.observation_type: type[Observation] = observation_type or Observation
+        self.annotations = annotations or ToolAnnotations()
+        self.executor = executor
+        self.ends_run = ends_run
+        self._exported: dict[str, Any] | None = None
+
+    @classmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
+        """One tool made with `params`; tools that need the session's folder override this."""
+        return (cls(**params),)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the tool changes nothing outside the session, so that nobody needs to be asked."""
+        return self.annotations.readOnlyHint
+
+    def set_executor(self, executor: ToolExecutor[ActionT, ObservationT]) -> Self:
+        """The same tool with this executor; the original stays as it was."""
+        changed = copy.copy(self)
+        changed.executor = executor
+        return changed
+
+    def as_executable(self) -> Self:
+        """The tool itself; raises NotImplementedError where nothing could run it."""
+        self._runner()
+        return self
+
+    def _runner(self) -> ToolExecutor[ActionT, ObservationT]:
+        if self.executor is None:
+            raise NotImplementedError(f"The tool {self.name!r} has no executor; give it one with set_executor().")
+        return self.executor
+
+    def action_from_arguments(self, arguments: dict[str, Any]) -> ActionT:
+        """The validated action; raises ArgumentError with what is wrong and what is allowed."""
+        return action_from_arguments(self.action_type, arguments)
+
+    def __call__(self, action: ActionT) -> Observation:
+        """Run the action; whatever goes wrong inside comes back as an observation with `is_error`."""
+        run = self._runner()
+        try:
+            observation = run(action)
+        except Exception as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
+            return self.error(f"{self.name} failed: {_said(error)}. Nothing is known about what it did until then.")
+        if not isinstance(observation, Observation):
+            kind = type(observation).__name__
+            return self.error(f"{self.name} failed: it gave back a {kind} where an Observation belongs.")
+        return observation
+
+    def error(self, text: str) -> Observation:
+        """An error observation of this tool's own type, or a plain one where that needs more than a text."""
+        try:
+            return self.observation_type.from_text(text, is_error=True)
+        except ValidationError:
+            return Observation.from_text(text, is_error=True)
+
+    def preview(self, action: ActionT) -> Sequence[FileChange]:
+        """What the action would write, without writing it; empty when that is not known."""
+        try:
+            return tuple(self.executor.preview(action)) if self.executor else ()
+        except Exception:  # noqa: BLE001 - without a preview the action is still asked about, by its arguments
+            return ()
+
+    def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
+        """The function as a chat request offers it, `security_risk` and `summary` first; made once, yours to change."""
+        if self._exported is None:
+            self._exported = self._with_extras(self.action_type.to_mcp_schema())
+        text = self.short_description if short else self.description
+        function = {"name": self.name, "description": text, "parameters": copy.deepcopy(self._exported)}
+        return {"type": "function", "function": function}
+
+    def _with_extras(self, schema: dict[str, Any]) -> dict[str, Any]:
+        extras = {"summary": _SUMMARY} if self.is_read_only else {"security_risk": _RISK, "summary": _SUMMARY}
+        required = [name for name in extras if name == "security_risk"]
+        required += [name for name in schema.get("required", ()) if name not in required]
+        properties = {**extras, **schema.get("properties", {})}
+        return {**schema, "properties": properties, **({"required": required} if required else {})}
+
+    def to_mcp_tool(self) -> dict[str, Any]:
+        """The tool as an MCP server lists it: its own arguments only."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.action_type.to_mcp_schema(),
+            "annotations": self.annotations.model_dump(exclude_none=True),
+        }
+
+    def close(self) -> None:
+        """Free what the executor holds."""
+        if self.executor is not None:
+            self.executor.close()
+
+
+def _said(error: Exception) -> str:
+    text = first_line(well_formed(str(error)), 300)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+__all__ = ["Action", "ConversationState", "ToolAnnotations", "ToolBase", "ToolContext", "ToolDefinition"]
