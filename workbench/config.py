@@ -106,13 +106,19 @@ class Settings:
     """Model calls in one run before it pauses."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Binding id -> keys, comma separated."""
+    given: tuple[str, ...] = field(default=(), metadata={"internal": True})
+    """Which of these came from the command line: only they change a session that is opened again."""
 
 
 def load_settings(locations: Locations, env: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
     """Settings file, then environment, then flags (a flag of None counts as not given); raises UsageError."""
     values = {**_from_file(locations.settings_file), **_from_environment(env)}
-    values.update({name: value for name, value in flags.items() if value is not None})
-    return _checked(replace(Settings(), **values))
+    given = {name: value for name, value in flags.items() if value is not None}
+    return _checked(replace(Settings(), **{**values, **given}, given=tuple(given)))
+
+
+def _names() -> list[str]:
+    return [entry.name for entry in fields(Settings) if not entry.metadata.get("internal")]
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -122,7 +128,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot read the settings in {path}: {error}") from error
-    known = {entry.name for entry in fields(Settings)}
+    known = _names()
     for name in values:
         if name not in known:
             raise UsageError(f"{path}: there is no setting {name!r}; known are {', '.join(sorted(known))}")
@@ -130,17 +136,17 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    names = [entry.name for entry in fields(Settings) if entry.name != "keys"]
+    names = [name for name in _names() if name != "keys"]
     return {name: env[f"OHW_{name.upper()}"] for name in names if env.get(f"OHW_{name.upper()}")}
 
 
 def _checked(settings: Settings) -> Settings:
     if settings.mode not in MODES:
         raise UsageError(f"there is no mode {settings.mode!r}; choose one of {', '.join(MODES)}")
-    for entry in fields(Settings):
-        value = getattr(settings, entry.name)
-        if entry.name not in ("max_steps", "keys") and not isinstance(value, str | None):
-            raise UsageError(f"the setting {entry.name} must be text")
+    for name in _names():
+        value = getattr(settings, name)
+        if name not in ("max_steps", "keys") and not isinstance(value, str | None):
+            raise UsageError(f"the setting {name} must be text")
     if not isinstance(settings.keys, dict) or not all(isinstance(key, str) for key in settings.keys.values()):
         raise UsageError("the setting keys must be a table of binding id = keys")
     return replace(settings, max_steps=_steps(settings.max_steps))

@@ -1,0 +1,82 @@
+"""`python -m workbench.engine`: the detached process of one session; reads its `Launch` on stdin.
+
+Says one line on stdout (hello, or refused with the reason), closes it, and from then on speaks through its socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import logging
+import os
+import signal
+import sys
+from types import TracebackType
+
+from workbench.engine.broadcast import Broadcast
+from workbench.engine.launch import Launch, log_path
+from workbench.engine.logs import write_logs_to
+from workbench.engine.protocol import Hello, Refused
+from workbench.engine.screens import Screens, to_line
+from workbench.engine.server import Server
+from workbench.engine.sockets import listen, socket_path
+from workbench.errors import WorkbenchError
+from workbench.llm.background import import_early
+from workbench.session.opening import open_session, start_session
+
+logger = logging.getLogger("workbench.engine")
+
+
+def main() -> int:
+    """Serve one session; the exit code."""
+    launch = Launch.from_json(sys.stdin.read())
+    write_logs_to(log_path(launch.locations, launch.session_id))
+    faulthandler.enable()
+    sys.excepthook = _log_fault
+    os.umask(0o077)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return asyncio.run(_serve(launch))
+    except WorkbenchError as error:
+        logger.warning("refused: %s", error)
+        _say(to_line(Refused(reason=str(error))))
+        return error.exit_code
+
+
+async def _serve(launch: Launch) -> int:
+    screens = Screens()
+    broadcast = Broadcast(asyncio.get_running_loop(), screens.give)
+    start = start_session if launch.is_new else open_session
+    opened = start(launch, on_event=broadcast.event, on_live=broadcast.live)
+    try:
+        path = socket_path(launch.locations, launch.session_id)
+        with listen(path) as listener:
+            import_early(opened.model_name)
+            _say(to_line(Hello(seen=opened.last_seq, pid=os.getpid())))
+            try:
+                return await Server(opened, screens, broadcast).serve(listener)
+            finally:
+                path.unlink(missing_ok=True)
+    finally:
+        opened.close()
+
+
+def _say(line: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+    except OSError:
+        logger.info("nobody waits for this engine any more")
+    empty = os.open(os.devnull, os.O_RDWR)
+    os.dup2(empty, 1)
+    os.close(empty)
+
+
+def _log_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    logger.critical("the engine failed", exc_info=(kind, error, trace))
+
+
+if __name__ == "__main__":
+    status = main()
+    logging.shutdown()
+    os._exit(status)  # an import of litellm, or a step that cannot be interrupted, must not hold the process

@@ -1,0 +1,105 @@
+"""Takes what a session says in the worker's thread to the screens: events at once, deltas joined.
+
+Deltas of one stream become one line at most twelve times a second, however fast a model or a tool writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from workbench.session.events import EngineState, Event, LiveEvent, ReasoningDelta, TextDelta, ToolOutput
+
+INTERVAL = 1 / 12
+_LIVE_LIMIT = 64_000  # characters of one stream between two lines; the log holds the whole output
+Outgoing: TypeAlias = "Event | LiveEvent"
+
+
+class Broadcast:
+    """Collects from any thread; gives lists of messages to `deliver` in the loop's thread, in order."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, deliver: Callable[[Sequence[Outgoing]], None]) -> None:
+        self._loop = loop
+        self._deliver = deliver
+        self._lock = threading.Lock()
+        self._waiting: list[Outgoing] = []
+        self._joined = _Joined()
+        self._is_scheduled = False
+        self._last_flush = 0.0
+
+    def event(self, event: Event) -> None:
+        """An event that is on disk."""
+        with self._lock:
+            self._waiting.extend(self._joined.take())
+            self._waiting.append(event)
+        self._call(self.flush)
+
+    def live(self, event: LiveEvent) -> None:
+        """A piece of a stream, or the state of the engine."""
+        with self._lock:
+            if not self._joined.fits(event):
+                self._waiting.extend(self._joined.take())
+            self._joined.add(event)
+            if self._is_scheduled:
+                return
+            self._is_scheduled = True
+        self._call(self._flush_in_time)
+
+    def flush(self) -> None:
+        """Deliver everything now (in the loop's thread)."""
+        with self._lock:
+            ready = [*self._waiting, *self._joined.take()]
+            self._waiting = []
+            self._is_scheduled = False
+        self._last_flush = self._loop.time()
+        if ready:
+            self._deliver(ready)
+
+    def _flush_in_time(self) -> None:
+        self._loop.call_at(max(self._loop.time(), self._last_flush + INTERVAL), self.flush)
+
+    def _call(self, callback: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback)
+        except RuntimeError:
+            return  # the loop is closed: the engine ends and nobody listens; the log has every event
+
+
+class _Joined:
+    """The stream that is being joined: consecutive pieces of one kind and one action."""
+
+    def __init__(self) -> None:
+        self._first: LiveEvent | None = None
+        self._parts: list[str] = []
+        self._length = 0
+
+    def fits(self, event: LiveEvent) -> bool:
+        """Whether `event` goes on where the last one ended."""
+        first = self._first
+        if isinstance(first, ToolOutput) and isinstance(event, ToolOutput):
+            return first.action_id == event.action_id
+        return first is not None and type(first) is type(event)
+
+    def add(self, event: LiveEvent) -> None:
+        """Join a piece; of engine states only the last one counts."""
+        if isinstance(event, EngineState):
+            self._first = event
+            return
+        self._first = event if self._first is None else self._first
+        self._parts.append(event.text)
+        self._length += len(event.text)
+        if self._length > 2 * _LIVE_LIMIT:
+            self._parts = ["".join(self._parts)[-_LIVE_LIMIT:]]
+            self._length = _LIVE_LIMIT
+
+    def take(self) -> list[Outgoing]:
+        """What was joined, as at most one message."""
+        first, text = self._first, "".join(self._parts)
+        self._first, self._parts, self._length = None, [], 0
+        if first is None:
+            return []
+        if isinstance(first, TextDelta | ReasoningDelta | ToolOutput):
+            return [first.model_copy(update={"text": text})]
+        return [first]

@@ -1,0 +1,108 @@
+"""What an engine is told at its start, and how one is started: a detached process that reads it on its stdin.
+
+The key of a provider travels in that pipe alone, never in arguments or in an environment that tools inherit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.config import Locations, Settings, private_folder
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+
+_FOLDERS = ("config", "data", "state", "runtime")
+
+
+class EngineRefused(WorkbenchError):
+    """The engine said in one line why it cannot serve this session."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One session for one engine; `is_new` starts it in `workspace`, otherwise it is opened where it stands."""
+
+    locations: Locations
+    settings: Settings
+    session_id: str
+    workspace: str = ""
+    is_new: bool = False
+
+    def to_json(self) -> str:
+        """One JSON object, holding the key if the settings do."""
+        folders = {name: str(getattr(self.locations, name)) for name in _FOLDERS}
+        settings = asdict(self.settings)
+        rest = {"session_id": self.session_id, "workspace": self.workspace, "is_new": self.is_new}
+        return json.dumps({"locations": folders, "settings": settings, **rest})
+
+    @classmethod
+    def from_json(cls, text: str) -> Launch:
+        """The inverse of `to_json`; raises ValueError, KeyError or TypeError on anything else."""
+        data: dict[str, Any] = json.loads(text)
+        folders = Locations(**{name: Path(data["locations"][name]) for name in _FOLDERS})
+        settings = Settings(**{**data["settings"], "given": tuple(data["settings"]["given"])})
+        return cls(folders, settings, data["session_id"], data["workspace"], data["is_new"])
+
+
+def start_engine(launch: Launch) -> int:
+    """Start an engine in its own process session and wait until it listens; its pid. Raises EngineRefused."""
+    process = _spawn(launch)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        with process.stdin as stdin:
+            stdin.write(launch.to_json().encode())
+    except BrokenPipeError:
+        pass  # it died at once; what it said comes next
+    with process.stdout as stdout:
+        answer = stdout.readline()
+    threading.Thread(target=process.wait, daemon=True, name="engine-reaper").start()
+    _check(answer, launch)
+    return process.pid
+
+
+def log_path(locations: Locations, session_id: str) -> Path:
+    """The log file of a session's engine."""
+    return locations.logs / f"{session_id}.log"
+
+
+def _spawn(launch: Launch) -> subprocess.Popen[bytes]:
+    private_folder(launch.locations.logs)
+    log = log_path(launch.locations, launch.session_id)
+    # -P and the root as folder: a module of the same name in the person's folder is never imported.
+    command = [sys.executable, "-P", "-m", "workbench.engine"]
+    env = {name: value for name, value in os.environ.items() if name != "OHW_API_KEY"}
+    try:
+        with open(log, "ab", opener=_private) as errors:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd="/",
+                env=env,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise EngineRefused(f"the engine cannot be started: {error.strerror or error}") from error
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _check(answer: bytes, launch: Launch) -> None:
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        log = log_path(launch.locations, launch.session_id)
+        raise EngineRefused(f"the engine did not start; see {log}") from None
+    if said.get("type") != "hello":
+        raise EngineRefused(visible(str(said.get("reason", "the engine did not start")), lines=False))

@@ -1,0 +1,49 @@
+"""The log file of an engine: small, rotating, safe to print; set up once by `python -m workbench.engine`."""
+
+from __future__ import annotations
+
+import logging
+import os
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from workbench.text import visible
+
+_KEEP_FILES = 40
+_LIMIT = 1_000_000
+
+
+class _Visible(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
+class _PrivateFile(RotatingFileHandler):
+    def _open(self) -> object:  # type: ignore[override]
+        return open(self.baseFilename, "a", encoding="utf-8", errors="backslashreplace", opener=_private)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def write_logs_to(path: Path) -> None:
+    """Send the log of this process to `path` and remove the oldest files of the folder."""
+    prune(path.parent)
+    log = _PrivateFile(path, maxBytes=_LIMIT, backupCount=1, encoding="utf-8")
+    log.setFormatter(_Visible("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[log])
+    for chatty in ("litellm", "LiteLLM", "httpx", "httpcore", "openai", "asyncio"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def prune(folder: Path, keep: int = _KEEP_FILES) -> None:
+    """Remove all but the newest log files."""
+    dated: list[tuple[float, Path]] = []
+    for path in folder.glob("*.log*"):
+        try:
+            dated.append((path.stat().st_mtime, path))
+        except OSError:
+            continue  # another engine removed it
+    for _, path in sorted(dated, reverse=True)[keep:]:
+        path.unlink(missing_ok=True)

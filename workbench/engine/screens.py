@@ -1,0 +1,87 @@
+"""The screens attached to an engine: who holds the pen, and what each has still to get."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel
+
+from workbench.engine.broadcast import Outgoing
+from workbench.session.events import EventBase
+
+_SKIP_LIVE = 512_000  # bytes a screen may lag behind before it misses deltas …
+_DROP = 64_000_000  # … and before it is sent away; it comes back and reads the log
+
+
+class Screen:
+    """One connection; `seen` is the last event it has."""
+
+    def __init__(self, writer: asyncio.StreamWriter, seen: int) -> None:
+        self._writer = writer
+        self.seen = seen
+
+    def give(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
+        """Queue messages it has not seen; never waits."""
+        for message, line in messages:
+            if isinstance(message, EventBase):
+                if message.seq <= self.seen:
+                    continue
+                self.seen = message.seq
+            elif self._lag() > _SKIP_LIVE:
+                continue
+            self._writer.write(line)
+        if self._lag() > _DROP:
+            self._writer.transport.abort()
+
+    def say(self, line: BaseModel) -> None:
+        """Queue one line of the protocol (hello, refused)."""
+        self._writer.write(to_line(line))
+
+    def close(self) -> None:
+        """Close the connection after what is queued."""
+        self._writer.close()
+
+    def _lag(self) -> int:
+        return self._writer.transport.get_write_buffer_size()
+
+
+class Screens:
+    """All of them, in the order in which they came; the first holds the pen."""
+
+    def __init__(self) -> None:
+        self._screens: list[Screen] = []
+
+    def __len__(self) -> int:
+        return len(self._screens)
+
+    def add(self, screen: Screen) -> None:
+        """A screen came."""
+        self._screens.append(screen)
+
+    def remove(self, screen: Screen) -> None:
+        """A screen left; the next one gets the pen."""
+        if screen in self._screens:
+            self._screens.remove(screen)
+
+    def has_pen(self, screen: Screen) -> bool:
+        """Whether this screen may give commands."""
+        return bool(self._screens) and self._screens[0] is screen
+
+    def give(self, messages: Sequence[Outgoing]) -> None:
+        """To everybody; each message becomes JSON once."""
+        if not self._screens:
+            return
+        lines = [(message, to_line(message)) for message in messages]
+        for screen in tuple(self._screens):
+            screen.give(lines)
+
+    def close(self) -> None:
+        """Say good-bye to all."""
+        for screen in self._screens:
+            screen.close()
+
+
+def to_line(message: BaseModel) -> bytes:
+    """One line of JSON."""
+    return message.model_dump_json().encode() + b"\n"

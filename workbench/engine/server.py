@@ -1,0 +1,165 @@
+"""The engine: drives one session in a worker thread and speaks with its screens over a Unix socket.
+
+Runs inside `python -m workbench.engine`. Without any screen it finishes the run, or stops at the
+next question, and ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from workbench.engine.protocol import COMMAND, VERSION, Command, Decide, Hello, Interrupt, Leave, Refused, Send, Set
+from workbench.engine.screens import Screen, Screens
+from workbench.engine.sockets import is_own
+from workbench.engine.worker import Worker
+from workbench.errors import WorkbenchError
+from workbench.session.events import EngineState
+
+if TYPE_CHECKING:
+    from workbench.engine.broadcast import Broadcast
+    from workbench.session.opening import OpenedSession
+
+logger = logging.getLogger(__name__)
+LINE_LIMIT = 32 * 1024 * 1024
+_FIRST_SCREEN = 20.0  # seconds a new engine waits for the screen that started it
+_HELLO = 10.0
+_STEP_END = 1.2  # seconds an interrupted step may take before the tools are closed under it
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class Server:
+    """One session, its worker and its screens; `serve` returns the exit code."""
+
+    def __init__(self, opened: OpenedSession, screens: Screens, broadcast: Broadcast) -> None:
+        self._opened = opened
+        self._screens = screens
+        self._broadcast = broadcast
+        self._loop = asyncio.get_running_loop()
+        self._worker = Worker(opened.session, self._rested, opened.fail)
+        self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._is_expecting = True
+
+    async def serve(self, listener: socket.socket) -> int:
+        """Until nobody watches and nothing is left to do, or a signal comes."""
+        server = await asyncio.start_unix_server(self._attach, sock=listener, limit=LINE_LIMIT)
+        for number in SIGNALS:
+            self._loop.add_signal_handler(number, self._end, 128 + number)
+        self._worker.start()
+        self._loop.call_later(_FIRST_SCREEN, self._stop_expecting)
+        code = await self._ended
+        server.close()
+        await self._wind_down()
+        return code
+
+    async def _wind_down(self) -> None:
+        if self._worker.is_busy:
+            self._opened.session.interrupt()
+        self._worker.stop()
+        await asyncio.to_thread(self._worker.join, _STEP_END)
+        self._broadcast.flush()
+        self._screens.close()
+        await asyncio.sleep(0)
+
+    def _end(self, code: int) -> None:
+        if not self._ended.done():
+            logger.info("ending with code %d", code)
+            self._ended.set_result(code)
+
+    def _rested(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._end_if_alone)
+        except RuntimeError:
+            return  # the loop is closed: the engine ends already
+
+    def _end_if_alone(self) -> None:
+        if not len(self._screens) and not self._is_expecting and not self._worker.is_busy:
+            self._end(0)
+
+    def _stop_expecting(self) -> None:
+        self._is_expecting = False
+        self._end_if_alone()
+
+    async def _attach(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            hello = await self._greet(reader, writer)
+            if hello is not None:
+                await self._converse(reader, Screen(writer, hello.seen))
+        except (OSError, ValueError, TimeoutError) as error:
+            logger.info("a screen went away: %s", error)
+        finally:
+            writer.close()
+            self._end_if_alone()
+
+    async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
+        if not is_own(writer.get_extra_info("socket")):
+            return None
+        line = await asyncio.wait_for(reader.readline(), _HELLO)
+        if not line:
+            return None  # somebody looked whether an engine is there
+        hello = Hello.model_validate_json(line)
+        if hello.version == VERSION:
+            return hello
+        reason = f"the engine speaks version {VERSION}, the screen {hello.version}; close every screen of this session"
+        Screen(writer, 0).say(Refused(reason=reason))
+        return None
+
+    async def _converse(self, reader: asyncio.StreamReader, screen: Screen) -> None:
+        screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid()))
+        screen.give((event, event.model_dump_json().encode() + b"\n") for event in self._opened.events(screen.seen))
+        screen.give([_with_line(EngineState(state=self._opened.session.phase))])
+        self._screens.add(screen)
+        self._is_expecting = False
+        try:
+            while line := await reader.readline():
+                if not self._obey(screen, line):
+                    return
+        finally:
+            self._screens.remove(screen)
+
+    def _obey(self, screen: Screen, line: bytes) -> bool:
+        try:
+            command = COMMAND.validate_json(line)
+            if isinstance(command, Leave):
+                return False
+            if not self._screens.has_pen(screen):
+                raise WorkbenchError("another screen of this session is in charge; close it to take over")
+            self._carry_out(command)
+        except ValidationError as error:
+            screen.say(Refused(reason=f"not a command: {error.errors()[0]['msg']}"))
+        except WorkbenchError as error:
+            screen.say(Refused(reason=str(error)))
+        except Exception as error:
+            logger.exception("a command failed")
+            screen.say(Refused(reason=f"that failed inside the engine: {type(error).__name__}: {error}"))
+        self._worker.wake()
+        return True
+
+    def _carry_out(self, command: Command) -> None:
+        session = self._opened.session
+        match command:
+            case Send(text=text):
+                session.send(text)
+            case Decide():
+                session.decide(
+                    command.action_id,
+                    command.verdict,
+                    fingerprint=command.fingerprint,
+                    note=command.note,
+                    edited=command.edited,
+                    hunks=command.hunks,
+                )
+            case Interrupt():
+                session.interrupt()
+            case Set():
+                session.set(model=command.model, mode=command.mode, max_steps=command.max_steps)
+
+
+def _with_line(message: EngineState) -> tuple[EngineState, bytes]:
+    return message, message.model_dump_json().encode() + b"\n"

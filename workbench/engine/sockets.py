@@ -1,0 +1,58 @@
+"""The Unix socket of a session: where it lives and who may speak on it; used by server and client."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from pathlib import Path
+
+from workbench.config import Locations, private_folder
+from workbench.errors import WorkbenchError
+
+
+def socket_path(locations: Locations, session_id: str) -> Path:
+    """The socket of one session's engine, in the private runtime folder."""
+    path = locations.runtime / f"{session_id}.sock"
+    if len(os.fsencode(path)) <= 107:  # the limit of a socket's name
+        return path
+    return locations.runtime / f"{session_id[-24:].lstrip('-')}.sock"
+
+
+def listen(path: Path) -> socket.socket:
+    """Listen on `path`, mode 0600; whoever calls holds the session's lock, so a socket in the way is a stale one."""
+    private_folder(path.parent)
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(str(path))
+        path.chmod(0o600)
+        listener.listen(8)
+    except OSError as error:
+        listener.close()
+        raise WorkbenchError(f"cannot listen on {path}: {error.strerror or error}") from error
+    return listener
+
+
+def connect(path: Path, timeout: float) -> socket.socket | None:
+    """A connection to the engine behind `path`, or None when nobody listens there."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout)
+    try:
+        connection.connect(str(path))
+    except OSError:
+        connection.close()
+        return None
+    if not is_own(connection):
+        connection.close()
+        return None
+    return connection
+
+
+def is_own(connection: socket.socket) -> bool:
+    """Whether the other end runs as this user (where the system can tell; the folder is private in any case)."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
+    return bool(uid == os.getuid())

@@ -1,0 +1,77 @@
+"""The thread that drives a session: steps until a person is needed, then waits for the next command."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+logger = logging.getLogger(__name__)
+
+
+class Steps(Protocol):
+    """What the worker needs of a session."""
+
+    def step(self) -> bool:
+        """One unit of work; False when nothing is left to do without a person."""
+        ...
+
+
+class Worker(threading.Thread):
+    """Runs `session.step()` whenever woken; `on_rest` is called in this thread each time it has nothing left to do.
+
+    A fault in a step is logged with its traceback and given to `on_fault` as one line; the thread lives on.
+    """
+
+    def __init__(self, session: Steps, on_rest: Callable[[], None], on_fault: Callable[[str], None]) -> None:
+        super().__init__(name="session-worker", daemon=True)
+        self._session = session
+        self._on_rest = on_rest
+        self._on_fault = on_fault
+        self._changed = threading.Condition()
+        self._woken = True  # a session that was opened again may have work left
+        self._stopping = False
+        self._busy = True
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a step runs or is about to."""
+        with self._changed:
+            return self._busy or self._woken
+
+    def wake(self) -> None:
+        """There may be something to do."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End the thread after the step that runs now."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+
+    def run(self) -> None:
+        """Wait, step, rest; until stopped."""
+        while self._wait():
+            self._drive()
+            with self._changed:
+                self._busy = False
+            self._on_rest()
+
+    def _wait(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._woken or self._stopping)
+            self._woken = False
+            self._busy = not self._stopping
+            return self._busy
+
+    def _drive(self) -> None:
+        try:
+            while self._session.step():
+                if self._stopping:
+                    return
+        except Exception as error:
+            logger.exception("a step failed")
+            self._on_fault(f"{type(error).__name__}: {error}")

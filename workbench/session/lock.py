@@ -1,0 +1,95 @@
+"""One process at a time writes a session: a flock on a file beside it, free at once when its holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from workbench.errors import WorkbenchError
+
+_POLL = 0.05
+
+
+class SessionInUse(WorkbenchError):
+    """Another process holds the session; `pid` names it (0 when it did not say)."""
+
+    def __init__(self, name: str, pid: int) -> None:
+        whose = f"process {pid}" if pid else "another process"
+        super().__init__(f"the session {name} is in use by {whose}; wait until it ends, or end it")
+        self.pid = pid
+
+
+class SessionLock:
+    """Held from `take` to `release`; the file holds the pid of the holder."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, session: Path, wait: float = 0.0) -> SessionLock:
+        """Lock the session file; tries for `wait` seconds, then raises SessionInUse."""
+        path = lock_path(session)
+        until = time.monotonic() + wait
+        while True:
+            descriptor = _try(path)
+            if descriptor is not None:
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, f"{os.getpid()}\n".encode())
+                return cls(path, descriptor)
+            if time.monotonic() >= until:
+                raise SessionInUse(session.stem, _read_pid(path))
+            time.sleep(_POLL)
+
+    def release(self) -> None:
+        """Give the session free; a second call does nothing."""
+        if self._descriptor < 0:
+            return
+        self._path.unlink(missing_ok=True)  # while still held: whoever waits sees that its file is gone and tries anew
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def lock_path(session: Path) -> Path:
+    """The lock file beside a session file."""
+    return session.with_suffix(".lock")
+
+
+def holder(session: Path) -> int | None:
+    """The pid of the process that holds the session (0 when unknown), or None when it is free."""
+    path = lock_path(session)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _read_pid(path)
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _try(path: Path) -> int | None:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise WorkbenchError(f"cannot lock the session: {path}: {error.strerror or error}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino == path.stat().st_ino:
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _read_pid(path: Path) -> int:
+    try:
+        return int(path.read_text().strip() or 0)
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,46 @@
+"""Names of sessions: readable, unique, and safe as names of files; used by whoever starts or looks up a session."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import unicodedata
+from datetime import datetime
+from pathlib import Path
+
+from workbench.config import Locations
+from workbench.errors import UsageError
+
+SUFFIX = ".session"
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_SLUG_LENGTH = 32
+
+
+def new_id(hint: str, now: datetime | None = None) -> str:
+    """An id such as `20261121-fix-the-parser-3f2a`; `hint` is the first message or the folder's name."""
+    day = (now or datetime.now()).strftime("%Y%m%d")
+    return f"{day}-{_slug(hint)}-{secrets.token_hex(2)}"
+
+
+def session_path(locations: Locations, session_id: str) -> Path:
+    """The file of a session; raises UsageError for an id that could not be one of ours."""
+    if not _ID.fullmatch(session_id):
+        raise UsageError(f"{session_id!r} is not the id of a session; `ohw sessions` lists them")
+    return locations.sessions / f"{session_id}{SUFFIX}"
+
+
+def state_folder(locations: Locations, session_id: str) -> Path:
+    """Where the tools of a session keep undo copies and full outputs; it outlives the process."""
+    return locations.data / "state" / session_path(locations, session_id).stem
+
+
+def _slug(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text[:400]).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)
+    slug = ""
+    for word in words:
+        longer = f"{slug}-{word}" if slug else word
+        if len(longer) > _SLUG_LENGTH:
+            break
+        slug = longer
+    return slug or (words[0][:_SLUG_LENGTH] if words else "session")
