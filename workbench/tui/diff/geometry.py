@@ -1,0 +1,114 @@
+"""Where the rows of a diff lie on the screen: gutter, columns, wrapped lines, hunks. Pure; made anew for each width."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import accumulate
+
+from workbench.tui.diff.document import Document, Side
+from workbench.tui.diff.layout import FoldId, Row, split_rows, unified_rows
+from workbench.tui.diff.lines import is_plain, wrap_places
+
+NARROW = 60
+LONGEST = 4_000
+"""Signs of a line shown without wrapping; the rest is there when lines wrap."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a diff is shown: cells to paint in, one or two columns, long lines wrapped or scrolled."""
+
+    width: int
+    beside: bool
+    wrapped: bool
+
+
+class Geometry:
+    """The rows of a document in one look."""
+
+    def __init__(self, document: Document, look: Look, opened: Collection[FoldId] = ()) -> None:
+        self.document = document
+        self.look = look
+        make = split_rows if look.beside else unified_rows
+        self.rows: list[Row] = make(document.files, opened)
+        digits = len(str(max(1, document.most_lines)))
+        self.digits = digits
+        self.numbers = 1 if look.beside or look.width < NARROW else 2
+        gutter = 1 + self.numbers * (digits + 1) + 2
+        column = (look.width - 1) // 2 if look.beside else look.width
+        self.column = column
+        self.text_width = max(4, column - gutter)
+        self._starts = self._row_starts() if look.wrapped else None
+        widest = 0 if look.wrapped else min(document.widest(), LONGEST + 1)
+        self.overhang = max(0, widest - self.text_width)
+        self._hunk_tops = _hunk_tops(self.rows)
+
+    @property
+    def height(self) -> int:
+        """Screen lines of everything."""
+        return self._starts[-1] if self._starts else len(self.rows)
+
+    @property
+    def hunk_count(self) -> int:
+        """How many hunks there are."""
+        return len(self._hunk_tops)
+
+    def at(self, y: int) -> tuple[int, int]:
+        """The row on screen line `y`, and which of its wrapped parts."""
+        if self._starts is None:
+            return y, 0
+        row = bisect_right(self._starts, y) - 1
+        return row, y - self._starts[row]
+
+    def top_of(self, row: int) -> int:
+        """The screen line a row begins at."""
+        return self._starts[row] if self._starts else row
+
+    def hunk_row(self, hunk: int) -> int:
+        """The first row of a hunk (counted over all files)."""
+        return self._hunk_tops[hunk]
+
+    def hunk_at(self, row: int) -> int:
+        """The hunk a row belongs to, counted over all files; -1 for an unchanged row."""
+        return bisect_right(self._hunk_tops, row) - 1 if self.rows[row].hunk >= 0 else -1
+
+    def hunk_from(self, row: int) -> int:
+        """The first hunk that begins at a row or below it (the count of hunks when there is none)."""
+        return bisect_left(self._hunk_tops, row)
+
+    def folds_around(self, hunk: int) -> list[FoldId]:
+        """The folds directly above and below a hunk."""
+        row = self.hunk_row(hunk)
+        above = self._hunk_tops[hunk - 1] if hunk else 0
+        below = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
+        return [(at.file, at.old) for at in (*self.rows[above:row], *self.rows[row:below]) if at.kind == "fold"]
+
+    def wraps(self, row: Row, side: Side) -> list[int]:
+        """Where the painted parts of one side of a row begin."""
+        line = row.old if side == "old" else row.new
+        if line < 0 or row.kind in ("file", "fold", "no-newline"):
+            return [0]
+        body = self.document.lines(row.file, side)[line].removesuffix("\n")
+        if len(body) <= self.text_width and is_plain(body):
+            return [0]
+        return wrap_places(self.document.painted(row.file, side, line).text, self.text_width)
+
+    def _row_starts(self) -> list[int]:
+        return [0, *accumulate(self._row_height(row) for row in self.rows)]
+
+    def _row_height(self, row: Row) -> int:
+        if row.kind == "changed":
+            return max(len(self.wraps(row, "old")), len(self.wraps(row, "new")))
+        return len(self.wraps(row, "old" if row.kind == "removed" else "new"))
+
+
+def _hunk_tops(rows: list[Row]) -> list[int]:
+    tops = []
+    file = hunk = -1
+    for index, row in enumerate(rows):
+        if row.hunk >= 0 and (row.hunk != hunk or row.file != file):
+            file, hunk = row.file, row.hunk
+            tops.append(index)
+    return tops

@@ -1,0 +1,136 @@
+"""Which lines of two texts are the same: difflib where that is cheap, unique lines as anchors where it is not.
+
+The work is bounded, so that any two texts open at once: what would cost too much counts as changed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+_GAP_COST = 4_000_000
+_WHOLE_COST = 24_000_000
+
+
+class Block(NamedTuple):
+    """`size` same lines, from `old` and from `new` on (both from 0)."""
+
+    old: int
+    new: int
+    size: int
+
+
+class _Range(NamedTuple):
+    old: int
+    old_end: int
+    new: int
+    new_end: int
+
+
+def matching_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+    """The blocks of same lines in order, none touching the next."""
+    return _joined(_Matcher(old, new).blocks(_Range(0, len(old), 0, len(new)), anchored=True))
+
+
+class _Matcher:
+    """One comparison and the work that is left for it."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self.old = old
+        self.new = new
+        self.left = _WHOLE_COST
+
+    def blocks(self, part: _Range, *, anchored: bool) -> Iterator[Block]:
+        head = self._same_head(part)
+        if head:
+            yield Block(part.old, part.new, head)
+        inner = _Range(part.old + head, part.old_end, part.new + head, part.new_end)
+        tail = self._same_tail(inner)
+        inner = _Range(inner.old, inner.old_end - tail, inner.new, inner.new_end - tail)
+        yield from self._inner(inner, anchored=anchored)
+        if tail:
+            yield Block(inner.old_end, inner.new_end, tail)
+
+    def _inner(self, part: _Range, *, anchored: bool) -> Iterator[Block]:
+        sizes = part.old_end - part.old, part.new_end - part.new
+        if not min(sizes) or sizes == (1, 1):  # two single lines that were the same would be in the head
+            return
+        olds, news = self.old[part.old : part.old_end], self.new[part.new : part.new_end]
+        cost = _cost(olds, news)
+        if cost <= min(_GAP_COST, self.left):
+            self.left -= cost
+            for match in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks()[:-1]:
+                yield Block(part.old + match.a, part.new + match.b, match.size)
+        elif anchored:
+            yield from self._between_anchors(part)
+
+    def _between_anchors(self, part: _Range) -> Iterator[Block]:
+        old, new = part.old, part.new
+        for anchor_old, anchor_new in [*_anchors(self.old, self.new, part), (part.old_end, part.new_end)]:
+            yield from self.blocks(_Range(old, anchor_old, new, anchor_new), anchored=False)
+            if anchor_old < part.old_end:
+                yield Block(anchor_old, anchor_new, 1)
+            old, new = anchor_old + 1, anchor_new + 1
+
+    def _same_head(self, part: _Range) -> int:
+        old, new = part.old, part.new
+        while old < part.old_end and new < part.new_end and self.old[old] == self.new[new]:
+            old, new = old + 1, new + 1
+        return old - part.old
+
+    def _same_tail(self, part: _Range) -> int:
+        old, new = part.old_end, part.new_end
+        while old > part.old and new > part.new and self.old[old - 1] == self.new[new - 1]:
+            old, new = old - 1, new - 1
+        return part.old_end - old
+
+
+def _cost(old: Sequence[str], new: Sequence[str]) -> int:
+    """The most steps difflib can need: it looks through all equal pairs once for each block it finds."""
+    counts = Counter(new)
+    pairs = sum(counts[line] for line in old)
+    return (len(old) + pairs) * (min(len(old), len(new), pairs) + 1)
+
+
+def _anchors(old: Sequence[str], new: Sequence[str], part: _Range) -> list[tuple[int, int]]:
+    """Lines that stand once on both sides, as the longest series that rises on both."""
+    olds, news = _once(old, part.old, part.old_end), _once(new, part.new, part.new_end)
+    return _longest_rising([(place, news[line]) for line, place in olds.items() if line in news])
+
+
+def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+    counts = Counter(lines[start:end])
+    return {lines[place]: place for place in range(start, end) if counts[lines[place]] == 1}
+
+
+def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    ends: list[int] = []  # smallest last `new` of a series of each length
+    last: list[int] = []  # which pair that is
+    before: list[int] = []
+    for index, (_, new) in enumerate(pairs):
+        length = bisect_left(ends, new)
+        before.append(last[length - 1] if length else -1)
+        if length == len(ends):
+            ends.append(new)
+            last.append(index)
+        else:
+            ends[length], last[length] = new, index
+    series: list[tuple[int, int]] = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        series.append(pairs[at])
+        at = before[at]
+    return series[::-1]
+
+
+def _joined(blocks: Iterator[Block]) -> list[Block]:
+    joined: list[Block] = []
+    for block in blocks:
+        if joined and joined[-1].old + joined[-1].size == block.old and joined[-1].new + joined[-1].size == block.new:
+            joined[-1] = joined[-1]._replace(size=joined[-1].size + block.size)
+        else:
+            joined.append(block)
+    return joined

@@ -1,0 +1,65 @@
+"""Which words of a changed line changed, and which removed line an added one belongs to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+Spans = list[tuple[int, int]]
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+_MOST_WORDS = 300
+_MOST_PAIRS = 200
+_ALIKE = 0.4
+
+
+def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
+    """Where the two lines differ (start, end) in each; nothing when they have too little in common to compare."""
+    olds, news = _WORD.findall(old), _WORD.findall(new)
+    if max(len(olds), len(news)) > _MOST_WORDS:
+        return _changed_middle(old, new)
+    matcher = SequenceMatcher(None, olds, news, autojunk=False)
+    blocks = [(block.a, block.b, block.size) for block in matcher.get_matching_blocks()]
+    same = sum(len("".join(olds[a : a + size]).strip()) for a, _, size in blocks)
+    if same < _ALIKE * max(len(old.strip()), len(new.strip())):
+        return [], []
+    codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    return (
+        _spans(olds, [(first, end) for _, first, end, _, _ in codes]),
+        _spans(news, [(first, end) for _, _, _, first, end in codes]),
+    )
+
+
+def _spans(words: Sequence[str], ranges: list[tuple[int, int]]) -> Spans:
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    return [(starts[first], starts[end]) for first, end in ranges if end > first]
+
+
+def _changed_middle(old: str, new: str) -> tuple[Spans, Spans]:
+    most = min(len(old), len(new))
+    head = next((place for place in range(most) if old[place] != new[place]), most)
+    tail = next((place for place in range(most - head) if old[-1 - place] != new[-1 - place]), most - head)
+    return [(head, len(old) - tail)], [(head, len(new) - tail)]
+
+
+def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Which old line became which new one, rising on both sides; a short block by likeness, a long one by order."""
+    if len(old) == len(new) or len(old) * len(new) > _MOST_PAIRS:
+        return [(place, place) for place in range(min(len(old), len(new)))]
+    pairs: list[tuple[int, int]] = []
+    start = 0
+    for place, line in enumerate(old):
+        rest = range(start, len(new))
+        best = max(rest, key=lambda at: _likeness(line, new[at]), default=-1)
+        if best >= 0 and _likeness(line, new[best]) > _ALIKE:
+            pairs.append((place, best))
+            start = best + 1
+    return pairs
+
+
+def _likeness(old: str, new: str) -> float:
+    if not old.strip() or not new.strip():
+        return 0.0
+    return SequenceMatcher(None, old.strip()[:200], new.strip()[:200], autojunk=False).quick_ratio()

@@ -1,0 +1,142 @@
+"""Paints single rows of a diff as segments; the styles come from the view by name. Used by DiffView alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+
+from workbench.text import visible
+from workbench.tui.diff.document import Side
+from workbench.tui.diff.geometry import LONGEST, Geometry
+from workbench.tui.diff.layout import Row
+from workbench.tui.diff.lines import cut_cells
+
+_SIGNS = {"removed": "−", "added": "+"}
+_STATES = {"A": "new file", "D": "deleted", "M": "changed", "=": "unchanged"}
+_Painted = list[tuple[int, int, str]]
+
+
+class Painter:
+    """Rows of one geometry; `style` gives the Rich style of a name, `offset` is the first cell of text shown."""
+
+    def __init__(self, geometry: Geometry, style: Callable[[str], Style], offset: int, current: int) -> None:
+        self.geometry = geometry
+        self.style = style
+        self.offset = offset
+        self.current = current
+        """The chosen hunk, marked in the gutter."""
+
+    def paint(self, index: int, part: int) -> list[Segment]:
+        """One screen line: part `part` of a row."""
+        row = self.geometry.rows[index]
+        if row.kind == "file":
+            return self._whole(self._file_text(row), "file")
+        if row.kind == "fold":
+            return self._whole(self._fold_text(row), "fold")
+        marked = self.current >= 0 and self.geometry.hunk_at(index) == self.current
+        if not self.geometry.look.beside:
+            side: Side = "old" if row.kind == "removed" or (row.kind == "no-newline" and row.new < 0) else "new"
+            return self._half(row, side, part, marked)
+        middle = Segment("│", self.style("gutter"))
+        left, right = self._half(row, "old", part, marked), self._half(row, "new", part, False)
+        return [*left, middle, *right]
+
+    def _whole(self, text: str, name: str) -> list[Segment]:
+        return [Segment(set_cell_size(text, self.geometry.look.width), self.style(name))]
+
+    def _file_text(self, row: Row) -> str:
+        diff = self.geometry.document.files[row.file]
+        binary = " · binary" if diff.is_binary else ""
+        empty = " · empty" if not diff.old and not diff.new else ""
+        counts = f"+{diff.added} −{diff.removed}"
+        return f" {diff.sign} {visible(diff.path, lines=False)}  {counts} · {_STATES[diff.sign]}{binary}{empty}"
+
+    def _fold_text(self, row: Row) -> str:
+        return f" {'⋯':>{self.geometry.digits}} {row.size} unchanged lines"
+
+    def _half(self, row: Row, side: Side, part: int, marked: bool) -> list[Segment]:
+        """One column: mark, numbers, sign, text."""
+        line = row.old if side == "old" else row.new
+        if line < 0:
+            return [Segment(" " * self.geometry.column, self.style("nothing"))]
+        kind = self._kind_of(row, side)
+        mark = Segment("▌" if marked else " ", self.style("mark"))
+        if row.kind == "no-newline":
+            blank = " " * (self.geometry.numbers * (self.geometry.digits + 1))
+            text = set_cell_size("\\ No newline at end of file", self.geometry.text_width + 2)
+            return [mark, Segment(blank, self.style("gutter")), Segment(text, self.style("note"))]
+        numbers = Segment(self._numbers(row, side, part), self.style(f"gutter-{kind}"))
+        sign = Segment(f"{_SIGNS.get(kind, ' ') if part == 0 else '↪'} ", self.style(f"sign-{kind}"))
+        return [mark, numbers, sign, *self._text(row, side, part, kind), *self._rest_of_column()]
+
+    def _rest_of_column(self) -> list[Segment]:
+        geometry = self.geometry
+        used = 3 + geometry.numbers * (geometry.digits + 1) + geometry.text_width
+        spare = geometry.column - used
+        return [Segment(" " * spare)] if spare > 0 else []
+
+    def _kind_of(self, row: Row, side: Side) -> str:
+        if row.kind == "changed":
+            return "removed" if side == "old" else "added"
+        return row.kind
+
+    def _numbers(self, row: Row, side: Side, part: int) -> str:
+        digits = self.geometry.digits
+        shown = (row.old, row.new) if self.geometry.numbers == 2 else (row.old if side == "old" else row.new,)
+        return "".join(f"{line + 1 if line >= 0 and part == 0 else '':>{digits}} " for line in shown)
+
+    def _text(self, row: Row, side: Side, part: int, kind: str) -> list[Segment]:
+        line = row.old if side == "old" else row.new
+        painted = self.geometry.document.painted(row.file, side, line)
+        first, end, indent, more = self._cut(row, side, part, painted.text)
+        styles = [
+            (painted.place(start), painted.place(stop), name)
+            for start, stop, name in self._spans(row, side, line, kind)
+        ]
+        segments = self._styled(painted.text, first, end, styles, self.style(kind))
+        room = self.geometry.text_width - indent - cell_len(painted.text[first:end])
+        if more and room < 1 and segments:
+            last = segments.pop()
+            segments += [Segment(last.text[:-1], last.style)] if len(last.text) > 1 else []
+            room += cell_len(last.text[-1])
+        tail = "…" + " " * (room - 1) if more and room > 0 else " " * max(0, room)
+        return [Segment(" " * indent, self.style(kind)), *segments, Segment(tail, self.style(kind))]
+
+    def _cut(self, row: Row, side: Side, part: int, text: str) -> tuple[int, int, int, bool]:
+        """First and end sign of the part shown, blank cells before it, and whether more lies to its right."""
+        if self.geometry.look.wrapped:
+            places = [*self.geometry.wraps(row, side), len(text)]
+            if part >= len(places) - 1:
+                return len(text), len(text), 0, False
+            return places[part], places[part + 1], 0, False
+        shown = text[:LONGEST]
+        first, end, indent = cut_cells(shown, self.offset, self.geometry.text_width)
+        return first, end, indent, end < len(text)
+
+    def _spans(self, row: Row, side: Side, line: int, kind: str) -> _Painted:
+        document = self.geometry.document
+        spans: _Painted = [*document.syntax(row.file, side, line)]
+        if row.hunk >= 0:
+            words = document.words_of(row.file, row.hunk).get((side, line), ())
+            spans += [(start, end, f"{kind}-word") for start, end in words]
+        return spans
+
+    def _styled(
+        self, text: str, first: int, end: int, spans: Sequence[tuple[int, int, str]], base: Style
+    ) -> list[Segment]:
+        inside = [
+            (max(first, start), min(end, stop), name) for start, stop, name in spans if start < end and stop > first
+        ]
+        cuts = sorted({first, end, *(place for start, stop, _ in inside for place in (start, stop))})
+        segments = []
+        for start, stop in pairwise(cuts):
+            style = base
+            for span_start, span_stop, name in inside:
+                if span_start <= start and stop <= span_stop:
+                    style += self.style(name)
+            segments.append(Segment(text[start:stop], style))
+        return segments

@@ -1,0 +1,195 @@
+"""The diff view: a line-API widget that paints only what is seen. Stands in the approval modal and the diff viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.timer import Timer
+
+from workbench.tui.diff.document import Document
+from workbench.tui.diff.geometry import Geometry, Look
+from workbench.tui.diff.hunks import FileDiff
+from workbench.tui.diff.layout import FoldId
+from workbench.tui.widgets.diff_painter import Painter
+
+WIDE = 140
+"""From this width of the screen on a diff is shown side by side."""
+_NAMES = (
+    *("same", "added", "removed", "added-word", "removed-word", "nothing", "fold", "file", "note", "mark"),
+    *("gutter", "gutter-same", "gutter-added", "gutter-removed", "sign-same", "sign-added", "sign-removed"),
+    *("comment", "keyword", "string", "number", "builtin", "definition"),
+)
+
+
+class DiffView(ScrollView, can_focus=True):
+    """Files compared: hunks to step through, unchanged parts folded, one or two columns."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"diff--{name}" for name in _NAMES}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,n", "step(1)", "next hunk", id="diff.next"),
+        Binding("k,p", "step(-1)", "previous hunk", id="diff.previous"),
+        Binding("enter", "fold", "more or less around", id="diff.fold"),
+        Binding("s", "split", "side by side", id="diff.split"),
+        Binding("w", "wrap", "wrap lines", id="diff.wrap"),
+    ]
+
+    class Stepped(Message):
+        """The chosen hunk changed: its place (from 0, -1 for none) and how many there are."""
+
+        def __init__(self, hunk: int, count: int) -> None:
+            super().__init__()
+            self.hunk = hunk
+            self.count = count
+
+    def __init__(self, files: Sequence[FileDiff] = (), *, wrapped: bool = False, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.document = Document(files)
+        self.wrapped = wrapped
+        self.beside: bool | None = None
+        """Chosen by the person; None lets the width of the screen decide."""
+        self.current = -1
+        self._opened: set[FoldId] = set()
+        self._geometry: Geometry | None = None
+        self._styles: dict[str, Style] = {}
+        self._working: Timer | None = None
+
+    def show(self, files: Sequence[FileDiff]) -> None:
+        """Show other files, from their top."""
+        self.document = Document(files)
+        self._opened.clear()
+        self.current = -1
+        self.lay_out()
+        self.scroll_to(0, 0, animate=False)
+
+    @property
+    def geometry(self) -> Geometry:
+        """Rows and columns for the width there is now."""
+        look = Look(max(20, self.scrollable_content_region.width or self.size.width), self.is_beside, self.wrapped)
+        if self._geometry is None or self._geometry.look != look:
+            self._geometry = Geometry(self.document, look, self._opened)
+        return self._geometry
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether old and new stand side by side now."""
+        return self.beside if self.beside is not None else self.app.size.width >= WIDE
+
+    def lay_out(self) -> None:
+        """Lay the rows out anew."""
+        self._geometry = None
+        geometry = self.geometry
+        self.virtual_size = Size(geometry.look.width + geometry.overhang, geometry.height)
+        self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.lay_out()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles.clear()
+
+    def style_named(self, name: str) -> Style:
+        """The Rich style of a part of the view (cached until the theme changes)."""
+        if name not in self._styles:
+            self._styles[name] = self.get_component_rich_style(f"diff--{name}", partial=True)
+        return self._styles[name]
+
+    def render_line(self, y: int) -> Strip:
+        """Paint screen line `y`."""
+        geometry, width = self.geometry, self.size.width
+        place = y + int(self.scroll_offset.y)
+        if place >= geometry.height:
+            return Strip.blank(width, self.rich_style)
+        painter = Painter(geometry, self.style_named, int(self.scroll_offset.x), self.current)
+        segments = [
+            Segment(text, self.rich_style + (style or Style())) for text, style, _ in painter.paint(*geometry.at(place))
+        ]
+        self._work_on()
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
+
+    def _work_on(self) -> None:
+        """Far syntax comes in small steps, so that no frame waits for it."""
+        if self.document.has_work and self._working is None:
+            self._working = self.set_interval(1 / 60, self._work)
+
+    def _work(self) -> None:
+        if self.document.work() and self._working is not None:
+            self._working.stop()
+            self._working = None
+            self.refresh()
+
+    def action_step(self, by: int) -> None:
+        """Choose the next or previous hunk; the first step takes the one in view."""
+        count = self.geometry.hunk_count
+        if not count:
+            return
+        if self.current < 0:
+            top = self.geometry.at(min(int(self.scroll_offset.y), self.geometry.height - 1))[0]
+            wanted = self.geometry.hunk_from(top) - (by < 0)
+        else:
+            wanted = self.current + by
+        self.current = min(max(wanted, 0), count - 1)
+        self._show_current()
+
+    def _show_current(self) -> None:
+        row = self.geometry.top_of(self.geometry.hunk_row(self.current))
+        room = self.size.height
+        top = int(self.scroll_offset.y)
+        if not top + 1 <= row < top + room - min(6, room // 2):
+            self.scroll_to(y=max(0, row - min(4, room // 4)), animate=False)
+        self.refresh()
+        self.post_message(self.Stepped(self.current, self.geometry.hunk_count))
+
+    def action_fold(self) -> None:
+        """Open the unchanged lines around the chosen hunk (all of them when none is chosen), or fold them again."""
+        geometry = self.geometry
+        if self.current >= 0:
+            folds = geometry.folds_around(self.current)
+        else:
+            folds = [(row.file, row.old) for row in geometry.rows if row.kind == "fold"]
+        before = geometry.top_of(geometry.hunk_row(self.current)) if self.current >= 0 else 0
+        if folds:
+            self._opened.update(folds)
+        else:
+            self._opened.clear()
+        self.lay_out()
+        after = self.geometry.top_of(self.geometry.hunk_row(self.current)) if self.current >= 0 else before
+        self.scroll_relative(y=after - before, animate=False)
+
+    def action_split(self) -> None:
+        """Side by side or one over the other."""
+        self.beside = not self.is_beside
+        self._keep_hunk()
+
+    def action_wrap(self) -> None:
+        """Wrap long lines or scroll sideways."""
+        self.wrapped = not self.wrapped
+        self._keep_hunk()
+
+    def _keep_hunk(self) -> None:
+        self.lay_out()
+        self.scroll_to(x=0, animate=False)
+        if self.current >= 0:
+            self._show_current()
+
+    def on_click(self, event: events.Click) -> None:
+        place = event.y + int(self.scroll_offset.y)
+        if place >= self.geometry.height:
+            return
+        index = self.geometry.at(place)[0]
+        row = self.geometry.rows[index]
+        if row.kind == "fold":
+            self._opened.add((row.file, row.old))
+            self.lay_out()
+        elif row.hunk >= 0:
+            self.current = self.geometry.hunk_at(index)
+            self._show_current()
