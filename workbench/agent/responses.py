@@ -20,6 +20,7 @@ from workbench.tools.tool import ToolDefinition
 
 Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
 _RISKS: dict[object, Risk] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIGH"}
+_EXTRAS = ("security_risk", "summary")
 _NO_ID_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -91,8 +92,9 @@ def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDe
 
 
 def _validated(read: ReadCall, tool: ToolDefinition, given: dict[str, Any]) -> ReadCall:
-    risk = given.pop("security_risk", None)
-    summary = given.pop("summary", None)
+    risk, summary = given.get("security_risk"), given.get("summary")
+    own = tool.action_type.model_fields
+    given = {name: value for name, value in given.items() if name not in _EXTRAS or name in own}
     known = replace(
         read,
         arguments=given,

@@ -44,6 +44,8 @@ class Patience:
 
     connect: float = 10.0
     idle: float = 120.0
+    silence: float = 600.0
+    """Without a single piece of an answer, while keep-alives may come."""
     tries: int = TRIES
     first_wait: float = 1.0
 
@@ -149,10 +151,10 @@ class ProviderModel:
     def _base(self) -> str | None:
         return self._api_base or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
 
-    def _stream(self, request: ModelRequest) -> Generator[Chunk]:
+    def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         return self._compatible_stream(request) if self._is_compatible else self._general_stream(request)
 
-    def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk]:
+    def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         body: dict[str, Any] = {"messages": list(request.messages)}
         if request.tools:
             body["tools"] = list(request.tools)
@@ -164,10 +166,14 @@ class ProviderModel:
                 response.read()
                 yield _checked(response.json())
             else:
-                for chunk in read_chunks(response.iter_bytes()):
+                pieces = response.iter_bytes()
+                for chunk in read_chunks(pieces):
                     yield _checked(chunk)
+                yield None
+                for _ in pieces:  # to the end, so that the next request finds the connection open
+                    pass
 
-    def _general_stream(self, request: ModelRequest) -> Generator[Chunk]:
+    def _general_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         extra: dict[str, Any] = {"tools": list(request.tools)} if request.tools else {}
         if self._api_base:
             extra["api_base"] = self._api_base
@@ -251,7 +257,7 @@ class _Call:
         joiner = Joiner()
         exchange = self._model.exchange(self._request, self._cancel)
         try:
-            for chunk in exchange.chunks(self._model.patience.idle * 5):
+            for chunk in exchange.chunks(self._model.patience.silence):
                 self._take(joiner, chunk)
         finally:
             exchange.close()

@@ -22,9 +22,14 @@ class Silence(Exception):
 
 
 class Exchange:
-    """Runs `produce` in a daemon thread; `chunks` gives what comes, `error` then says how it ended (None: well)."""
+    """Runs `produce` in a daemon thread; `chunks` gives what comes, `error` then says how it ended (None: well).
 
-    def __init__(self, produce: Callable[[], Generator[Chunk]], cancel: Cancel, shut: Callable[[], None]) -> None:
+    `produce` may yield None when the answer is whole but its connection has still to be read to the end for reuse.
+    """
+
+    def __init__(
+        self, produce: Callable[[], Generator[Chunk | None]], cancel: Cancel, shut: Callable[[], None]
+    ) -> None:
         self.error: BaseException | None = None
         self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._produce = produce
@@ -63,15 +68,22 @@ class Exchange:
             for chunk in chunks:
                 if self._stopped.is_set():
                     break
-                self._queue.put(chunk)
+                if chunk is None:
+                    self._end(None)
+                else:
+                    self._queue.put(chunk)
+
+    def _end(self, error: BaseException | None) -> None:
+        self._ended.set()
+        self._queue.put(_END if error is None else error)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
         """Hand the outcome over to the thread that waits for it, whatever it is."""
-        self._ended.set()
-        self._queue.put(_END if error is None else error)
+        if not self._ended.is_set():
+            self._end(error)
         return True
 
 

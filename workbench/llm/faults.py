@@ -62,6 +62,8 @@ _CONTEXT = re.compile(
     r"|exceeds? the (?:maximum|context|model)",
     re.IGNORECASE,
 )
+_UNNAMED = re.compile(r"\W")
+_NO_KEY = re.compile(r"api_key|missing credentials|API key (?:is )?(?:missing|not set)", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
 
 
@@ -105,15 +107,15 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     if fault.kind == "context":
         return ContextOverflow(f"the conversation is larger than the window of {model}{detail}")
     lines: dict[Kind, str] = {
-        "key": f"{where} refused the key (HTTP {fault.status}): set the right one in the provider's environment "
-        "variable, or name the variable with `api_key_env` in settings.toml"
+        "key": f"{where} refused the key (HTTP {fault.status}): set the right one in {key_variable(model)}, or name "
+        "another variable with `api_key_env` in settings.toml"
         if fault.status
-        else f"no key for {model}: set the provider's environment variable (such as OPENAI_API_KEY), or name "
-        "another one with `api_key_env` in settings.toml",
+        else f"no key for {model}: set {key_variable(model)}, or name another variable with `api_key_env` in "
+        "settings.toml",
         "refused": f"nothing answers at {where}: start the server there or correct --api-base",
         "unreachable": f"cannot reach {where}{detail}: check the network and the address",
         "stalled": f"{where} stopped answering: send the message again, or choose another model",
-        "lost": f"the connection to {where} broke{detail}: send the message again",
+        "lost": f"the connection to {where} broke: send the message again",
         "rate": f"{where} still limits the rate: wait{_for(fault.retry_after)} and send the message again",
         "quota": f"the account at {where} has no credit left{detail}",
         "busy": f"{where} is failing (HTTP {fault.status}){detail}: send the message again later",
@@ -122,6 +124,12 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
     }
     return ModelError(lines.get(fault.kind, f"the call to {model} failed{_code(fault.status)}{detail}"))
+
+
+def key_variable(model: str) -> str:
+    """The environment variable that holds the key of the model's provider, as a rule."""
+    provider, slash, _ = model.partition("/")
+    return f"{_UNNAMED.sub('_', provider).upper()}_API_KEY" if slash else "OPENAI_API_KEY"
 
 
 def shown_address(api_base: str | None) -> str:
@@ -163,14 +171,16 @@ def _kind(links: list[BaseException], status: int | None, text: str) -> Kind:
         return "context"
     if status in (400, 403, 429) and _QUOTA.search(text):
         return "quota"
-    return _by_status(names, status)
+    return _by_status(names, status, text)
 
 
-def _by_status(names: list[str], status: int | None) -> Kind:
+def _by_status(names: list[str], status: int | None, text: str) -> Kind:
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status in _BUSY:
         return "busy"
+    if status is None and _NO_KEY.search(text):
+        return "key"
     return next((_BY_CLASS[name] for name in names if name in _BY_CLASS), "other")
 
 
@@ -195,7 +205,9 @@ def _message(links: list[BaseException]) -> str:
         inner = body.get("error", body) if isinstance(body, dict) else None
         if isinstance(inner, dict) and isinstance(inner.get("message"), str):
             return f"{inner['message']} ({inner['code']})" if isinstance(inner.get("code"), str) else inner["message"]
-    return str(links[0]) or type(links[0]).__name__
+    plain = [link for link in links if type(link).__name__ in _NAMED]
+    said = (plain or links[:1])[-1]
+    return str(said) or type(said).__name__
 
 
 def _clean(text: str, api_key: str | None) -> str:

@@ -1,0 +1,44 @@
+"""One step of the agent: the messages of the log in, the model's answer out; the session drives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.agent.prompts import plan_note, system_prompt
+from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse
+from workbench.tools.tool import ToolDefinition
+
+_SHORT_FOR = ("gpt-4", "o1", "o3", "o4")
+_ALWAYS = ("task_tracker", "think", "finish")
+"""Offered in plan mode too: they change nothing but the plan."""
+
+
+class Agent:
+    """A model with its tools and its standing instructions, both made once; keeps nothing of the conversation."""
+
+    def __init__(
+        self, model: Model, tools: Mapping[str, ToolDefinition], workspace: Path, *, plan: bool = False
+    ) -> None:
+        self.model = model
+        self.tools = tools
+        self.plan = plan
+        short = any(part in model.name for part in _SHORT_FOR)
+        self._schemas = {name: tool.to_openai_tool(short=short) for name, tool in tools.items()}
+        self._prompt = system_prompt(workspace, tools)
+
+    def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        """Ask the model for the next answer. Raises ModelError; a cancelled call returns what came."""
+        return self.model.respond(ModelRequest([self._system(), *messages], self.offered()), on_delta, cancel)
+
+    def offered(self) -> list[dict[str, Any]]:
+        """The schemas of the tools the model may call now: in plan mode only those that change nothing."""
+        return [schema for name, schema in self._schemas.items() if not self.plan or self._may_plan(name)]
+
+    def _may_plan(self, name: str) -> bool:
+        return name in _ALWAYS or self.tools[name].is_read_only
+
+    def _system(self) -> Message:
+        note = plan_note(name for name in self.tools if self._may_plan(name)) if self.plan else ""
+        return {"role": "system", "content": f"{self._prompt}\n\n{note}" if note else self._prompt}
