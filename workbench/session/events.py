@@ -78,7 +78,10 @@ class UserMessage(EventBase):
 
 
 class ModelResponded(EventBase):
-    """One answer of the model, verbatim; times in seconds, `cost` in US dollars (`None` when the price is unknown)."""
+    """One answer of the model, verbatim; times in seconds, `cost` in US dollars (`None` when the price is unknown).
+
+    `seen` is the last event that the request held: messages the person sent later were not known to this answer.
+    """
 
     kind: Literal["model_responded"] = "model_responded"
     response_id: str
@@ -92,6 +95,7 @@ class ModelResponded(EventBase):
     latency: float = 0.0
     first_token: float | None = None
     incomplete: bool = False
+    seen: int | None = None
 
 
 class ActionProposed(EventBase):

@@ -1,0 +1,52 @@
+"""Modes: whether an action runs, is asked about or is denied; used by the session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from workbench.security.risk import Risk
+
+Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
+
+MODE_NAMES: dict[Mode, str] = {
+    "medium": "ask from MEDIUM",
+    "ask": "ask always",
+    "high": "ask from HIGH",
+    "never": "never ask",
+    "plan": "plan only",
+}
+_ASKED: dict[Mode, tuple[Risk, ...]] = {
+    "medium": ("MEDIUM", "HIGH", "UNKNOWN"),
+    "ask": ("LOW", "MEDIUM", "HIGH", "UNKNOWN"),
+    "high": ("HIGH", "UNKNOWN"),
+    "never": (),
+}
+_PLANNING_TOOLS = ("task_tracker",)
+"""They write nothing but the plan itself."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What happens to an action, and the rule that says so; `reason` tells the model why it was denied."""
+
+    verdict: Literal["ask", "allow", "deny"]
+    rule: str
+    reason: str = ""
+
+
+def rule_on(mode: Mode, risk: Risk, read_only: bool, tool: str) -> Ruling:
+    """The ruling of a mode on an action of this effective risk; read-only tools never ask."""
+    rule = f'mode "{MODE_NAMES[mode]}"'
+    if read_only:
+        return Ruling("allow", "read-only tool")
+    if mode == "plan":
+        return Ruling("allow", rule) if tool in _PLANNING_TOOLS else Ruling("deny", rule, _plan_reason(tool))
+    return Ruling("ask" if risk in _ASKED[mode] else "allow", rule)
+
+
+def _plan_reason(tool: str) -> str:
+    return (
+        f"{tool} was not run: in plan mode only tools that change nothing are allowed. "
+        "Look at what is needed, then describe the plan and wait for the person."
+    )

@@ -1,0 +1,196 @@
+"""The messages a model gets, made from the log; used by the session before each call of the model.
+
+Whatever the log holds, the messages are valid for a provider: each tool call has exactly one result, which follows it
+before anything else, ids occur once, names and arguments have the form that is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from workbench.llm.model import Message
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    Event,
+    ModelResponded,
+    RawToolCall,
+    RunEnded,
+    UserMessage,
+)
+from workbench.session.words import observed_text
+from workbench.text import cut_middle, well_formed
+
+MAX_OBSERVE = 30_000
+"""Characters of one observation that reach the model."""
+NUDGE = "Your last answer was empty. Go on with the task, answer in words, or call finish when everything is done."
+ABANDONED = (
+    "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
+    "Look at what it has done before you go on."
+)
+_LOST = "There is no result of this call on record. Look at the state of things before you go on."
+_CUT_OFF = "[This answer was cut off here.]"
+_NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_ARGUMENTS = 2_000_000
+
+
+def messages(events: Iterable[Event]) -> list[Message]:
+    """The messages that follow from these events."""
+    history = History()
+    for event in events:
+        history.apply(event)
+    return history.request()
+
+
+class History:
+    """The messages of a session, kept up event by event; no call costs more in a longer session."""
+
+    def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
+        self.last_seq = 0
+        self._max_observe = max_observe
+        self._settled: list[Message] = []
+        self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
+        self._ids: set[str] = set()
+        self._response: ModelResponded | None = None
+        self._answer: Message | None = None  # may still get calls: only results stand behind it
+        self._answer_id = ""
+        self._later: list[tuple[int, Message]] = []  # what follows once every call has its result
+        self._edits: dict[str, str] = {}
+
+    def request(self) -> list[Message]:
+        """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
+        self._close_calls()
+        self._settle(None)
+        return self._settled
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event; total: no order of events raises."""
+        self.last_seq = max(self.last_seq, event.seq)
+        match event:
+            case UserMessage():
+                self._later.append((event.seq, _user_message(event)))
+            case ModelResponded():
+                self._apply_answer(event)
+            case ActionProposed():
+                self._apply_call(event)
+            case ActionDecided():
+                if event.edited is not None:
+                    self._edits[event.action_id] = json.dumps(event.edited, ensure_ascii=False)
+            case ActionObserved():
+                self._apply_result(event)
+            case ActionAbandoned():
+                self._add_result(event.action_id, ABANDONED)
+            case RunEnded():  # nobody waits for an answer to a nudge any more
+                self._later = [entry for entry in self._later if entry[1].get("content") != NUDGE]
+
+    def _apply_answer(self, event: ModelResponded) -> None:
+        self._close_calls()
+        self._settle(event.seen)
+        self._response, self._answer, self._answer_id = event, None, event.response_id
+        text = well_formed(event.text).strip()
+        if text and event.incomplete:
+            text = f"{text}\n{_CUT_OFF}"
+        if text:
+            self._answer = {"role": "assistant", "content": text}
+            self._settled.append(self._answer)
+        elif not event.tool_calls and not event.incomplete:
+            self._later.append((event.seq, {"role": "user", "content": NUDGE}))
+
+    def _apply_call(self, event: ActionProposed) -> None:
+        if event.call_id in self._ids or event.action_id in self._calls:
+            return
+        answer = self._answer_for(event)
+        self._ids.add(event.call_id)
+        self._calls[event.action_id] = event.call_id
+        raw = self._raw_call(event)
+        name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
+        function = {"name": name, "arguments": _arguments(raw.arguments if raw else json.dumps(event.arguments))}
+        call = {"id": event.call_id, "type": "function", "function": function}
+        answer["tool_calls"].append(call)
+
+    def _raw_call(self, event: ActionProposed) -> RawToolCall | None:
+        calls = self._response.tool_calls if self._response else ()
+        if not self._response or self._response.response_id != event.response_id:
+            return None
+        return calls[event.position] if 0 <= event.position < len(calls) else None
+
+    def _answer_for(self, event: ActionProposed) -> Message:
+        """The assistant message the call belongs to; only results may stand behind it."""
+        answer = self._answer
+        if answer is None or self._answer_id != event.response_id:
+            answer = self._answer = {"role": "assistant", "content": None}
+            self._answer_id = event.response_id
+            self._close_calls()
+            self._settled.append(answer)
+        answer.setdefault("tool_calls", [])
+        return answer
+
+    def _apply_result(self, event: ActionObserved) -> None:
+        text = well_formed(observed_text(event.observation))
+        edited = self._edits.pop(event.action_id, None)
+        if edited and event.ran:
+            text = f"[The person changed the arguments before it ran: {cut_middle(well_formed(edited), 4_000)}]\n{text}"
+        if self._add_result(event.action_id, text):
+            pictures = _pictures(event.observation)
+            if pictures:
+                said = {"type": "text", "text": "The image of the result above:"}
+                self._later.append((event.seq, {"role": "user", "content": [said, *pictures]}))
+
+    def _add_result(self, action_id: str, text: str) -> bool:
+        call_id = self._calls.pop(action_id, None)
+        if call_id is None:
+            return False
+        content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
+        self._settled.append({"role": "tool", "tool_call_id": call_id, "content": content})
+        return True
+
+    def _close_calls(self) -> None:
+        for action_id in list(self._calls):
+            self._add_result(action_id, _LOST)
+
+    def _settle(self, seen: int | None) -> None:
+        """Put what waited behind the results in its place; what came after `seen` goes on waiting."""
+        now = [message for seq, message in self._later if seen is None or seq <= seen]
+        self._later = [entry for entry in self._later if seen is not None and entry[0] > seen]
+        if now:
+            self._answer = None
+            self._settled.extend(now)
+
+
+def _user_message(event: UserMessage) -> Message:
+    text = well_formed(event.text) or "(empty message)"
+    if not event.images:
+        return {"role": "user", "content": text}
+    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in event.images]
+    return {"role": "user", "content": [{"type": "text", "text": text}, *pictures]}
+
+
+def _pictures(observation: dict[str, Any]) -> list[dict[str, Any]]:
+    blocks = observation.get("content")
+    found = []
+    for block in blocks if isinstance(blocks, list | tuple) else ():
+        if isinstance(block, dict) and block.get("type") == "image":
+            url = f"data:{block.get('mime_type', 'image/png')};base64,{block.get('data', '')}"
+            found.append({"type": "image_url", "image_url": {"url": url}})
+    return found
+
+
+def _arguments(text: str) -> str:
+    """JSON text of an object: what the model wrote, or (when that is none) an object that shows it."""
+    try:
+        value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST_ARGUMENTS else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        value = {} if not text.strip() else {"unreadable_arguments": cut_middle(text, 4_000)}
+        return well_formed(json.dumps(value, ensure_ascii=False))
+    return well_formed(json.dumps(value, ensure_ascii=False) if "\\u" in text else text)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)

@@ -1,0 +1,148 @@
+"""Where a session stands, derived from its log one event at a time; used by the session to know what comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    ModelResponded,
+    Mode,
+    RunEnded,
+    SessionStarted,
+    SettingsChanged,
+    UserMessage,
+)
+
+Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
+
+
+@dataclass
+class OpenAction:
+    """An action without a result, and how far it has come."""
+
+    proposed: ActionProposed
+    assessed: ActionAssessed | None = None
+    decided: ActionDecided | None = None
+    started: bool = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a person has to decide."""
+        return self.assessed is not None and self.assessed.needs_decision and self.decided is None
+
+    @property
+    def may_run(self) -> bool:
+        """Whether a decision to run it is on record."""
+        return self.decided is not None and self.decided.verdict != "rejected"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments it runs with: the model's, or the person's edit of them."""
+        edited = self.decided.edited if self.decided else None
+        return self.proposed.arguments if edited is None else edited
+
+
+@dataclass
+class Ledger:
+    """The state of a session; `apply` costs the same at any length of the log."""
+
+    session_id: str = ""
+    workspace: str = ""
+    model: str = ""
+    mode: Mode = "medium"
+    max_steps: int | None = None
+    turn: int = 0
+    is_running: bool = False
+    ended: str = ""
+    steps: int = 0
+    """Model calls in this run."""
+    empty_answers: int = 0
+    """Answers without text and calls, one after the other."""
+    unreadable_answers: int = 0
+    """Answers without one readable call, one after the other."""
+    unread: list[int] = field(default_factory=list)
+    """Messages of the person's (their seq) that no answer has seen."""
+    call_ids: set[str] = field(default_factory=set)
+    batch: dict[str, OpenAction] = field(default_factory=dict)
+    """The actions without a result, in order."""
+
+    @property
+    def phase(self) -> Phase:
+        """What happens next; "deciding" when that is up to the person."""
+        if not self.is_running:
+            return "idle"
+        action = self.next_action
+        if action is None:
+            return "thinking"
+        return "deciding" if action.is_waiting else "acting"
+
+    @property
+    def next_action(self) -> OpenAction | None:
+        """The first action without a result."""
+        return next(iter(self.batch.values()), None)
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event; total: no order of events raises."""
+        match event:
+            case UserMessage() | RunEnded() | SessionStarted() | SettingsChanged():
+                self._apply_frame(event)
+            case ModelResponded():
+                self._apply_answer(event)
+            case ActionProposed():
+                self._apply_proposal(event)
+            case ActionAssessed() | ActionDecided() | ActionStarted():
+                self._apply_progress(event)
+            case ActionObserved() | ActionAbandoned():
+                self.batch.pop(event.action_id, None)
+
+    def _apply_frame(self, event: UserMessage | RunEnded | SessionStarted | SettingsChanged) -> None:
+        match event:
+            case UserMessage():
+                if not self.is_running:
+                    self.steps = self.empty_answers = self.unreadable_answers = 0
+                self.is_running, self.ended = True, ""
+                self.turn = max(self.turn + 1, event.turn)
+                self.unread.append(event.seq)
+            case RunEnded():
+                self.is_running, self.ended = False, event.reason
+            case SessionStarted():
+                self.session_id, self.workspace = event.id, event.workspace
+                self.model, self.mode = event.model, event.mode
+            case SettingsChanged():
+                self.model = event.model or self.model
+                self.mode = event.mode or self.mode
+                self.max_steps = event.max_steps or self.max_steps
+
+    def _apply_answer(self, event: ModelResponded) -> None:
+        self.steps += 1
+        self.unread = [seq for seq in self.unread if event.seen is not None and seq > event.seen]
+        is_empty = not event.tool_calls and not event.text.strip()
+        self.empty_answers = self.empty_answers + 1 if is_empty else 0
+        self.unreadable_answers = self.unreadable_answers + 1 if event.tool_calls else 0
+        self.batch = {}
+
+    def _apply_proposal(self, event: ActionProposed) -> None:
+        self.call_ids.add(event.call_id)
+        self.batch[event.action_id] = OpenAction(event)
+        if not event.error:
+            self.unreadable_answers = 0
+
+    def _apply_progress(self, event: ActionAssessed | ActionDecided | ActionStarted) -> None:
+        action = self.batch.get(event.action_id)
+        if action is None:
+            return
+        match event:
+            case ActionAssessed():  # also a second time, when what was shown has changed: then it is asked again
+                action.assessed, action.decided = event, None
+            case ActionDecided():
+                action.decided = event
+            case ActionStarted():
+                action.started = True
