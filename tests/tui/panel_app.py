@@ -1,0 +1,83 @@
+"""A small app around the panels, so that they can be tried without the main screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import App, ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.pilot import Pilot
+
+from workbench.tui.messages import ActionChosen, FileChosen
+from workbench.tui.state import SessionState
+from workbench.tui.story import Changed, apply
+from workbench.tui.themes import variable_defaults
+from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.tasks import TaskPanel
+from workbench.tui.widgets.timeline import Timeline
+
+
+class PanelApp(App[None]):
+    """Conversation on the left, the other panels on the right."""
+
+    CSS = """
+    #side { width: 45%; }
+    Timeline { height: 1fr; border: round $panel; }
+    TaskPanel { height: 6; border: round $panel; }
+    ChangesPanel { height: 5; border: round $panel; }
+    """
+
+    def __init__(self, state: SessionState | None = None, *, dark: bool = True) -> None:
+        super().__init__()
+        self.state = state or SessionState()
+        self.dark = dark
+        self.chosen: list[str] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults(getattr(self, "dark", True))
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield Conversation()
+            with Vertical(id="side"):
+                yield Timeline()
+                yield TaskPanel()
+                yield ChangesPanel()
+
+    def on_mount(self) -> None:
+        self.theme = "textual-dark" if self.dark else "textual-light"
+        self.show(None)
+
+    def show(self, changed: Changed | None) -> None:
+        self.query_one(Conversation).show(self.state, changed)
+        self.query_one(Timeline).show(self.state, changed)
+        self.query_one(TaskPanel).show(self.state, changed)
+        self.query_one(ChangesPanel).show(self.state, changed)
+
+    def take(self, *events: object) -> None:
+        """As the main screen does: fold a batch, then repaint once."""
+        changed = Changed()
+        for event in events:
+            changed.merge(apply(self.state, event))  # type: ignore[arg-type]
+        self.show(changed)
+
+    def on_action_chosen(self, message: ActionChosen) -> None:
+        self._note(message, message.action_id)
+
+    def on_file_chosen(self, message: FileChosen) -> None:
+        self._note(message, message.path)
+
+    def _note(self, message: Message, what: str) -> None:
+        message.stop()
+        self.chosen.append(what)
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], object], tries: int = 500) -> None:
+    """Wait until something is true; at most about ten seconds."""
+    for _ in range(tries):
+        if condition():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it did not come true in time")

@@ -1,0 +1,83 @@
+"""A whole text over the whole screen, with search: outputs, arguments, thoughts. Opened from cards and the timeline."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.text_lines import TextLines
+
+
+class PagerScreen(ModalScreen[None]):
+    """Shows `text`, safe whatever it holds; `/` searches, `n` and `N` go on, `q` or Escape closes."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", id="pager.close"),
+        Binding("q", "close", "Close", show=False, id="pager.quit"),
+        Binding("slash", "search", "Search", id="pager.search"),
+        Binding("n", "next(1)", "Next", id="pager.next"),
+        Binding("N", "next(-1)", "Previous", id="pager.previous"),
+    ]
+
+    def __init__(self, title: Content, text: str) -> None:
+        super().__init__()
+        self._heading = title
+        self._lines = TextLines(text, id="pager-text")
+        self._status = Static(id="pager-status")
+
+    def compose(self) -> ComposeResult:
+        """Title, text, and a line for the search."""
+        yield Static(self._heading, id="pager-title")
+        yield self._lines
+        search = Input(placeholder="search", id="pager-search", select_on_focus=False)
+        search.display = False
+        yield search
+        yield self._status
+
+    def on_mount(self) -> None:
+        """The text has the keys."""
+        self._lines.focus()
+        self._say()
+
+    def action_search(self) -> None:
+        """Ask for what to search."""
+        search = self.query_one("#pager-search", Input)
+        search.display = True
+        search.focus()
+
+    def action_next(self, by: int) -> None:
+        """The next or previous place that matches."""
+        self._lines.go_to_match(by)
+        self._say()
+
+    def action_close(self) -> None:
+        """Back to where one came from."""
+        self.dismiss(None)
+
+    def action_leave(self) -> None:
+        """Escape leaves the search first, then the pager."""
+        search = self.query_one("#pager-search", Input)
+        if search.has_focus:
+            search.display = False
+            self._lines.focus()
+            return
+        self.dismiss(None)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Search and show the first match from here on."""
+        event.stop()
+        self._lines.search(event.value)
+        self.query_one("#pager-search", Input).display = False
+        self._lines.focus()
+        self._say()
+
+    def _say(self) -> None:
+        keys = "/ search · n N next, previous · home end page up, down · q close"
+        self._status.update(Content.assemble((f"{self._lines.position()}   ", "$dim"), (keys, "$dim")))

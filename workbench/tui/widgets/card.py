@@ -1,0 +1,64 @@
+"""An action in the conversation: focusable, enter or a click opens all of it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+from workbench.tui.cards import card
+from workbench.tui.messages import ActionChosen
+from workbench.tui.state import ActionItem
+from workbench.tui.widgets.painting import as_content, css_beside
+
+
+class ActionCard(Widget, can_focus=True):
+    """One action: one line and a few lines of what came of it, live while it runs."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="conversation.open")]
+
+    def __init__(self, item: ActionItem, workspace: str) -> None:
+        super().__init__()
+        self.item = item
+        self._workspace = workspace
+        self._drawn: tuple[int, Content, int] | None = None
+        self._mark_failed()
+
+    def show_item(self) -> None:
+        """The action went on."""
+        before = self._drawn
+        self._drawn = None
+        self._mark_failed()
+        width = before[0] if before else self.size.width
+        self.refresh(layout=before is None or self._draw(width)[1] != before[2])
+
+    def render(self) -> Content:
+        """The lines for the width there is."""
+        return self._draw(self.content_size.width)[0]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as lines: none of them wraps."""
+        return self._draw(width)[1]
+
+    def action_open(self) -> None:
+        """Show everything about the action."""
+        self.post_message(ActionChosen(self.item.action_id))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click opens as enter does."""
+        event.stop()
+        self.action_open()
+
+    def _draw(self, width: int) -> tuple[Content, int]:
+        if self._drawn is None or self._drawn[0] != width:
+            lines = card(self.item, max(20, width), self._workspace)
+            self._drawn = (width, as_content(lines), len(lines))
+        return self._drawn[1], self._drawn[2]
+
+    def _mark_failed(self) -> None:
+        self.set_class(self.item.phase == "failed", "-failed")

@@ -1,0 +1,34 @@
+"""A scrolling container that stays at its end until the person scrolls up; End takes it up again."""
+
+from __future__ import annotations
+
+from textual.containers import VerticalScroll
+
+
+class FollowingScroll(VerticalScroll):
+    """Follows what is added at the end; tells subclasses when an end of what is mounted is reached."""
+
+    def on_mount(self) -> None:
+        """Begin at the end."""
+        self.anchor()
+
+    @property
+    def follows(self) -> bool:
+        """Whether the end is kept in sight."""
+        return not self._anchor_released
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Notice when the person reaches the top or the end."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self.is_mounted:
+            return
+        if new_value <= 0 < old_value:
+            self.top_reached()
+        elif old_value < new_value >= self.max_scroll_y > 0:
+            self.end_reached()
+
+    def top_reached(self) -> None:
+        """The first mounted widget is in sight."""
+
+    def end_reached(self) -> None:
+        """The last mounted widget is in sight."""

@@ -1,0 +1,118 @@
+"""Markdown that streams: settled blocks in a Markdown widget, the live tail as plain text, at most 12 times a second.
+
+Text is shown as it is: no link can be followed, no HTML is hidden, no image is loaded, nothing is Textual markup.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from markdown_it import MarkdownIt
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Markdown, Static
+
+from workbench.text import visible
+from workbench.tui.markdown_cut import MarkdownCut
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.window import LONGEST, head_of, markdown_nodes
+
+FRAMES_A_SECOND: Final = 12
+TAIL_LINES: Final = 40
+
+
+def plain_parser() -> MarkdownIt:
+    """Markdown without links, images and HTML: what the agent writes of these is shown as it wrote it."""
+    parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    return parser.disable(["link", "image", "autolink", "linkify", "reference"], ignoreInvalid=True)
+
+
+class MarkdownStream(Vertical):
+    """One text of the agent; `grow` while it streams, `finish` when it is whole."""
+
+    DEFAULT_CSS = css_beside(__file__)
+
+    def __init__(self, text: str = "", *, streaming: bool = False) -> None:
+        super().__init__()
+        self._cut = MarkdownCut()
+        self._text = "" if streaming else text
+        self._markdown = Markdown(
+            visible(head_of(self._text)) or None, parser_factory=plain_parser, open_links=False, classes="settled"
+        )
+        self._tail = Static(classes="tail")
+        self._tail.display = False
+        self._settled = ""
+        self._weight = 0
+        self._timer: Timer | None = None
+        self._is_painting = False
+        if streaming:
+            self.grow(text)
+
+    def compose(self) -> ComposeResult:
+        """The settled part and the tail."""
+        yield self._markdown
+        yield self._tail
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self._text
+
+    def grow(self, whole: str) -> None:
+        """The text so far; painted with the next frame."""
+        if not whole.startswith(self._text):
+            return
+        self._cut.feed(whole[len(self._text) :])
+        self._text = whole
+        if self._timer is None and self.is_mounted:
+            self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
+
+    def on_mount(self) -> None:
+        """What came before there was a screen."""
+        if self._text and not self._markdown.source:
+            self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
+
+    def finish(self, whole: str) -> None:
+        """The stream has ended with this text."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self._text = whole
+        self.run_worker(self._paint_whole(), exclusive=True, group="markdown")
+
+    def _frame(self) -> None:
+        self._timer = None
+        if self._is_painting:
+            self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
+            return
+        self.run_worker(self._paint(), group="markdown")
+
+    async def _paint(self) -> None:
+        self._is_painting = True
+        try:
+            await self._settle(self._cut.take())
+            lines = self._cut.tail.splitlines()[-TAIL_LINES:]
+            self._tail.update(Content(visible("\n".join(lines))))
+            self._tail.display = bool(lines)
+        finally:
+            self._is_painting = False
+
+    async def _settle(self, piece: str) -> None:
+        """Blocks beyond what one message may show stay out; the pager has them."""
+        self._weight += markdown_nodes(piece)
+        if piece and self._weight <= LONGEST:
+            self._settled += piece
+            await self._markdown.append(visible(piece))
+
+    async def _paint_whole(self) -> None:
+        shown = head_of(self._text)
+        if shown.startswith(self._settled) and self._settled:
+            rest = shown[len(self._settled) :]
+            if rest.strip():
+                await self._markdown.append(visible(rest))
+        else:
+            await self._markdown.update(visible(shown))
+        self._settled = shown
+        self._tail.display = False

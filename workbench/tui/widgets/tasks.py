@@ -1,0 +1,70 @@
+"""The task tracker: the agent's plan, live, each task with the steps done under it."""
+
+from __future__ import annotations
+
+from workbench.text import visible
+from workbench.tui.changed import Changed
+from workbench.tui.messages import ActionChosen
+from workbench.tui.pieces import Line, Piece, spread
+from workbench.tui.state import SessionState, Task
+from workbench.tui.widgets.line_list import LineList
+
+_SIGNS = {"todo": ("○", "dim"), "in_progress": ("●", "running"), "done": ("✓", "ok")}
+_EMPTY = "No plan yet"
+
+
+class TaskPanel(LineList):
+    """One row a task; enter opens the last step done under it."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._tasks: list[Task] = []
+        self._state = SessionState()
+
+    def show(self, state: SessionState, changed: Changed | None) -> None:
+        """Show the plan again when it changed."""
+        if changed is not None and not changed.tasks:
+            return
+        self._state = state
+        self._tasks = state.tasks
+        self.set_count(max(1, len(self._tasks)))
+        self.forget()
+
+    @staticmethod
+    def title_counts(state: SessionState) -> str:
+        """For the panel's border: done of all."""
+        done = sum(1 for task in state.tasks if task.status == "done")
+        return f"{done}/{len(state.tasks)}" if state.tasks else ""
+
+    def line(self, index: int, width: int) -> Line:
+        """The row of a task."""
+        if index >= len(self._tasks):
+            return [Piece(_EMPTY, "dim")]
+        return task_line(self._tasks[index], width)
+
+    def choose(self, index: int) -> None:
+        """Open the last step of a task."""
+        if index < len(self._tasks) and self._tasks[index].steps:
+            number = self._tasks[index].steps[-1]
+            item = next((item for item in self._state.actions.values() if item.number == number), None)
+            if item is not None:
+                self.post_message(ActionChosen(item.action_id))
+
+
+def task_line(task: Task, width: int) -> Line:
+    """Sign, title and steps of one task; done without a step behind it is marked as claimed."""
+    sign, style = _SIGNS[task.status]
+    if task.is_claimed:
+        sign, style = "◌", "waiting"
+    title = visible(task.title[:500], lines=False)
+    left = [Piece(f"{sign} ", style), Piece(title, "bold" if task.status == "in_progress" else "")]
+    return spread(left, [Piece(_steps(task), "waiting" if task.is_claimed else "dim")], width)
+
+
+def _steps(task: Task) -> str:
+    if task.is_claimed:
+        return "claimed "
+    if not task.steps:
+        return ""
+    first, last = task.steps[0], task.steps[-1]
+    return f"#{first} " if first == last else f"#{first}–#{last} "

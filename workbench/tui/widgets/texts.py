@@ -1,0 +1,154 @@
+"""The parts of a conversation that are text: what the person said, what the agent says, notices of the workbench."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.text import first_line, visible
+from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.state import ActionItem, AgentItem, NoticeItem, UserItem
+from workbench.tui.widgets.markdown_stream import MarkdownStream
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.window import head_of
+
+MOST_OF_A_MESSAGE: Final = 4_000
+"""Characters of a message of the person's that are shown in place."""
+_NOTICE_STYLES: Final = {
+    "info": ("·", "$dim"),
+    "finished": ("✓", "bold $sign-ok"),
+    "warning": ("!", "bold $sign-waiting"),
+    "error": ("✗", "bold $sign-failed"),
+}
+
+
+class UserText(Static):
+    """A message of the person's."""
+
+    DEFAULT_CSS = css_beside(__file__)
+
+    def __init__(self, item: UserItem) -> None:
+        super().__init__()
+        self.item = item
+        self.show_item()
+
+    def show_item(self) -> None:
+        """Show it again: it may have left the queue."""
+        queued = (" · queued, read at the next step", "$sign-waiting") if self.item.queued else ""
+        cut = "\n…" if len(self.item.text) > MOST_OF_A_MESSAGE else ""
+        said = visible(self.item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
+        self.update(Content.assemble(("You", "bold $primary"), queued, "\n", said))
+
+
+class NoticeText(Static):
+    """A line of the workbench itself."""
+
+    def __init__(self, item: NoticeItem) -> None:
+        super().__init__()
+        self.item = item
+        self.show_item()
+
+    def show_item(self) -> None:
+        """Show it again."""
+        sign, style = _NOTICE_STYLES[self.item.kind]
+        self.update(Content.assemble((f"{sign} {visible(self.item.text[:MOST_OF_A_MESSAGE])}", style)))
+
+
+class MoreText(Static, can_focus=True):
+    """A line that opens a whole text in the pager."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="conversation.open-text")]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self.title = title
+        self.text = text
+
+    def say(self, line: str, text: str) -> None:
+        """What the line says and what it opens; hidden when there is nothing."""
+        self.text = text
+        self.display = bool(line)
+        self.update(Content(visible(line, lines=False)))
+
+    def action_open(self) -> None:
+        """The whole text."""
+        self.app.push_screen(PagerScreen(Content(self.title), self.text))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click opens as enter does."""
+        event.stop()
+        self.action_open()
+
+
+class AgentText(Vertical):
+    """What the agent says: reasoning folded to one line, then Markdown, streaming or whole."""
+
+    def __init__(self, item: AgentItem) -> None:
+        super().__init__()
+        self.item = item
+        self._reasoning = MoreText("Reasoning", "")
+        self._body = MarkdownStream(item.text, streaming=item.streaming)
+        self._more = MoreText("Message", "")
+
+    def compose(self) -> ComposeResult:
+        """Name, reasoning, text, and a line for what is left out."""
+        yield Static(Content.styled("Agent", "bold $secondary"))
+        yield self._reasoning
+        yield self._body
+        yield self._more
+        self._say()
+
+    def show_item(self) -> None:
+        """The text has grown."""
+        self._body.grow(self.item.text)
+        self._say()
+
+    def settle(self, item: AgentItem) -> None:
+        """The stored answer takes the place of what streamed."""
+        self.item = item
+        self._body.finish(item.text)
+        self._say()
+
+    def _say(self) -> None:
+        item = self.item
+        self._reasoning.say(_reasoning_line(item), item.reasoning)
+        left_out = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
+        lines = f"{item.text[-left_out:].count(chr(10)) + 1} lines more · enter" if left_out else ""
+        self._more.say(lines or ("… cut short" if item.incomplete else ""), item.text)
+
+
+class FinalText(Vertical):
+    """The agent's last word: the message of its `finish` action."""
+
+    def __init__(self, item: ActionItem) -> None:
+        super().__init__()
+        self.item = item
+
+    def compose(self) -> ComposeResult:
+        """The message as Markdown."""
+        message = str(self.item.arguments.get("message", ""))
+        left_out = len(message) - len(head_of(message))
+        more = MoreText("Message", message)
+        more.say("all of it · enter" if left_out else "", message)
+        yield Static(Content.styled("Agent", "bold $secondary"))
+        yield MarkdownStream(message)
+        yield more
+
+    def show_item(self) -> None:
+        """Its text does not change."""
+
+
+def _reasoning_line(item: AgentItem) -> str:
+    if not item.reasoning.strip():
+        return ""
+    if item.streaming and not item.text:
+        last = item.reasoning[-400:].rstrip().rpartition("\n")[2]
+        return f"▸ reasoning … {first_line(last, 60)}"
+    count = item.reasoning.strip().count("\n") + 1
+    return f"▸ reasoning · {count} line{'s' if count > 1 else ''} · enter"

@@ -1,0 +1,79 @@
+"""The timeline: one row for each action, message and notice that matters, live. The main screen feeds it `show`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.timer import Timer
+
+from workbench.tui import clock
+from workbench.tui.changed import Changed
+from workbench.tui.messages import ActionChosen
+from workbench.tui.pieces import Line
+from workbench.tui.rows import has_row, row
+from workbench.tui.state import ActionItem, Item, SessionState
+from workbench.tui.widgets.line_list import LineList
+
+
+class Timeline(LineList):
+    """Rows of the session in order; follows the end, enter opens an action."""
+
+    follows_end: ClassVar[bool] = True
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._state = SessionState()
+        self._rows: list[Item] = []
+        self._index: dict[int, int] = {}
+        self._timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        """One timer for all running rows; it sleeps while nothing runs."""
+        self._timer = self.set_interval(1.0, self._tick, pause=not self._state.running)
+
+    def show(self, state: SessionState, changed: Changed | None) -> None:
+        """Show what changed; `None` means everything."""
+        self._state = state
+        if changed is None:
+            self._rows, self._index = [], {}
+            self._add(state.items)
+            self.forget()
+        else:
+            self._add(changed.added)
+            for item in changed.updated:
+                self._update(item)
+        if self._timer is not None:
+            (self._timer.resume if state.running else self._timer.pause)()
+
+    @staticmethod
+    def title_counts(state: SessionState) -> str:
+        """For the panel's border: how many actions, and how many of them wait."""
+        waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
+        return f"{len(state.actions)}{waiting}"
+
+    def line(self, index: int, width: int) -> Line:
+        """The row of an item."""
+        return row(self._rows[index], width, clock.now(), self._state.workspace)
+
+    def choose(self, index: int) -> None:
+        """Open the action of a row."""
+        item = self._rows[index]
+        if isinstance(item, ActionItem):
+            self.post_message(ActionChosen(item.action_id))
+
+    def _add(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if has_row(item) and id(item) not in self._index:
+                self._index[id(item)] = len(self._rows)
+                self._rows.append(item)
+        self.set_count(len(self._rows))
+
+    def _update(self, item: Item) -> None:
+        index = self._index.get(id(item))
+        if index is not None:
+            self.forget(index)
+
+    def _tick(self) -> None:
+        for item in self._state.running.values():
+            self._update(item)

@@ -1,0 +1,132 @@
+"""Which items of a long conversation are mounted: a run of neighbours whose widgets stay below a budget of nodes.
+
+Pure; the conversation asks it what to mount and what to unmount. New items enter at the end while the person follows,
+older ones when they scroll to the top, later ones when they come back down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from workbench.tui.state import ActionItem, AgentItem, Item
+
+MAX_NODES: Final = 320
+MAX_ITEMS: Final = 80
+CHUNK: Final = 12
+"""Items that are loaded at once when a person scrolls to an end of what is mounted."""
+MARKDOWN_NODES: Final = 8
+"""Least weight of a message, so that at most 40 Markdown widgets are mounted."""
+LONGEST: Final = 200
+"""Nodes that one message may show; the pager has the rest."""
+
+_LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Half-open ranges of items to mount and to unmount."""
+
+    mount: range = range(0)
+    unmount: range = range(0)
+
+
+class Window:
+    """The mounted run `first`..`last` (half open) of a list that grows at its end."""
+
+    def __init__(self, weight: Callable[[int], int], max_items: int = MAX_ITEMS) -> None:
+        self._weight = weight
+        self.max_items = max_items
+        self.first = 0
+        self.last = 0
+
+    def reset(self, total: int) -> range:
+        """Forget everything; the run that shows the end of `total` items."""
+        self.last = total
+        self.first = self._first_that_fits(0)
+        return range(self.first, self.last)
+
+    def append(self, total: int, *, follows: bool) -> Step:
+        """Items were added. Who follows sees them and loses the oldest; who does not keeps what is there."""
+        if follows:
+            return self._down(total)
+        start = self.last
+        weight = self._sum(self.first, self.last)
+        while self.last < total and self.last - self.first < self.max_items:
+            weight += self._weight(self.last)
+            if weight > MAX_NODES:
+                break
+            self.last += 1
+        return Step(mount=range(start, self.last))
+
+    def older(self) -> Step:
+        """A chunk before the run; the end of the run makes room."""
+        start, end = self.first, self.last
+        self.first = max(0, start - CHUNK)
+        weight = self._sum(self.first, self.last)
+        while self.last > start + 1 and (weight > MAX_NODES or self.last - self.first > self.max_items):
+            self.last -= 1
+            weight -= self._weight(self.last)
+        return Step(range(self.first, start), range(self.last, end))
+
+    def newer(self, total: int) -> Step:
+        """A chunk after the run; its beginning makes room."""
+        return self._down(min(total, self.last + CHUNK))
+
+    def _down(self, end: int) -> Step:
+        first, start = self.first, self.last
+        self.last = end
+        self.first = self._first_that_fits(first)
+        return Step(range(max(start, self.first), end), range(first, min(self.first, start)))
+
+    def _first_that_fits(self, lowest: int) -> int:
+        first = self.last
+        weight = 0
+        while first > lowest and self.last - first < self.max_items:
+            weight += self._weight(first - 1)
+            if weight > MAX_NODES and first < self.last:
+                break
+            first -= 1
+        return first
+
+    def _sum(self, first: int, last: int) -> int:
+        return sum(self._weight(index) for index in range(first, last))
+
+
+def nodes_of(item: Item) -> int:
+    """About how many widgets an item needs; Markdown makes one or more a block."""
+    if isinstance(item, AgentItem):
+        return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(item.text)))
+    if isinstance(item, ActionItem) and item.tool == "finish":
+        return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(str(item.arguments.get("message", "")))))
+    return 1
+
+
+def markdown_nodes(text: str) -> int:
+    """An upper estimate of the blocks of a Markdown text, without parsing it."""
+    return sum(_line_nodes(text))
+
+
+def head_of(text: str, nodes: int = LONGEST) -> str:
+    """The first lines of a Markdown text that need at most so many nodes."""
+    total = 0
+    lines = text.splitlines(keepends=True)
+    for number, weight in enumerate(_line_nodes(text)):
+        total += weight
+        if total > nodes:
+            return "".join(lines[:number])
+    return text
+
+
+def _line_nodes(text: str) -> Iterator[int]:
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+            yield 2
+        elif fenced or not line.strip():
+            yield 0
+        else:
+            yield 4 if _LIST.match(line) else line.count("|") + 1
