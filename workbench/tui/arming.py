@@ -1,0 +1,33 @@
+"""When a question may be answered: keys meant for something else never do. Pure; times are seconds of any one clock."""
+
+from __future__ import annotations
+
+QUIET = 0.5
+"""Seconds a question must be visible without a key before it takes an answer."""
+
+
+class Arming:
+    """The quiet time of one question on the screen; once over it stays over, until the question is shown anew."""
+
+    def __init__(self) -> None:
+        self._quiet_since: float | None = None
+        self._armed = False
+
+    def shown(self, at: float) -> None:
+        """The question is visible from now on (again)."""
+        self._quiet_since = at
+        self._armed = False
+
+    def key(self, at: float) -> bool:
+        """A key was pressed; whether it may answer. One that may not begins the quiet time anew."""
+        if self.is_armed(at):
+            return True
+        if self._quiet_since is not None:
+            self._quiet_since = max(at, self._quiet_since)
+        return False
+
+    def is_armed(self, at: float) -> bool:
+        """Whether a key pressed now may answer."""
+        if self._quiet_since is not None and at - self._quiet_since >= QUIET:
+            self._armed = True
+        return self._armed
