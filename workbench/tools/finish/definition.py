@@ -1,0 +1,60 @@
+"""The tool `finish`: the agent's final message; the run ends with it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+_DESCRIPTION = """End the run with a final message to the person. Call it when the task is done, or when you cannot go
+on without the person. Say what you did and how it was checked, what is left open, and what the person has to do. Calls
+behind it in the same answer are not run."""
+_SHORT = "End the run with a final message to the person: what was done, how it was checked, what is left."
+
+
+class FinishAction(Action):
+    """The end of the run."""
+
+    message: str = Field(description="The final message to the person.")
+    task_completed: Literal["true", "false", "partial"] | None = Field(
+        None, description="Whether the task is done, as far as you could check."
+    )
+
+    @field_validator("task_completed", mode="before")
+    @classmethod
+    def _spelled(cls, given: Any) -> Any:
+        return str(given).lower() if isinstance(given, bool) else given
+
+    @property
+    def visualize(self) -> Text:
+        """The message."""
+        return Text(visible(self.message))
+
+
+class FinishObservation(Observation):
+    """The run has ended."""
+
+
+class FinishTool(ToolDefinition[FinishAction, FinishObservation]):
+    """Finishing, ready to use."""
+
+    def __init__(self) -> None:
+        from workbench.tools.finish.impl import FinishExecutor
+
+        super().__init__(
+            name="finish",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=FinishAction,
+            observation_type=FinishObservation,
+            annotations=ToolAnnotations(
+                title="Finish", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+            ),
+            executor=FinishExecutor(),
+            ends_run=True,
+        )

@@ -1,0 +1,99 @@
+"""Files written whole or not at all, with mode, owner, attributes and links as they were; used by the editor."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def write_new(path: Path, raw: bytes) -> None:
+    """Create the file and its folders; raises FileExistsError when it is there by now, OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _write_temporary(path.parent, raw, None)
+    try:
+        os.link(temporary, path)  # unlike a rename this never replaces a file
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        _write_exclusively(path, raw)
+    finally:
+        temporary.unlink()
+
+
+def replace(path: Path, raw: bytes) -> None:
+    """Give an existing file (no symbolic link) this content; raises OSError.
+
+    After an error it is as it was, unless it had to be written in place (it has several names, or another owner).
+    """
+    found = path.stat()
+    if not os.access(path, os.W_OK):
+        raise PermissionError(13, "Permission denied", str(path))
+    if found.st_nlink > 1 or not _replace_by_rename(path, raw, found):
+        _write_in_place(path, raw)
+
+
+def _replace_by_rename(path: Path, raw: bytes, found: os.stat_result) -> bool:
+    """False where a new file cannot stand in for the old one; then nothing has changed."""
+    try:
+        temporary = _write_temporary(path.parent, raw, (path, found))
+    except PermissionError:
+        return False
+    try:
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return True
+
+
+def _write_temporary(folder: Path, raw: bytes, like: tuple[Path, os.stat_result] | None) -> Path:
+    temporary = folder / f".ohw-{secrets.token_hex(8)}.tmp"
+    opened = os.open(temporary, _NEW, 0o600 if like else 0o666)
+    try:
+        with os.fdopen(opened, "wb") as file:
+            file.write(raw)
+            if like:
+                _take_after(file.fileno(), *like)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _take_after(file: int, path: Path, found: os.stat_result) -> None:
+    """Owner, attributes, mode of the file it will replace; raises PermissionError where we may not set them."""
+    mine = os.fstat(file)
+    if (mine.st_uid, mine.st_gid) != (found.st_uid, found.st_gid):
+        os.chown(file, found.st_uid, found.st_gid)
+    if hasattr(os, "listxattr"):
+        _copy_attributes(file, path)
+    os.chmod(file, stat.S_IMODE(found.st_mode))
+
+
+def _copy_attributes(file: int, path: Path) -> None:
+    with suppress(OSError):  # a file system without attributes
+        for name in os.listxattr(path):
+            with suppress(OSError):  # one that only the system sets
+                os.setxattr(file, name, os.getxattr(path, name))
+
+
+def _write_in_place(path: Path, raw: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(raw)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_exclusively(path: Path, raw: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(raw)
+        file.flush()
+        os.fsync(file.fileno())

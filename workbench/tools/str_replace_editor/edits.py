@@ -1,0 +1,153 @@
+"""The edits themselves: text in, text out, nothing touched outside the edit; pure, used by `planning`.
+
+A line ends at a newline, with or without a carriage return before it. What is searched for and what is put in may be
+written with plain newlines: it matches and takes over the line ends of the place.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from workbench.tools.str_replace_editor.nearest import describe_nearest
+from workbench.tools.str_replace_editor.text_file import EditorError
+
+_MANY = 50
+
+
+@dataclass(frozen=True)
+class Edited:
+    """The text after an edit and the lines (from 1) that are new in it; `last` < `first` when lines only went."""
+
+    text: str
+    first: int
+    last: int
+
+
+def line_count(text: str) -> int:
+    """How many lines; text behind the last newline is a line too."""
+    return text.count("\n") + (not text.endswith("\n") and text != "")
+
+
+def replace_once(text: str, old: str, new: str) -> Edited:
+    """The text with its only `old` turned into `new`; raises EditorError that helps to find the right place."""
+    if not old:
+        raise EditorError("`old_str` is empty. Use `insert` to add text, or `create` for a new file.")
+    flat = _Flat(text)
+    old, new = _plain_ends(old), _plain_ends(new)
+    if old == new:
+        raise EditorError("`old_str` and `new_str` are the same; there is nothing to replace.")
+    places = _places(flat.text, old)
+    if not places:
+        raise EditorError(f"`old_str` does not appear in the file word for word. {describe_nearest(flat.text, old)}")
+    if len(places) > 1:
+        raise EditorError(_ambiguous(flat.text, places))
+    return _spliced(flat, places[0], old, new)
+
+
+def insert_after(text: str, line: int, new: str) -> Edited:
+    """The text with `new` as lines of its own behind line `line` (0: before the first)."""
+    count = line_count(text)
+    if line > count:
+        raise EditorError(f"`insert_line` is {line}, but the file has {count} lines; use 0 to {count}.")
+    flat = _Flat(text)
+    new = new or "\n"
+    at = _start_of_line(flat.text, line + 1)
+    added = _plain_ends(new)
+    if at and flat.text[at - 1] != "\n":  # behind a last line without newline, which the file then has again
+        added = "\n" + added
+    elif not added.endswith("\n"):
+        added += "\n"
+    made = flat.splice(at, at, added)
+    return Edited(made, line + 1, line + 1 + new.removesuffix("\n").count("\n"))
+
+
+def changed_lines(before: str, after: str) -> Edited:
+    """`after` with the lines in which it differs from `before`."""
+    same = _common_prefix(before, after)
+    tail = _common_prefix(before[same:][::-1], after[same:][::-1])
+    first = after.count("\n", 0, same) + 1
+    return Edited(after, first, first + after[same : len(after) - tail].count("\n"))
+
+
+class _Flat:
+    """A text with all line ends plain, which knows where everything was."""
+
+    def __init__(self, text: str) -> None:
+        self._raw = text
+        self._ends: list[int] = []
+        self.text = text
+        if "\r\n" in text:
+            # the places, in the plain text, of the newlines that had a carriage return
+            starts = [match.start() for match in re.finditer("\r\n", text)]
+            self._ends = [start - number for number, start in enumerate(starts)]
+            self.text = text.replace("\r\n", "\n")
+
+    def raw_place(self, place: int) -> int:
+        return place + bisect_left(self._ends, place)
+
+    def splice(self, first: int, end: int, new: str) -> str:
+        start, stop = self.raw_place(first), self.raw_place(end)
+        if "\n" in new and self._ends and self._newline_near(first) == "\r\n":
+            new = new.replace("\n", "\r\n")
+        return self._raw[:start] + new + self._raw[stop:]
+
+    def _newline_near(self, place: int) -> str:
+        """The line end of the line at `place`, or of the one before where that has none."""
+        near = self.text.find("\n", place)
+        if near < 0:
+            near = self.text.rfind("\n", 0, place)
+        return "\r\n" if self._raw[self.raw_place(near)] == "\r" else "\n"
+
+
+def _plain_ends(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _places(text: str, wanted: str) -> list[int]:
+    found: list[int] = []
+    at = text.find(wanted)
+    while at >= 0 and len(found) <= _MANY:
+        found.append(at)
+        at = text.find(wanted, at + 1)
+    return found
+
+
+def _ambiguous(text: str, places: list[int]) -> str:
+    lines = list(dict.fromkeys(text.count("\n", 0, place) + 1 for place in places))
+    more = " and more" if len(places) > _MANY else ""
+    where = f"lines {', '.join(map(str, lines))}{more}" if len(lines) > 1 else f"line {lines[0]}, more than once"
+    return f"`old_str` is not unique: it appears in {where}. Take in more of the text around the place you mean."
+
+
+def _spliced(flat: _Flat, place: int, old: str, new: str) -> Edited:
+    """Only what differs between old and new is touched, so that the lines around it keep their line ends."""
+    head = _common_prefix(old, new)
+    tail = _common_prefix(old[head:][::-1], new[head:][::-1])
+    text = flat.splice(place + head, place + len(old) - tail, new[head : len(new) - tail])
+    first = flat.text.count("\n", 0, place) + 1
+    return Edited(text, first, first + new.rstrip("\n").count("\n"))
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """How many characters two texts share at their beginning (halving: comparing slices is quick)."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _start_of_line(text: str, line: int) -> int:
+    """Where line `line` (from 1) begins; the end of the text behind the last one."""
+    at = 0
+    for _ in range(line - 1):
+        end = text.find("\n", at)
+        if end < 0:
+            return len(text)
+        at = end + 1
+    return at

@@ -1,0 +1,71 @@
+"""What comes nearest to a text that was not found, and how it differs; for the editor's error messages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from difflib import SequenceMatcher, ndiff
+
+from workbench.tools.str_replace_editor.numbering import number_lines
+
+_SHOWN_LINES = 12
+_LONG = 300
+_COMPARED = 3_000
+_NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
+
+
+def describe_nearest(text: str, wanted: str) -> str:
+    """The passage of the text that is most like `wanted`, with line numbers and what differs."""
+    lines, asked = text.split("\n"), wanted.strip("\n").split("\n")
+    if all(_NUMBERED.match(line) for line in asked) and _NUMBERED.sub("", wanted) in text:
+        return "It holds the line numbers of a view; leave the numbers and the tab behind them out."
+    start = _best_start(lines, asked)
+    if start is None:
+        return "Nothing in the file is like it; view the file and copy the text from there."
+    found = lines[start : start + len(asked)]
+    shown = number_lines([line[:_LONG] for line in found[:_SHOWN_LINES]], start + 1)
+    where = f"line {start + 1}" if len(found) == 1 else f"lines {start + 1} to {start + len(found)}"
+    return f"The nearest passage is in {where}:\n{shown}\n{_difference(asked, found)}"
+
+
+def _difference(asked: list[str], found: list[str]) -> str:
+    if [line.split() for line in asked] == [line.split() for line in found]:
+        tabs = "\t" in "".join(found) and "\t" not in "".join(asked)
+        return f"Only blanks differ{' (the file has tabs)' if tabs else ''}. Copy them exactly as the file has them."
+    rows = [row[:_LONG] for row in ndiff(asked[:_SHOWN_LINES], found[:_SHOWN_LINES]) if row[0] in "-+"]
+    return "What differs (- in old_str, + in the file):\n" + "\n".join(rows[: 2 * _SHOWN_LINES])
+
+
+def _best_start(lines: list[str], asked: list[str]) -> int | None:
+    """The first line of the passage that shares most with what was asked for."""
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(asked):
+        if line.strip():
+            places.setdefault(" ".join(line.split()), []).append(number)
+    votes: Counter[int] = Counter()
+    for number, line in enumerate(lines):
+        words = " ".join(line.split())
+        for place in places.get(words, ()):
+            votes[max(0, number - place)] += len(words)
+    return votes.most_common(1)[0][0] if votes else _most_alike(lines, places)
+
+
+def _most_alike(lines: list[str], places: dict[str, list[int]]) -> int | None:
+    """By the longest line asked for, where no line is in the file as it is."""
+    if not places:
+        return None
+    wanted = max(places, key=len)[:_LONG]
+    matcher = SequenceMatcher(None, "", wanted, autojunk=False)
+    best, best_ratio = None, 0.55
+    likely = [(number, line) for number, line in enumerate(lines) if _similar_length(line, wanted)]
+    for number, line in likely[:_COMPARED]:
+        matcher.set_seq1(" ".join(line.split())[:_LONG])
+        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
+            ratio = matcher.ratio()
+            if ratio > best_ratio:
+                best, best_ratio = number, ratio
+    return None if best is None else max(0, best - places[max(places, key=len)][0])
+
+
+def _similar_length(line: str, wanted: str) -> bool:
+    return len(wanted) / 3 <= len(line.strip()[:_LONG]) <= len(wanted) * 3

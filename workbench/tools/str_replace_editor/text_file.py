@@ -1,0 +1,115 @@
+"""Text files as bytes and as text: read, decoded and encoded without loss; used by the editor's commands."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BYTES = 10_000_000
+_BOMS = (  # the longer ones first: UTF-32 begins like UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROLS = bytes(sign for sign in range(32) if sign not in b"\t\n\v\f\r\b\x1b")
+
+
+class EditorError(Exception):
+    """A command cannot be carried out; the message tells the model why and what to do."""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How text stands in a file."""
+
+    encoding: str = "utf-8"
+    bom: bytes = b""
+
+    def decode(self, raw: bytes) -> str:
+        """The text of the bytes; line ends stay as they are."""
+        return raw[len(self.bom) :].decode(self.encoding)
+
+    def encode(self, text: str) -> bytes:
+        """The bytes for the text; raises EditorError for a character this encoding does not have."""
+        try:
+            return self.bom + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            sign = f"U+{ord(text[error.start]):04X}"
+            raise EditorError(
+                f"The character {sign} cannot be written in this file: its encoding is {self.encoding}. "
+                "Leave that character out, or convert the file to UTF-8 first."
+            ) from error
+
+
+def digest(raw: bytes) -> str:
+    """A fingerprint of a content."""
+    return hashlib.blake2b(raw, digest_size=16).hexdigest()
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a regular file of at most 10 MB; raises EditorError for anything else, OSError."""
+    _check_regular(path, path.stat())
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(opened, "rb") as file:
+        _check_regular(path, os.fstat(file.fileno()))
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise EditorError(_too_large(path))
+    return raw
+
+
+def _check_regular(path: Path, found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise EditorError(f"{path} is a folder; only the command `view` works on folders.")
+    if not stat.S_ISREG(found.st_mode):
+        raise EditorError(f"{path} is {_kind(found.st_mode)}, not a regular file; this tool leaves it alone.")
+    if found.st_size > MAX_BYTES:
+        raise EditorError(_too_large(path))
+
+
+def _too_large(path: Path) -> str:
+    limit = f"{MAX_BYTES // 1_000_000} MB"
+    return f"{path} is larger than {limit}; this tool does not open it. Use execute_bash (head, grep, sed) instead."
+
+
+def _kind(mode: int) -> str:
+    kinds = ((stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
+
+
+def coding_of(path: Path, raw: bytes) -> Coding:
+    """How the bytes are coded; raises EditorError when no way reads and writes them without loss."""
+    for bom, encoding in _BOMS:
+        if raw.startswith(bom) and _round_trips(raw, Coding(encoding, bom)):
+            return Coding(encoding, bom)
+    if _is_binary(raw):
+        raise EditorError(f"{path} is a binary file; this tool works on text only.")
+    coding = next((found for found in map(Coding, _candidates(raw)) if _round_trips(raw, found)), None)
+    if coding is None:
+        raise EditorError(f"{path} cannot be read without loss: it is neither UTF-8 nor another known encoding.")
+    return coding
+
+
+def _is_binary(raw: bytes) -> bool:
+    return b"\0" in raw or (not _round_trips(raw, Coding()) and len(raw.translate(None, _CONTROLS)) < len(raw))
+
+
+def _candidates(raw: bytes) -> tuple[str, ...]:
+    """UTF-8 first; one-byte encodings only where nothing above ASCII is UTF-8 (else it is UTF-8 with damage)."""
+    if raw.isascii() or any(not sign.isascii() and sign != "\ufffd" for sign in raw.decode("utf-8", "replace")):
+        return ("utf-8",)
+    has_c1 = any(0x80 <= sign <= 0x9F for sign in raw.translate(None, bytes(range(0x80))))
+    return ("utf-8", "cp1252" if has_c1 else "latin-1")
+
+
+def _round_trips(raw: bytes, coding: Coding) -> bool:
+    try:
+        return coding.encode(coding.decode(raw)) == raw
+    except (UnicodeDecodeError, EditorError):
+        return False

@@ -1,0 +1,146 @@
+"""The task list as model and session see it: lenient about missing fields, exact about wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from pydantic import Field, field_validator, model_validator
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.schema import Action, Observation, Schema
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+
+Status = Literal["todo", "in_progress", "done"]
+SIGNS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
+
+_DESCRIPTION = """Keep a list of the tasks of a longer piece of work; the person sees it beside the conversation.
+
+* `plan` replaces the whole list by `task_list`: send every task each time, with its new status.
+* `view` shows the list.
+
+Use it for work of three steps or more. Mark a task `in_progress` before you begin it and `done` only when its result
+has been checked. Keep one task in progress at a time."""
+_SHORT = "Keep a list of tasks: `plan` replaces the whole list, `view` shows it. One task in progress at a time."
+
+
+class TaskItem(Schema):
+    """One task."""
+
+    id: str = Field("", description="A short name that stays the same; made when left out.")
+    title: str = Field("", description="What is to be done, in one line.")
+    status: Status = Field("todo", description="How far it is.")
+    notes: str = Field("", description="What is worth remembering about it.")
+
+
+class TaskTrackerAction(Action):
+    """View the list, or replace it."""
+
+    command: Literal["view", "plan"] = Field(description="What to do.")
+    task_list: list[TaskItem] = Field(default_factory=list, description="For `plan`: all tasks, in order.")
+
+    @field_validator("task_list", mode="before")
+    @classmethod
+    def _each_entry_named(cls, given: Any) -> Any:
+        if not isinstance(given, list | tuple):
+            return given  # refused as no list; a text that holds one is decoded first
+        taken = {entry.get("id") for entry in given if isinstance(entry, dict) and isinstance(entry.get("id"), str)}
+        return [_completed(entry, number, taken) for number, entry in enumerate(given, 1)]
+
+    @model_validator(mode="after")
+    def _plan_has_tasks(self) -> Self:
+        if self.command == "plan" and "task_list" not in self.model_fields_set:
+            raise ValueError("`plan` needs `task_list`: all tasks, in order ([] empties the list)")
+        return self
+
+    @property
+    def visualize(self) -> Text:
+        """The tasks with a sign each."""
+        if self.command == "view":
+            return Text("view the task list")
+        return (
+            _listed([task.model_dump() for task in self.task_list]) if self.task_list else Text("empty the task list")
+        )
+
+
+def _completed(entry: Any, number: int, taken: set[str | None]) -> Any:
+    """The entry with what is missing filled in; raises ValueError that names the entry."""
+    if isinstance(entry, TaskItem):
+        entry = entry.model_dump()
+    if not isinstance(entry, dict):
+        raise ValueError(f"entry {number} of task_list must be an object with id, title, status, notes")
+    filled = {
+        "id": next(name for name in _names(number) if name not in taken),
+        "title": "Untitled task",
+        "status": "todo",
+        "notes": "",
+    }
+    told = {name: value for name, value in entry.items() if value is not None and value != ""}
+    unknown = [name for name in told if name not in filled]
+    if unknown:
+        said = visible(str(unknown[0])[:60], lines=False)
+        raise ValueError(f"entry {number} of task_list has an unknown field {said!r}; fields: {', '.join(filled)}")
+    status = told.get("status", "todo")
+    if status not in get_args(Status):
+        said = visible(str(status)[:60], lines=False)
+        raise ValueError(f"entry {number} of task_list has the status {said!r}; use {', '.join(get_args(Status))}")
+    if isinstance(told.get("id"), int):
+        told["id"] = str(told["id"])
+    made = filled | told
+    taken.add(made["id"] if isinstance(made["id"], str) else None)
+    return made
+
+
+def _names(number: int) -> Iterator[str]:
+    return (f"task-{free}" for free in count(number))
+
+
+class TaskTrackerObservation(Observation):
+    """The list as it is now, as plain data too."""
+
+    command: Literal["view", "plan"] = "view"
+    task_list: list[dict[str, str]] = Field(default_factory=list)
+
+    @property
+    def visualize(self) -> Text:
+        """The tasks with a sign each, or the error."""
+        if self.is_error or not self.task_list:
+            return Text(visible(self.text), "red" if self.is_error else "dim")
+        return _listed(self.task_list)
+
+
+def _listed(tasks: Sequence[dict[str, Any]]) -> Text:
+    styles = {"in_progress": "bold", "done": "dim"}
+    rows = [
+        Text(f"{SIGNS[task['status']]} {visible(task['title'], lines=False)}", styles.get(task["status"], ""))
+        for task in tasks
+    ]
+    return Text("\n").join(rows)
+
+
+class TaskTrackerTool(ToolDefinition[TaskTrackerAction, TaskTrackerObservation]):
+    """The task list, ready to use; with a `state_dir` it survives a restart."""
+
+    def __init__(self, state_dir: Path | None = None) -> None:
+        from workbench.tools.task_tracker.impl import TaskTrackerExecutor
+
+        super().__init__(
+            name="task_tracker",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=TaskTrackerAction,
+            observation_type=TaskTrackerObservation,
+            # read-only: it changes nothing outside the session, so nobody has to be asked
+            annotations=ToolAnnotations(
+                title="Task list", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+            ),
+            executor=TaskTrackerExecutor(state_dir),
+        )
+
+    @classmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
+        """The task list of a session."""
+        return (cls(**{"state_dir": conv_state.state_dir, **params}),)

@@ -1,0 +1,1 @@
+"""A place for the agent to think aloud."""

@@ -1,0 +1,48 @@
+"""The tool `think`: the thought is logged where the person can read it; nothing else happens."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+_DESCRIPTION = """Think aloud: log a thought without doing anything. Use it to compare ways to a fix after you have
+found the cause of a bug, to weigh a design before a larger change, or to sort out results that do not fit together."""
+_SHORT = "Log a thought without doing anything, to work out a difficult step."
+
+
+class ThinkAction(Action):
+    """One thought."""
+
+    thought: str = Field(description="The thought.")
+
+    @property
+    def visualize(self) -> Text:
+        """The thought itself."""
+        return Text(visible(self.thought), "italic")
+
+
+class ThinkObservation(Observation):
+    """The thought was logged."""
+
+
+class ThinkTool(ToolDefinition[ThinkAction, ThinkObservation]):
+    """Thinking, ready to use."""
+
+    def __init__(self) -> None:
+        from workbench.tools.think.impl import ThinkExecutor
+
+        super().__init__(
+            name="think",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=ThinkAction,
+            observation_type=ThinkObservation,
+            annotations=ToolAnnotations(
+                title="Think", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+            ),
+            executor=ThinkExecutor(),
+        )
