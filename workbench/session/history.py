@@ -76,6 +76,13 @@ class History:
                 self._later.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
+            case RunEnded():  # nobody waits for an answer to a nudge any more
+                self._later = [entry for entry in self._later if entry[1].get("content") != NUDGE]
+            case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
+                self._apply_action(event)
+
+    def _apply_action(self, event: ActionProposed | ActionDecided | ActionObserved | ActionAbandoned) -> None:
+        match event:
             case ActionProposed():
                 self._apply_call(event)
             case ActionDecided():
@@ -85,8 +92,6 @@ class History:
                 self._apply_result(event)
             case ActionAbandoned():
                 self._add_result(event.action_id, ABANDONED)
-            case RunEnded():  # nobody waits for an answer to a nudge any more
-                self._later = [entry for entry in self._later if entry[1].get("content") != NUDGE]
 
     def _apply_answer(self, event: ModelResponded) -> None:
         self._close_calls()

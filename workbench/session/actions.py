@@ -1,0 +1,207 @@
+"""From a proposed action to its result: assess, decide by mode, check again, run, observe; driven by the session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.llm.model import Cancel
+from workbench.security.policy import Ruling, rule_on
+from workbench.security.risk import Risk, effective
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    FileDelta,
+    LiveEvent,
+    RunEnded,
+    ToolOutput,
+)
+from workbench.session.fingerprint import fingerprint
+from workbench.session.journal import Journal
+from workbench.session.lane import Lane, LeftBehind
+from workbench.session.ledger import OpenAction
+from workbench.session.results import none_run, not_run, observed
+from workbench.text import first_line
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolDefinition
+
+_GRACE = 1.0
+_CHANGED = "what was shown has changed since the decision, so it is asked again"
+_AFTER_END = "This call was not run: {tool} before it ended the run."
+_NO_STOP = "it was interrupted and did not stop in time"
+
+
+@dataclass(frozen=True)
+class Readied:
+    """An action that could run now, and what a decision on it is bound to."""
+
+    tool: ToolDefinition
+    action: Action
+    files: tuple[FileDelta, ...]
+    working_dir: str
+    fingerprint: str
+
+
+class Actions:
+    """The actions of one session; commits nothing that runs without a decision on record."""
+
+    def __init__(
+        self, journal: Journal, tools: Mapping[str, ToolDefinition], on_live: Callable[[LiveEvent], None]
+    ) -> None:
+        self._journal = journal
+        self._tools = tools
+        self._on_live = on_live
+        self._lane = Lane("session-tools", _GRACE)
+
+    def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
+        """What would run; raises ArgumentError when the tool is gone or does not take these arguments."""
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            raise ArgumentError(
+                f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
+            )
+        action = tool.action_from_arguments(arguments)
+        files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in tool.preview(action))
+        folder = (tool.executor.working_dir() if tool.executor else None) or self._journal.ledger.workspace
+        print_ = fingerprint(tool.name, arguments, folder, files)
+        return Readied(tool, action, files, folder, print_)
+
+    def assessed(self, proposed: ActionProposed, *, ask: str = "") -> list[Event]:
+        """What is to be recorded before the action may run: it is asked about, allowed, denied or unreadable.
+
+        With `ask` (a reason) it is asked about even when the mode would allow it.
+        """
+        if proposed.error:
+            return [not_run(proposed.action_id, proposed.error)]
+        try:
+            readied = self.ready(proposed.tool, proposed.arguments)
+        except ArgumentError as error:
+            return [not_run(proposed.action_id, f"{proposed.tool} was not run: {error}")]
+        risk, ruling = self._ruling(proposed, readied.tool)
+        asks = ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow")
+        event = ActionAssessed(
+            action_id=proposed.action_id,
+            risk=risk,
+            reasons=(ask,) if ask else (),
+            rule=ruling.rule,
+            preview=readied.files,
+            fingerprint=readied.fingerprint,
+            working_dir=readied.working_dir,
+            needs_decision=asks,
+        )
+        return [event] if asks else [event, *_decided(proposed, ruling, readied.fingerprint)]
+
+    def _ruling(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Risk, Ruling]:
+        risk = effective(proposed.risk, "LOW" if tool.is_read_only else None)
+        return risk, rule_on(self._journal.ledger.mode, risk, tool.is_read_only, tool.name)
+
+    def reconsidered(self, waiting: OpenAction) -> list[Event]:
+        """What a change of the mode means for the question that is open; it never decides on something unseen."""
+        proposed, shown = waiting.proposed, waiting.assessed
+        tool = self._tools.get(proposed.tool)
+        if tool is None or shown is None:
+            return self.assessed(proposed)
+        _, ruling = self._ruling(proposed, tool)
+        if ruling.verdict == "ask":
+            return []
+        if ruling.verdict == "deny" or self._is_same(proposed.tool, proposed.arguments, shown.fingerprint):
+            return _decided(proposed, ruling, shown.fingerprint)
+        return self.assessed(proposed, ask=_CHANGED)
+
+    def _is_same(self, tool: str, arguments: dict[str, Any], expected: str) -> bool:
+        try:
+            return self.ready(tool, arguments).fingerprint == expected
+        except ArgumentError:
+            return False
+
+    def advance(self, cancel: Cancel) -> None:
+        """Take the next action one step on: assess it, or run it when that was decided."""
+        with self._journal.lock:
+            action = self._journal.ledger.next_action
+            if action is None or action.is_waiting:
+                return
+            readied = self._checked(action)
+            if readied is None:
+                return
+            self._journal.commit(ActionStarted(action_id=action.proposed.action_id), lasting=False)
+        self._finish(action.proposed, readied, self._run(action.proposed, readied, cancel))
+
+    def _checked(self, action: OpenAction) -> Readied | None:
+        """The action ready to run; None when something else had to be recorded first."""
+        decided = action.decided
+        if decided is None or not action.may_run:
+            self._journal.commit(*self.assessed(action.proposed))
+            return None
+        try:
+            readied = self.ready(action.proposed.tool, action.arguments)
+        except ArgumentError as error:
+            self._journal.commit(not_run(decided.action_id, f"{action.proposed.tool} was not run: {error}"))
+            return None
+        if readied.fingerprint == decided.fingerprint:
+            return readied
+        ask = _CHANGED if decided.by == "person" else ""
+        self._journal.commit(*self.assessed(action.proposed, ask=ask))
+        return None
+
+    def _run(self, proposed: ActionProposed, readied: Readied, cancel: Cancel) -> ActionObserved | ActionAbandoned:
+        executor = readied.tool.executor
+        if executor is not None:
+            executor.on_output = lambda text: self._on_live(ToolOutput(action_id=proposed.action_id, text=text))
+            cancel.on_set(executor.interrupt)
+        began = time.monotonic()
+        try:
+            observation = self._lane.run(lambda: _called(readied, cancel), cancel)
+        except LeftBehind:
+            return ActionAbandoned(action_id=proposed.action_id, reason=_NO_STOP)
+        finally:
+            if executor is not None:
+                executor.on_output = None
+        if observation is None:
+            return not_run(proposed.action_id, "This action was not run: the person interrupted.")
+        return observed(proposed.action_id, observation, time.monotonic() - began, readied.files)
+
+    def _finish(self, proposed: ActionProposed, readied: Readied, result: ActionObserved | ActionAbandoned) -> None:
+        """Record the result; a tool that ends the run ends it, unless the person has said something since."""
+        events: list[Event] = [result]
+        with self._journal.lock:
+            ledger = self._journal.ledger
+            is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
+            if readied.tool.ends_run and is_done and isinstance(result, ActionObserved):
+                rest = [action for name, action in ledger.batch.items() if name != proposed.action_id]
+                events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
+                if not ledger.unread:
+                    events.append(RunEnded(reason="finished", detail=_said(result)))
+            self._journal.commit(*events, happened=True)
+
+    def close(self) -> None:
+        """Let the thread of the tools end."""
+        self._lane.close()
+
+
+def _called(readied: Readied, cancel: Cancel) -> Observation | None:
+    return None if cancel.is_set else readied.tool(readied.action)
+
+
+def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
+    """The decision of a mode or rule, with the result when it is a denial."""
+    decided = ActionDecided(
+        action_id=proposed.action_id,
+        verdict="rejected" if ruling.verdict == "deny" else "approved",
+        by="mode" if ruling.rule.startswith("mode") else "rule",
+        rule=ruling.rule,
+        fingerprint=print_,
+    )
+    return [decided] if ruling.verdict == "allow" else [decided, not_run(proposed.action_id, ruling.reason)]
+
+
+def _said(result: ActionObserved) -> str:
+    blocks = result.observation.get("content") or [{}]
+    return first_line(str(blocks[0].get("text", "")), 200)

@@ -1,0 +1,38 @@
+"""What an approval is bound to: the action exactly as it was shown; used when it is assessed and before it starts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from workbench.session.events import FileDelta
+
+
+def fingerprint(tool: str, arguments: dict[str, Any], working_dir: str, files: Iterable[FileDelta]) -> str:
+    """A hash of tool, canonical arguments, working directory, and each file shown: what it is, holds and would hold."""
+    shown = [[file.path, _identity(file.path), _content(file.path), file.before, file.after] for file in files]
+    text = json.dumps([tool, arguments, working_dir, shown], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _identity(path: str) -> list[Any]:
+    try:
+        info = os.lstat(path)
+    except (OSError, ValueError):
+        return [os.path.realpath(path) if "\x00" not in path else "", None]
+    return [os.path.realpath(path), info.st_dev, info.st_ino, stat.S_IFMT(info.st_mode)]
+
+
+def _content(path: str) -> str:
+    try:
+        if not Path(path).is_file():  # a pipe or device would block
+            return ""
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return ""

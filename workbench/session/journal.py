@@ -1,0 +1,65 @@
+"""The log of a running session with what follows from it: every event goes through here, to disk first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from workbench.session.events import Event, UserMessage
+from workbench.session.history import History
+from workbench.session.ledger import Ledger
+from workbench.session.store import Store, StoreError
+
+
+class Journal:
+    """Commits events and keeps ledger and history at their height; whoever reads and then commits holds `lock`."""
+
+    def __init__(self, store: Store, on_event: Callable[[Event], None]) -> None:
+        self.lock = threading.RLock()
+        self.ledger = Ledger()
+        self.history = History()
+        self._store = store
+        self._on_event = on_event
+        self._unsaved: tuple[Event, ...] = ()
+        for event in store.events():
+            self._fold(event)
+
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether something that happened could not be written yet."""
+        return bool(self._unsaved)
+
+    def commit(self, *events: Event, lasting: bool = True, happened: bool = False) -> None:
+        """Write the events, then let state, history and listener know.
+
+        Raises StoreError when they cannot be written. What has already `happened` (an answer, a result) is then kept
+        and written before anything else.
+        """
+        with self.lock:
+            batch = (*self._unsaved, *(self._in_turn(event) for event in events))
+            if not batch:
+                return
+            try:
+                kept = self._store.append(*batch, lasting=lasting)
+            except StoreError:
+                if happened:
+                    self._unsaved = batch
+                raise
+            self._unsaved = ()
+            for event in kept:
+                self._fold(event)
+                self._on_event(event)
+
+    def save(self) -> None:
+        """Try again to write what could not be written; raises StoreError."""
+        with self.lock:
+            if self._unsaved:
+                self.commit()
+
+    def _in_turn(self, event: Event) -> Event:
+        turn = self.ledger.turn + isinstance(event, UserMessage)
+        return event.model_copy(update={"turn": turn})
+
+    def _fold(self, event: Event) -> None:
+        self.ledger.apply(event)
+        self.history.apply(event)

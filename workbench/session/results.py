@@ -1,0 +1,46 @@
+"""Results of actions as plain data: what ran, what did not, and why; used by the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from workbench.session.events import ActionObserved, FileDelta
+from workbench.session.ledger import OpenAction
+from workbench.tools.schema import Observation
+
+_FILE_TEXTS = ("old_content", "new_content")
+
+
+def not_run(action_id: str, text: str, *, is_error: bool = True) -> ActionObserved:
+    """The result of an action that did not run; the text tells the model why."""
+    observation = Observation.from_text(text, is_error=is_error).model_dump(mode="json")
+    return ActionObserved(action_id=action_id, observation=observation, ran=False)
+
+
+def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
+    """A result for each action that will not run any more: its own error, or else the text."""
+    return [not_run(action.proposed.action_id, action.proposed.error or text) for action in actions]
+
+
+def rejected(action_id: str, note: str) -> ActionObserved:
+    """The result of an action the person refused."""
+    said = f"The person's note: {note.strip()}" if note.strip() else "They gave no reason; ask, or choose another way."
+    return not_run(action_id, f"The person rejected this action, it was not run. {said}", is_error=False)
+
+
+def observed(action_id: str, observation: Observation, duration: float, files: tuple[FileDelta, ...]) -> ActionObserved:
+    """The result of an action that ran; the texts of files it changed are kept once, in `files_changed`."""
+    changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)
+    payload = observation.model_dump(mode="json")
+    return ActionObserved(
+        action_id=action_id,
+        observation=_without_texts(payload, changed),
+        duration=duration,
+        files_changed=changed,
+    )
+
+
+def _without_texts(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:
+    known = {text for file in changed for text in (file.before, file.after)}
+    return {name: None if name in _FILE_TEXTS and value in known else value for name, value in payload.items()}

@@ -1,0 +1,247 @@
+"""A session as a state machine on its log: the engine, the headless command and the tests all drive this class.
+
+One thread calls `step()`; commands come from any other thread. Nothing runs before its decision is on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel, Model
+from workbench.session.actions import Actions
+from workbench.session.events import (
+    ActionDecided,
+    EngineState,
+    Event,
+    LiveEvent,
+    Mode,
+    RunEnded,
+    SettingsChanged,
+    UserMessage,
+    Verdict,
+)
+from workbench.session.journal import Journal
+from workbench.session.ledger import OpenAction, Phase
+from workbench.session.recovery import after_a_stop
+from workbench.session.results import none_run, rejected
+from workbench.session.store import Store, StoreError
+from workbench.session.thinking import Responder, Thinking
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
+
+_NOT_RUN = "This call was not run: the person interrupted."
+_EXIT = "/exit"
+
+
+class Refused(WorkbenchError):
+    """A command does not fit the state of the session; one line for the person."""
+
+
+def _ignore(event: object) -> None:
+    """The listener where nobody listens."""
+
+
+class Session:
+    """One session. `step()` works until a person is needed; StoreErrors of commands mean: nothing was accepted."""
+
+    def __init__(
+        self,
+        store: Store,
+        agent: Responder,
+        tools: Mapping[str, ToolDefinition],
+        *,
+        max_steps: int = 100,
+        on_event: Callable[[Event], None] = _ignore,
+        on_live: Callable[[LiveEvent], None] = _ignore,
+        open_model: Callable[[str], Model] | None = None,
+    ) -> None:
+        self.unsaved = ""
+        self._journal = Journal(store, on_event)
+        self._lock = self._journal.lock
+        self._on_live = on_live
+        self._max_steps = max_steps
+        self._actions = Actions(self._journal, tools, on_live)
+        self._thinking = Thinking(
+            journal=self._journal,
+            agent=agent,
+            tools=tools,
+            actions=self._actions,
+            open_model=open_model,
+            on_live=on_live,
+        )
+        self._cancel: Cancel | None = None  # of the unit of work that runs now
+        self._stop = False
+        self._said: tuple[Phase, str, int] | None = None
+
+    @property
+    def phase(self) -> Phase:
+        """What the session does now; "deciding" while the person is asked."""
+        return self._journal.ledger.phase
+
+    @property
+    def ended(self) -> str:
+        """Why the last run ended; empty while one runs."""
+        return self._journal.ledger.ended
+
+    @property
+    def mode(self) -> Mode:
+        """When to ask, as set last."""
+        return self._journal.ledger.mode
+
+    @property
+    def question(self) -> OpenAction | None:
+        """The action that waits for the person's decision."""
+        action = self._journal.ledger.next_action
+        return action if self.phase == "deciding" else None
+
+    def recover(self) -> None:
+        """Make the log whole after a stop in the middle; call once after opening. Raises StoreError."""
+        with self._lock:
+            events = after_a_stop(self._journal.ledger)
+            if events:
+                self._journal.commit(*events)
+
+    def send(self, text: str) -> None:
+        """A message of the person's; while the agent works it waits for the next call. Never a decision."""
+        if text.strip() == _EXIT:
+            self.interrupt()
+            return
+        if not text.strip():
+            raise Refused("there is no text to send")
+        with self._lock:
+            self._journal.commit(UserMessage(text=text))
+            self._announce()
+
+    def decide(
+        self,
+        action_id: str,
+        verdict: Verdict,
+        *,
+        fingerprint: str,
+        note: str = "",
+        edited: dict[str, Any] | None = None,
+        hunks: tuple[int, ...] | None = None,
+    ) -> None:
+        """The person's decision on the action that was shown with this fingerprint; raises Refused."""
+        with self._lock:
+            self._journal.save()
+            waiting = self.question
+            if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
+                raise Refused("this action does not wait for a decision any more")
+            if hunks is not None:
+                raise Refused("an edit can be approved or rejected only as a whole; reject it with a note")
+            decided = ActionDecided(
+                action_id=action_id, verdict=verdict, by="person", note=note, edited=edited, fingerprint=fingerprint
+            )
+            if verdict == "rejected":
+                decided = decided.model_copy(update={"edited": None, "fingerprint": waiting.assessed.fingerprint})
+                self._journal.commit(decided, rejected(action_id, note))
+            elif fingerprint != waiting.assessed.fingerprint:
+                raise Refused("the action has changed since it was shown; look at it again")
+            else:
+                self._journal.commit(self._bound(decided, waiting))
+            self._announce()
+
+    def _bound(self, decided: ActionDecided, waiting: OpenAction) -> ActionDecided:
+        """The approval, bound to the person's own version where they edited the arguments."""
+        if decided.verdict != "edited":
+            return decided.model_copy(update={"edited": None})
+        if decided.edited is None:
+            raise Refused("the edited arguments are missing")
+        try:
+            readied = self._actions.ready(waiting.proposed.tool, decided.edited)
+        except ArgumentError as error:
+            raise Refused(f"these arguments do not fit: {error}") from error
+        return decided.model_copy(update={"fingerprint": readied.fingerprint})
+
+    def interrupt(self) -> None:
+        """Stop the agent, whatever it does; everything is kept. Does nothing when it is idle."""
+        with self._lock:
+            if self.phase == "idle":
+                return
+            if self._cancel is None:
+                self._end_interrupted()
+                self._announce()
+                return
+            self._stop = True
+            cancel = self._cancel
+        cancel.set()
+
+    def set(self, model: str | None = None, mode: Mode | None = None, max_steps: int | None = None) -> None:
+        """Change model, mode or limit from here on; an open question is looked at again under the new mode."""
+        if model is None and mode is None and max_steps is None:
+            return
+        if max_steps is not None and max_steps < 1:
+            raise Refused("the limit of steps must be at least 1")
+        with self._lock:
+            self._journal.commit(SettingsChanged(model=model, mode=mode, max_steps=max_steps))
+            waiting = self.question
+            if waiting is not None and mode is not None:
+                self._journal.commit(*self._actions.reconsidered(waiting))
+            self._announce()
+
+    def step(self) -> bool:
+        """One unit of work (a call of the model, or an action); whether more is to be done without a person.
+
+        Where the log cannot be written nothing more is done: `unsaved` says why, and the next step tries again.
+        """
+        try:
+            with self._lock:
+                self._journal.save()
+                cancel = self._cancel = Cancel()
+            self._announce()
+            self._unit(cancel)
+        except StoreError as error:
+            return self._fail_to_save(error)
+        finally:
+            self._cancel = None
+        return self._settle()
+
+    def _unit(self, cancel: Cancel) -> None:
+        if self._stop:
+            return
+        if self.phase == "thinking":
+            self._thinking.advance(self._max_steps, cancel)
+        elif self.phase == "acting":
+            self._actions.advance(cancel)
+
+    def _settle(self) -> bool:
+        """End the unit: carry out an interrupt that came meanwhile."""
+        try:
+            with self._lock:
+                self.unsaved = ""
+                if self._stop:
+                    self._end_interrupted()
+                self._announce()
+                return self.phase in ("thinking", "acting")
+        except StoreError as error:
+            return self._fail_to_save(error)
+
+    def _end_interrupted(self) -> None:
+        self._journal.save()
+        ledger = self._journal.ledger
+        if ledger.is_running:
+            results = none_run(ledger.batch.values(), _NOT_RUN)
+            self._journal.commit(*results, RunEnded(reason="interrupted", detail="stopped by the person"))
+        self._stop = False
+
+    def _fail_to_save(self, error: StoreError) -> bool:
+        with self._lock:
+            self.unsaved = f"not being saved: {error}"
+            self._announce()
+        return False
+
+    def _announce(self) -> None:
+        """Tell the listener what the engine does now, when that has changed."""
+        ledger = self._journal.ledger
+        now = (self.phase, self.unsaved, len(ledger.unread) if ledger.is_running else 0)
+        if now != self._said:
+            self._said = now
+            self._on_live(EngineState(state=now[0], detail=now[1], queued=now[2]))
+
+    def close(self) -> None:
+        """Let the session's threads end; store and tools belong to whoever opened them."""
+        self._thinking.close()
+        self._actions.close()

@@ -1,0 +1,180 @@
+"""One call of the model: the log's messages out, its answer and the actions it proposes in; driven by the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Protocol
+
+from workbench.agent.responses import ReadCall, read_response
+from workbench.llm.model import Cancel, Delta, Message, Model, ModelError, ModelResponse
+from workbench.session.actions import Actions
+from workbench.session.events import (
+    ActionProposed,
+    EngineState,
+    Event,
+    LiveEvent,
+    ModelResponded,
+    RawToolCall,
+    ReasoningDelta,
+    RunEnded,
+    TextDelta,
+    Usage,
+)
+from workbench.session.journal import Journal
+from workbench.session.lane import Lane, LeftBehind
+from workbench.session.results import none_run
+from workbench.text import first_line
+from workbench.tools.tool import ToolDefinition
+
+_GRACE = 0.5
+_MANY = 3
+_BROKEN = "the answer broke off before its end; send a message to go on"
+_EMPTY = "the model gave an empty answer twice; send a message, or choose another model"
+_TOO_LONG = "the answer hit its length limit; send a message to go on"
+_UNREADABLE = f"{_MANY} answers in a row held no call that could be read; tell the agent how to go on"
+
+
+class Responder(Protocol):
+    """What the session needs of an agent."""
+
+    model: Model
+    plan: bool
+
+    def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        """The model's next answer. Raises ModelError; a cancelled call returns what came."""
+        ...
+
+
+class Thinking:
+    """The calls of the model in one session; no failure of a model leaves here as an exception."""
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        agent: Responder,
+        tools: Mapping[str, ToolDefinition],
+        actions: Actions,
+        open_model: Callable[[str], Model] | None,
+        on_live: Callable[[LiveEvent], None],
+    ) -> None:
+        self._journal = journal
+        self._agent = agent
+        self._tools = tools
+        self._actions = actions
+        self._open_model = open_model
+        self._on_live = on_live
+        self._model = journal.ledger.model
+        self._lane = Lane("session-model", _GRACE)
+
+    def advance(self, max_steps: int, cancel: Cancel) -> None:
+        """Call the model once and record its answer; or end the run when a limit is reached or the call fails."""
+        ledger = self._journal.ledger
+        with self._journal.lock:
+            if ledger.steps >= (ledger.max_steps or max_steps):
+                detail = f"paused after {ledger.steps} calls of the model; send a message to go on"
+                self._journal.commit(RunEnded(reason="limit", detail=detail))
+                return
+            self._agent.plan = ledger.mode == "plan"
+            messages, seen = self._journal.history.request(), self._journal.history.last_seq
+        try:
+            self._use_model(ledger.model)
+            response = self._lane.run(lambda: self._respond(messages, cancel), cancel)
+        except LeftBehind:
+            return
+        except ModelError as error:
+            if not cancel.is_set:
+                self._journal.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
+            return
+        self._record(response, seen, cancel)
+
+    def _use_model(self, name: str) -> None:
+        if name != self._model and self._open_model is not None:
+            old, self._agent.model = self._agent.model, self._open_model(name)
+            self._model = name
+            old.close()
+
+    def _respond(self, messages: list[Message], cancel: Cancel) -> ModelResponse:
+        def on_delta(delta: Delta) -> None:
+            if cancel.is_set:
+                return
+            match delta.kind:
+                case "text":
+                    self._on_live(TextDelta(text=delta.text))
+                case "reasoning":
+                    self._on_live(ReasoningDelta(text=delta.text))
+                case "status":
+                    self._on_live(EngineState(state="thinking", detail=delta.text))
+
+        return self._agent.respond(messages, on_delta, cancel)
+
+    def _record(self, response: ModelResponse, seen: int, cancel: Cancel) -> None:
+        with self._journal.lock:
+            answer = _answer(response, seen)
+            if cancel.is_set:  # its calls were never proposed; an interrupted answer without text says nothing
+                if response.text.strip() or response.reasoning.strip():
+                    self._journal.commit(answer.model_copy(update={"tool_calls": ()}), happened=True)
+                return
+            calls = read_response(response, self._tools, self._journal.ledger.call_ids)
+            if not calls:
+                self._journal.commit(answer, *self._after_words(answer), happened=True)
+                return
+            proposed = [_proposal(answer, call, position, len(calls)) for position, call in enumerate(calls)]
+            first = self._actions.assessed(proposed[0])
+            self._journal.commit(answer, *proposed, *first, happened=True)
+            self._stop_when_unreadable()
+
+    def _after_words(self, answer: ModelResponded) -> list[Event]:
+        """How the run goes on after an answer without calls: usually it waits for the person."""
+        ledger = self._journal.ledger
+        if answer.incomplete:
+            return [RunEnded(reason="error", detail=_BROKEN)]
+        if any(seq > (answer.seen or 0) for seq in ledger.unread):
+            return []
+        if not answer.text.strip():
+            return [RunEnded(reason="error", detail=_EMPTY)] if ledger.empty_answers else []
+        return [RunEnded(reason="waiting", detail=_TOO_LONG if answer.finish_reason == "length" else "")]
+
+    def _stop_when_unreadable(self) -> None:
+        ledger = self._journal.ledger
+        if ledger.unreadable_answers >= _MANY:
+            results = none_run(ledger.batch.values(), _UNREADABLE)
+            self._journal.commit(*results, RunEnded(reason="stuck", detail=_UNREADABLE))
+
+    def close(self) -> None:
+        """Let the thread of the model end."""
+        self._lane.close()
+
+
+def _answer(response: ModelResponse, seen: int) -> ModelResponded:
+    return ModelResponded(
+        response_id=response.id,
+        model=response.model,
+        text=response.text,
+        reasoning=response.reasoning,
+        tool_calls=tuple(RawToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in response.tool_calls),
+        finish_reason=response.finish_reason,
+        usage=Usage(**asdict(response.usage)),
+        cost=response.cost,
+        latency=response.latency,
+        first_token=response.first_token,
+        incomplete=response.incomplete,
+        seen=seen,
+    )
+
+
+def _proposal(answer: ModelResponded, call: ReadCall, position: int, batch: int) -> ActionProposed:
+    return ActionProposed(
+        action_id=call.call_id,
+        response_id=answer.response_id,
+        call_id=call.call_id,
+        tool=call.tool,
+        arguments=call.arguments,
+        thought=call.thought,
+        summary=call.summary,
+        risk=call.risk,
+        position=position,
+        batch=batch,
+        error=call.error,
+    )
