@@ -21,7 +21,7 @@ def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
     matcher = SequenceMatcher(None, olds, news, autojunk=False)
     blocks = [(block.a, block.b, block.size) for block in matcher.get_matching_blocks()]
     same = sum(len("".join(olds[a : a + size]).strip()) for a, _, size in blocks)
-    if same < _ALIKE * max(len(old.strip()), len(new.strip())):
+    if same < _ALIKE * min(len(old.strip()), len(new.strip())):
         return [], []
     codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     return (

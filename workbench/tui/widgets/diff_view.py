@@ -20,6 +20,7 @@ from workbench.tui.diff.geometry import Geometry, Look
 from workbench.tui.diff.hunks import FileDiff
 from workbench.tui.diff.layout import FoldId
 from workbench.tui.widgets.diff_painter import Painter
+from workbench.tui.widgets.painting import css_beside
 
 WIDE = 140
 """From this width of the screen on a diff is shown side by side."""
@@ -33,6 +34,7 @@ _NAMES = (
 class DiffView(ScrollView, can_focus=True):
     """Files compared: hunks to step through, unchanged parts folded, one or two columns."""
 
+    DEFAULT_CSS = css_beside(__file__)
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"diff--{name}" for name in _NAMES}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "step(1)", "next hunk", id="diff.next"),
@@ -82,6 +84,10 @@ class DiffView(ScrollView, can_focus=True):
     def is_beside(self) -> bool:
         """Whether old and new stand side by side now."""
         return self.beside if self.beside is not None else self.app.size.width >= WIDE
+
+    def rows_at(self, width: int) -> int:
+        """How many rows everything takes at a width."""
+        return Geometry(self.document, Look(width, self.is_beside, self.wrapped), self._opened).height
 
     def lay_out(self) -> None:
         """Lay the rows out anew."""

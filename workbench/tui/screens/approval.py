@@ -1,0 +1,190 @@
+"""The approval modal: one waiting action, whole, and the keys that decide it. Pushed by the main screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Input
+
+from workbench.tui.arming import Arming
+from workbench.tui.decision import Decision
+from workbench.tui.explain import full_text
+from workbench.tui.state import ActionItem, FileState
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.question_box import Hint, QuestionBox
+
+__all__ = ["ApprovalScreen", "BehindScrolled", "Decision"]
+
+ANSWERS = frozenset({"y", "n", "tab"})
+"""Keys that do nothing before the quiet time is over."""
+_NOTE_ASKED = "a note to the model, sent with your answer"
+_REASON_ASKED = "why not? goes to the model, may stay empty"
+
+
+class BehindScrolled(Message):
+    """The person scrolls the conversation behind the question; `lines` is negative for up."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self.lines = lines
+
+
+class ApprovalScreen(ModalScreen[Decision | None]):
+    """Asks about one action; dismisses with the decision, or None for later and for a question that is withdrawn."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "approve", "Approve", id="approval.approve"),
+        Binding("n", "reject", "Reject", id="approval.reject"),
+        Binding("tab", "note", "Note", id="approval.note"),
+        Binding("v", "full", "Full text", id="approval.full"),
+        Binding("d", "viewer", "Diff viewer", id="approval.viewer"),
+        Binding("s", "diff('split')", "Side by side", id="approval.split"),
+        Binding("j", "diff('step(1)')", "Next hunk", id="approval.next"),
+        Binding("k", "diff('step(-1)')", "Previous hunk", id="approval.previous"),
+        Binding("enter", "diff('fold')", "More lines around", id="approval.fold"),
+        Binding("escape", "later", "Later", id="approval.later"),
+        Binding("down", "move(1)", "Down", show=False, id="approval.down"),
+        Binding("up", "move(-1)", "Up", show=False, id="approval.up"),
+        Binding("pagedown,space", "move(10)", "Page down", show=False, id="approval.page-down"),
+        Binding("pageup", "move(-10)", "Page up", show=False, id="approval.page-up"),
+        Binding("end", "move(1000000)", "End", show=False, id="approval.end"),
+        Binding("home", "move(-1000000)", "Top", show=False, id="approval.home"),
+        Binding("ctrl+down", "behind(3)", "Conversation down", show=False, id="approval.behind-down"),
+        Binding("ctrl+up", "behind(-3)", "Conversation up", show=False, id="approval.behind-up"),
+    ]
+
+    def __init__(
+        self, action: ActionItem, position: int, total: int, mode: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self.item = action
+        self.arming = Arming()
+        self._clock = clock
+        self._box = QuestionBox(action, position, total, mode)
+        self._ticks: Timer | None = None
+        self._rejecting = False
+        self._withdrawn = False
+
+    def compose(self) -> ComposeResult:
+        """Nothing but the box."""
+        yield self._box
+
+    def on_screen_resume(self) -> None:
+        """Visible (again): the quiet time begins when it has been painted."""
+        if self._withdrawn:
+            self.dismiss(None)
+            return
+        self.call_after_refresh(self._appeared)
+
+    def _appeared(self) -> None:
+        self.arming.shown(self._clock())
+        if self._ticks is None:
+            self._ticks = self.set_interval(0.1, self._tell)
+        self._tell()
+
+    def on_resize(self) -> None:
+        """Take the room there is now."""
+        self._box.fit(self.size)
+        self.call_after_refresh(self._tell)
+
+    def on_key(self, event: events.Key) -> None:
+        """Each key before the quiet time is over begins it anew, and none of those answers."""
+        pressed = self._clock() - max(0.0, time.monotonic() - event.time)
+        if not self.arming.key(pressed) and event.key in ANSWERS:
+            event.stop()
+        self.call_after_refresh(self._tell)
+
+    def withdraw(self) -> None:
+        """The action was decided elsewhere or has ended: go away, at once or when this screen is on top again."""
+        self._withdrawn = True
+        if self.is_current:
+            self.dismiss(None)
+
+    def _tell(self) -> None:
+        """Show the keys that work now."""
+        seen = self._box.look()
+        self._box.show_keys(self._keys(seen, self.arming.is_armed(self._clock())))
+
+    def _keys(self, seen: bool, armed: bool) -> tuple[Hint, ...]:
+        if self._box.is_writing:
+            return ("enter", "reject" if self._rejecting else "keep the note"), ("esc", "back")
+        if not armed:
+            approve: Hint = ("", "y in a moment…")
+        else:
+            approve = ("y", "approve") if seen else ("", "↓ scroll to the end, then y")
+        diff: tuple[Hint, ...] = (("j k", "hunks"), ("s", "split"), ("d", "viewer")) if self.item.preview else ()
+        return (approve, ("n", "reject"), ("tab", "note"), *diff, ("v", "full text"), ("esc", "later"))
+
+    def action_approve(self) -> None:
+        """Approve, if the question was seen to its end."""
+        if self._box.look() and not self._box.is_writing:
+            self.dismiss(Decision("approved", self._box.note))
+
+    def action_reject(self) -> None:
+        """Ask for a reason; Enter rejects with it."""
+        self._write(rejecting=True)
+
+    def action_note(self) -> None:
+        """Write a note that goes with either answer."""
+        self._write(rejecting=False)
+
+    def _write(self, *, rejecting: bool) -> None:
+        if not self._box.is_writing:
+            self._rejecting = rejecting
+            self._box.open_note(_REASON_ASKED if rejecting else _NOTE_ASKED)
+            self._tell()
+
+    @on(Input.Submitted)
+    def on_note_written(self, written: Input.Submitted) -> None:
+        """Enter in the note: keeps it, or rejects with it."""
+        self._box.close_note(written.value.strip())
+        if self._rejecting:
+            self.dismiss(Decision("rejected", self._box.note))
+        self._tell()
+
+    def action_later(self) -> None:
+        """Out of the note, or out of the question without an answer."""
+        if self._box.is_writing:
+            self._box.close_note(None)
+            self._tell()
+        else:
+            self.dismiss(None)
+
+    async def action_diff(self, command: str) -> None:
+        """Pass a command on to the diff."""
+        if self._box.diff is not None and not self._box.is_writing:
+            await self._box.diff.run_action(command)
+            self._box.fit(self.size)
+
+    def action_move(self, lines: int) -> None:
+        """Scroll the question."""
+        self._box.scroll_on(lines)
+
+    def action_behind(self, lines: int) -> None:
+        """Scroll the conversation behind."""
+        self.post_message(BehindScrolled(lines))
+
+    def action_full(self) -> None:
+        """Everything as one text that can be searched."""
+        from workbench.tui.screens.pager import PagerScreen
+
+        self.app.push_screen(PagerScreen(Content("The whole action"), full_text(self.item)))
+
+    def action_viewer(self) -> None:
+        """The diff over the whole screen."""
+        from workbench.tui.screens.diff_viewer import DiffViewerScreen
+
+        if self.item.preview:
+            files = [FileState(delta.path, delta.before, delta.after) for delta in self.item.preview]
+            self.app.push_screen(DiffViewerScreen(files, self.item.working_dir))

@@ -1,0 +1,85 @@
+"""The list of files beside a diff: sign, path, counts. A line-API widget of the diff viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from workbench.tui.pieces import clip, pad
+from workbench.tui.widgets.painting import css_beside
+
+
+class FileRow(NamedTuple):
+    """One file: A, M or D, its path as shown (safe), lines added and removed."""
+
+    sign: str
+    path: str
+    added: int
+    removed: int
+
+
+class FileList(ScrollView, can_focus=False):
+    """One row a file; the chosen one stands out by a mark and a colour."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"file--chosen", "file--sign", "file--added", "file--removed"}
+
+    class Chosen(Message):
+        """A file was clicked; `place` counts from 0."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    def __init__(self, rows: Sequence[FileRow]) -> None:
+        super().__init__()
+        self._rows = tuple(rows)
+        self._chosen = 0
+        self.virtual_size = Size(1, len(self._rows))
+
+    def show(self, rows: Sequence[FileRow]) -> None:
+        """Show other files."""
+        self._rows = tuple(rows)
+        self.virtual_size = Size(1, len(self._rows))
+        self.refresh(layout=True)
+
+    def choose(self, place: int) -> None:
+        """Mark a file and bring it into view."""
+        self._chosen = place
+        self.scroll_to_region(Region(0, place, 1, 1), animate=False)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint screen line `y`."""
+        place = y + int(self.scroll_offset.y)
+        width = self.scrollable_content_region.width
+        if place >= len(self._rows):
+            return Strip.blank(self.size.width, self.rich_style)
+        row = self._rows[place]
+        base = self.rich_style
+        if place == self._chosen:
+            base += self.get_component_rich_style("file--chosen", partial=True)
+        added, removed = f" +{row.added}", f" −{row.removed} "
+        room = max(4, width - 4 - len(added) - len(removed))
+        path = row.path if len(row.path) <= room else "…" + row.path[-(room - 1) :]
+        segments = [
+            Segment("▌" if place == self._chosen else " ", base),
+            Segment(f"{row.sign} ", base + self.get_component_rich_style("file--sign", partial=True)),
+            Segment(pad(clip(path, room), room + 1), base),
+            Segment(added, base + self.get_component_rich_style("file--added", partial=True)),
+            Segment(removed, base + self.get_component_rich_style("file--removed", partial=True)),
+        ]
+        return Strip(segments).adjust_cell_length(self.size.width, base)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the file under the mouse."""
+        place = event.y + int(self.scroll_offset.y)
+        if place < len(self._rows):
+            self.post_message(self.Chosen(place))

@@ -1,0 +1,180 @@
+"""The box of a question: title, what will run, its diff, why it is asked, a line for a note, the keys that work now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.css.query import NoMatches
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.widgets import Input, Static
+
+from workbench.text import visible
+from workbench.tui.explain import files_written, what_runs, why_asked
+from workbench.tui.state import ActionItem
+from workbench.tui.widgets.diff_view import DiffView
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.question_text import QuestionText
+
+Hint = tuple[str, str]
+"""A key and what it does; a hint without a key is a remark."""
+
+RISK_SIGNS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
+_SIDES = 6  # border, padding, and the column of a scrollbar
+_WIDEST_TEXT = 104
+_WIDEST_DIFF = 190
+_SMALLEST_DIFF = 4
+
+
+class QuestionBox(Vertical):
+    """Shows one waiting action whole; what does not fit scrolls. It knows no answers."""
+
+    DEFAULT_CSS = css_beside(__file__)
+
+    def __init__(self, action: ActionItem, position: int, total: int, mode: str) -> None:
+        super().__init__(classes=f"-{action.risk.lower()}")
+        self._action = action
+        self._place = f"{position} of {total}" if total > 1 else ""
+        self._what = QuestionText(what_runs(action), id="what")
+        self._why = QuestionText(why_asked(action, mode), by_word=True, id="why")
+        self._files = files_written(action)
+        self._keys = Static(id="keys")
+        self._hints: tuple[Hint, ...] = ()
+        self._seen: set[str] = set()
+        self.note = ""
+        """What the person wrote for the model so far."""
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        yield self._what
+        if self._files:
+            diff = DiffView(self._files, wrapped=True, id="diff")
+            diff.can_focus = False
+            yield diff
+        yield self._why
+        yield Static(id="note-said")
+        note = Input(id="note", select_on_focus=False)
+        note.display = False
+        yield note
+        yield self._keys
+
+    @property
+    def diff(self) -> DiffView | None:
+        """The diff of what would be written, when the action writes files."""
+        try:
+            return self.query_one("#diff", DiffView)
+        except NoMatches:
+            return None
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether the line for the note is open."""
+        return bool(self.query_one("#note", Input).display)
+
+    def open_note(self, placeholder: str) -> None:
+        """Let the person write; the keys are text from here on."""
+        note = self.query_one("#note", Input)
+        note.placeholder = placeholder
+        note.value = self.note
+        note.display = True
+        note.focus()
+        self.fit(self.screen.size)
+
+    def close_note(self, note: str | None) -> None:
+        """Back to the question, with a new note or the one there was."""
+        if note is not None:
+            self.note = note
+        self.query_one("#note", Input).display = False
+        self.screen.set_focus(None)
+        self.fit(self.screen.size)
+
+    def show_keys(self, hints: tuple[Hint, ...]) -> None:
+        """Say which keys work now."""
+        if hints != self._hints:
+            self._hints = hints
+            self.fit(self.screen.size)
+
+    def fit(self, screen: Size) -> None:
+        """Take the room the content needs, at most the screen's."""
+        widest = _WIDEST_DIFF if self._files else _WIDEST_TEXT
+        width = min(screen.width - (2 if screen.width < 100 else 8), widest)
+        inner = width - _SIDES
+        lines = _packed(self._hints, inner)
+        self._keys.update(Content("\n").join(lines))
+        self.query_one("#note-said", Static).update(Content(f"Note: {visible(self.note, lines=False)}"))
+        self.query_one("#note-said").display = bool(self.note) and not self.is_writing
+        fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing)
+        room = max(6, screen.height - (2 if screen.height > 24 else 0) - fixed)
+        self.styles.width = width
+        self._share(room, inner)
+        self.border_title = cast(str, self._title(width))
+
+    def _share(self, room: int, inner: int) -> None:
+        """Rows for what runs, the diff and the reasons."""
+        why = min(self._why.rows_at(inner), max(2, room // 3))
+        what = self._what.rows_at(inner)
+        gaps = 1 + int(bool(self._files) and room > 12)
+        diff = self.diff
+        left = room - why - gaps
+        what_rows = min(what, left if diff is None else max(1, left - _SMALLEST_DIFF))
+        self._place_text(self._what, what_rows, inner)
+        self._place_text(self._why, why, inner)
+        self._why.styles.margin = (1, 0, 1 if room > 8 else 0, 0)
+        self._what.styles.margin = (0, 0, gaps - 1, 0)
+        if diff is not None:
+            diff.styles.height = max(_SMALLEST_DIFF, left - what_rows)
+            diff.styles.max_height = max(1, diff.rows_at(inner + 1))
+
+    def _place_text(self, text: QuestionText, rows: int, width: int) -> None:
+        text.styles.height = rows
+        text.lay_out(width)
+
+    def _title(self, width: int) -> Content:
+        """`Approve? ──── 1 of 3 ── ▲ HIGH`, as wide as the box."""
+        risk = self._action.risk
+        end = f" {RISK_SIGNS[risk]} {risk}"
+        place = f" {self._place} ──" if self._place else ""
+        fill = "─" * max(1, width - 8 - len("Approve? ") - len(place) - len(end))
+        return Content.assemble(
+            ("Approve? ", "bold"), (fill, f"$risk-{risk.lower()}"), place, (end, f"bold $risk-{risk.lower()}")
+        )
+
+    def scrollers(self) -> Iterator[ScrollView]:
+        """What must have been seen to its end, top to bottom."""
+        yield self._what
+        if self.diff is not None:
+            yield self.diff
+
+    def look(self) -> bool:
+        """Note what has been seen to its end; whether that is all of it."""
+        scrollers = list(self.scrollers())
+        for scroller in scrollers:
+            bottom = scroller.scroll_offset.y + scroller.size.height
+            if scroller.size.height and bottom >= scroller.virtual_size.height:
+                self._seen.add(scroller.id or "")
+        return all(scroller.id in self._seen for scroller in scrollers)
+
+    def scroll_on(self, lines: int) -> None:
+        """Scroll what is first not at its end (down) or not at its top (up)."""
+        scrollers = list(self.scrollers())
+        for scroller in scrollers if lines > 0 else scrollers[::-1]:
+            place = scroller.scroll_offset.y
+            if (place < scroller.max_scroll_y) if lines > 0 else place > 0:
+                scroller.scroll_to(y=place + lines, animate=False)
+                return
+
+
+def _packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
+    """The hints on as few lines as they need, none cut in two."""
+    lines = [Content("")]
+    for key, words in hints:
+        part = Content.assemble((key, "bold $primary"), f" {words}") if key else Content.styled(words, "$sign-waiting")
+        if lines[-1].cell_length and lines[-1].cell_length + 3 + part.cell_length > width:
+            lines.append(part)
+        else:
+            lines[-1] = Content("   ").join([lines[-1], part]) if lines[-1].cell_length else part
+    return lines

@@ -1,0 +1,66 @@
+"""Lines of a question, wrapped and scrolled, never cut: a line-API widget of the approval modal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from workbench.tui.diff.lines import wrap_places
+from workbench.tui.explain import Said
+from workbench.tui.widgets.painting import css_beside
+
+
+class QuestionText(ScrollView, can_focus=False):
+    """Shows all of its lines at any width; `by_word` wraps prose, otherwise every sign keeps its place."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *("text--command", "text--label", "text--argument", "text--dim"),
+        *("text--risk-low", "text--risk-medium", "text--risk-high", "text--risk-unknown"),
+    }
+
+    def __init__(self, said: Sequence[Said], *, by_word: bool = False, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._said = tuple(said)
+        self._by_word = by_word
+        self._rows: list[Said] = []
+        self._rows_width = 0
+
+    def rows_at(self, width: int) -> int:
+        """How many rows the text takes at a width."""
+        if width != self._rows_width:
+            self._rows = [row for said in self._said for row in self._wrapped(said, max(4, width))]
+            self._rows_width = width
+        return len(self._rows)
+
+    def lay_out(self, width: int) -> None:
+        """Wrap for a width, which must be that of the widget without its scrollbar."""
+        self.virtual_size = Size(width, self.rows_at(width))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint screen line `y`."""
+        place = y + int(self.scroll_offset.y)
+        if place >= len(self._rows):
+            return Strip.blank(self.size.width, self.rich_style)
+        text, name = self._rows[place]
+        style = self.rich_style
+        if name:
+            style += self.get_component_rich_style(f"text--{name}", partial=True)
+        return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
+
+    def _wrapped(self, said: Said, width: int) -> Iterator[Said]:
+        text, style = said
+        if self._by_word and text.isascii():
+            yield from (Said(part, style) for part in textwrap.wrap(text, width) or [""])
+            return
+        places = [*wrap_places(text, width), len(text)]
+        for first, end in pairwise(places):
+            yield Said(text[first:end], style)
