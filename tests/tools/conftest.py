@@ -1,0 +1,17 @@
+from pathlib import Path
+
+import pytest
+
+from tests.tools.editing import Editor
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> Editor:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Editor(folder, tmp_path / "state")
+
+
+@pytest.fixture
+def project(tmp_path: Path, editor: Editor) -> Path:
+    return tmp_path / "project"

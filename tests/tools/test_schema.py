@@ -1,0 +1,179 @@
+from itertools import pairwise
+from typing import Any, Literal
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import Field, ValidationError
+
+from workbench.tools import Action, Observation, Schema
+
+
+class Point(Schema):
+    x: int = Field(ge=0, le=9, description="across")
+    y: float = 0.5
+
+
+class Tree(Schema):
+    name: str
+    children: list["Tree"] = []
+
+
+class Draw(Action):
+    title: str = Field(min_length=1, description="what the picture is called")
+    start: Point
+    end: Point | None = Field(None, description="where it ends")
+    style: Literal["thin", "thick"] = "thin"
+    points: list[Point] = Field(default_factory=list, max_length=3)
+    tree: Tree | None = None
+
+
+def every_part(node: Any) -> list[dict[str, Any]]:
+    if isinstance(node, list):
+        return [part for item in node for part in every_part(item)]
+    if not isinstance(node, dict):
+        return []
+    return [node] + [part for value in node.values() for part in every_part(value)]
+
+
+def test_references_are_put_in_place_and_null_branches_go():
+    schema = Draw.to_mcp_schema()
+    text = str(schema)
+    assert "$ref" not in text
+    assert "$defs" not in text
+    assert "null" not in text
+    assert schema["properties"]["end"]["properties"]["x"]["maximum"] == 9
+    assert schema["properties"]["end"]["description"] == "where it ends"
+
+
+def test_titles_go_but_a_property_named_title_stays():
+    schema = Draw.to_mcp_schema()
+    assert schema["properties"]["title"] == {
+        "type": "string",
+        "minLength": 1,
+        "description": "what the picture is called",
+    }
+    assert [part["title"] for part in every_part(schema) if "title" in part] == [schema["properties"]["title"]]
+
+
+def test_constraints_a_model_needs_survive():
+    properties = Draw.to_mcp_schema()["properties"]
+    assert properties["style"] == {"default": "thin", "enum": ["thin", "thick"], "type": "string"}
+    assert properties["points"]["maxItems"] == 3
+    assert properties["points"]["items"]["properties"]["x"]["minimum"] == 0
+    assert Draw.to_mcp_schema()["required"] == ["title", "start"]
+
+
+def test_a_schema_that_contains_itself_ends_in_a_plain_object():
+    children = Draw.to_mcp_schema()["properties"]["tree"]["properties"]["children"]
+    assert children["items"]["type"] == "object"
+    assert "properties" not in children["items"]
+
+
+def test_the_exported_schema_is_valid_and_accepts_what_the_model_accepts():
+    jsonschema.Draft202012Validator.check_schema(Draw.to_mcp_schema())
+    jsonschema.validate({"title": "t", "start": {"x": 1}, "tree": {"name": "a"}}, Draw.to_mcp_schema())
+
+
+FOREIGN = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "where"},
+        "depth": {"type": "integer", "minimum": 1, "maximum": 5},
+        "mode": {"enum": ["fast", "slow"], "type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+        "where": {"type": "object", "properties": {"line": {"type": "integer"}}, "required": ["line"]},
+        "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "maybe": {"type": ["number", "null"]},
+        "node": {"$ref": "#/$defs/Node"},
+        "schema": {"type": "string"},
+        "x-y": {"type": "boolean", "default": True},
+        "class": {"type": "string"},
+    },
+    "required": ["path", "node"],
+    "$defs": {
+        "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "value": {"type": "string"}}}
+    },
+}
+
+
+def test_a_foreign_schema_becomes_a_model_that_checks():
+    model = Action.from_mcp_schema("read_it", FOREIGN)
+    given = {"path": "/a", "node": {"value": "v", "next": {"value": "w"}}, "schema": "s", "x-y": False, "class": "c"}
+    action = model.model_validate(given)
+    assert issubclass(model, Action)
+    assert action.model_dump(by_alias=True, exclude_unset=True) == given
+    jsonschema.validate(given, model.to_mcp_schema())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"depth": 0},
+        {"depth": 6},
+        {"mode": "medium"},
+        {"tags": ["a", "b", "c"]},
+        {"where": {}},
+        {"where": {"line": 1, "column": 2}},
+        {"either": [1]},
+        {"maybe": "much"},
+        {"unknown": 1},
+        {"node": 3},
+    ],
+)
+def test_a_model_of_a_foreign_schema_refuses_what_does_not_fit(wrong):
+    model = Action.from_mcp_schema("read_it", FOREIGN)
+    with pytest.raises(ValidationError):
+        model.model_validate({"path": "/a", "node": {}, **wrong})
+
+
+def test_a_foreign_schema_survives_the_way_there_and_back():
+    exported = Action.from_mcp_schema("read_it", FOREIGN).to_mcp_schema()
+    assert exported["required"] == ["path", "node"]
+    assert exported["properties"]["depth"] == {"type": "integer", "minimum": 1, "maximum": 5}
+    assert exported["properties"]["mode"]["enum"] == ["fast", "slow"]
+    assert exported["properties"]["where"]["required"] == ["line"]
+    assert exported["properties"]["x-y"] == {"type": "boolean", "default": True}
+
+
+def test_a_foreign_schema_may_multiply_its_references_without_end():
+    names = [f"L{number}" for number in range(40)]
+    definitions: dict[str, Any] = {
+        name: {"type": "object", "properties": {side: {"$ref": f"#/$defs/{below}"} for side in ("a", "b")}}
+        for name, below in pairwise(names)
+    }
+    definitions[names[-1]] = {"type": "string"}
+    schema = {"type": "object", "properties": {"top": {"$ref": "#/$defs/L0"}}, "$defs": definitions}
+    assert "top" in Action.from_mcp_schema("bomb", schema).model_fields
+
+
+@pytest.mark.parametrize("schema", [{"type": "string"}, [], {"type": "object", "properties": [1]}])
+def test_what_is_no_object_schema_is_refused(schema):
+    with pytest.raises(ValueError, match="broken"):
+        Action.from_mcp_schema("broken", schema)
+
+
+kinds = st.recursive(
+    st.sampled_from(
+        [{"type": "string"}, {"type": "integer"}, {"type": "boolean"}, {"enum": ["a", "b"], "type": "string"}]
+    ),
+    lambda inner: (
+        inner.map(lambda item: {"type": "array", "items": item})
+        | st.dictionaries(st.text("abcxyz", min_size=1, max_size=4), inner, min_size=1, max_size=3).map(
+            lambda properties: {"type": "object", "additionalProperties": False, "properties": properties}
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@given(properties=st.dictionaries(st.text("abcxyz", min_size=1, max_size=4), kinds, min_size=1, max_size=4))
+@settings(max_examples=40, deadline=None)
+def test_any_plain_schema_comes_back_as_it_was(properties):
+    schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    assert Action.from_mcp_schema("any", schema).to_mcp_schema() == schema
+
+
+def test_an_observation_shows_itself_without_control_signs():
+    assert "\x1b" not in Observation.from_text("a\x1b[31mb").visualize.plain
