@@ -1,0 +1,58 @@
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.security.policy import MODE_NAMES, rule_on
+from workbench.security.risk import effective
+
+RATINGS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
+HEIGHT = {rating: height for height, rating in enumerate(RATINGS)}
+MODES = ("ask", "medium", "high", "never", "plan")
+
+
+@pytest.mark.parametrize(("model", "local"), list(product(RATINGS, (*RATINGS, None))))
+def test_the_effective_risk_is_the_highest_rating(model, local):
+    found = effective(model, local)
+    assert HEIGHT[found] == max(HEIGHT[model], HEIGHT[local] if local else 0)
+    assert (found == "UNKNOWN") == (model == "UNKNOWN" and local in ("UNKNOWN", None))
+
+
+@given(model=st.sampled_from(RATINGS), lower=st.sampled_from(RATINGS), higher=st.sampled_from(RATINGS))
+def test_the_local_rating_can_only_raise(model, lower, higher):
+    lower, higher = sorted((lower, higher), key=HEIGHT.__getitem__)
+    assert HEIGHT[effective(model, lower)] <= HEIGHT[effective(model, higher)]
+    assert HEIGHT[effective(model, lower)] >= HEIGHT[effective(model, None)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked"),
+    [
+        ("ask", RATINGS),
+        ("medium", ("UNKNOWN", "MEDIUM", "HIGH")),
+        ("high", ("UNKNOWN", "HIGH")),
+        ("never", ()),
+    ],
+)
+def test_each_mode_asks_from_its_own_height(mode, asked):
+    found = {risk: rule_on(mode, risk, False, "execute_bash").verdict for risk in RATINGS}
+    assert found == {risk: "ask" if risk in asked else "allow" for risk in RATINGS}
+
+
+@pytest.mark.parametrize(("mode", "risk"), list(product(MODES, RATINGS)))
+def test_read_only_tools_never_ask(mode, risk):
+    assert rule_on(mode, risk, True, "look").verdict == "allow"
+
+
+@pytest.mark.parametrize("risk", RATINGS)
+def test_plan_mode_denies_what_writes_with_a_reason_for_the_model(risk):
+    ruling = rule_on("plan", risk, False, "execute_bash")
+    assert ruling.verdict == "deny"
+    assert "execute_bash was not run" in ruling.reason
+    assert rule_on("plan", risk, False, "task_tracker").verdict == "allow"
+
+
+def test_a_rule_reads_like_the_mode_on_the_screen():
+    assert rule_on("medium", "HIGH", False, "execute_bash").rule == 'mode "ask from MEDIUM"'
+    assert set(MODE_NAMES) == set(MODES)

@@ -1,0 +1,19 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    made: list[Desk] = []
+
+    def make(*script, **more) -> Desk:
+        made.append(Desk(tmp_path, *script, **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

@@ -1,0 +1,261 @@
+"""A scripted agent and small real tools: what the tests of the session work with."""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from workbench.llm.model import Cancel, Delta, ModelError, ModelResponse, ToolCall
+from workbench.session.events import SessionStarted
+from workbench.session.session import Session
+from workbench.session.store import Store
+from workbench.tools.executor import FileChange, ToolExecutor
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+
+class NamedModel:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.closed = False
+
+    def respond(self, request, on_delta, cancel):
+        raise AssertionError("the fake agent answers by itself")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeAgent:
+    """Plays responses one after the other; an entry may be a callable of the messages, or an exception."""
+
+    def __init__(self, *script: ModelResponse | Callable | ModelError) -> None:
+        self.model = NamedModel("fake/one")
+        self.plan = False
+        self.script = list(script)
+        self.requests: list[list[dict]] = []
+
+    def respond(self, messages, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        self.requests.append(json.loads(json.dumps(messages)))
+        entry = self.script.pop(0) if self.script else says("nothing is left to do")
+        if isinstance(entry, ModelError):
+            raise entry
+        if callable(entry):
+            return entry(messages, on_delta, cancel)
+        on_delta(Delta("text", entry.text))
+        return entry
+
+
+_count = iter(range(1, 10_000_000))
+
+
+def says(text: str, **more) -> ModelResponse:
+    return ModelResponse(id=f"r{next(_count)}", model="fake/one", text=text, **more)
+
+
+def calls(*wanted: tuple[str, dict] | tuple[str, dict, str], text: str = "", **more) -> ModelResponse:
+    """Each call is (tool, arguments) with LOW risk, or (tool, arguments, risk); arguments may be raw text."""
+    made = []
+    for tool, arguments, *risk in wanted:
+        number = next(_count)
+        raw = arguments
+        if not isinstance(arguments, str):
+            raw = json.dumps({"security_risk": risk[0] if risk else "LOW", "summary": "a call", **arguments})
+        made.append(ToolCall(id=f"c{number}", name=tool, arguments=raw))
+    return says(text, tool_calls=tuple(made), **more)
+
+
+class NoteAction(Action):
+    text: str
+
+
+class Note(ToolExecutor[NoteAction, Observation]):
+    """Appends a line to a file: a side effect that can be counted."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, action: NoteAction) -> Observation:
+        with self.path.open("a") as file:
+            file.write(action.text + "\n")
+        if self.on_output:
+            self.on_output(action.text)
+        return Observation.from_text(f"noted {action.text}")
+
+
+class WriteAction(Action):
+    path: str
+    text: str
+
+
+class WriteObservation(Observation):
+    old_content: str | None = None
+    new_content: str | None = None
+
+
+class Write(ToolExecutor[WriteAction, WriteObservation]):
+    def __call__(self, action: WriteAction) -> WriteObservation:
+        (change,) = self.preview(action)
+        Path(action.path).write_text(action.text)
+        return WriteObservation.from_text("written", old_content=change.before, new_content=change.after)
+
+    def preview(self, action: WriteAction) -> Sequence[FileChange]:
+        path = Path(action.path)
+        return (FileChange(action.path, path.read_text() if path.exists() else None, action.text),)
+
+
+class HangAction(Action):
+    pass
+
+
+class Hang(ToolExecutor[HangAction, Observation]):
+    """Runs until it is interrupted; with `deaf` it does not even listen then."""
+
+    def __init__(self, deaf: bool = False) -> None:
+        self.deaf = deaf
+        self.began = threading.Event()
+        self.released = threading.Event()
+
+    def __call__(self, action: HangAction) -> Observation:
+        self.began.set()
+        assert self.released.wait(60)
+        return Observation.from_text("came to an end")
+
+    def interrupt(self) -> None:
+        if not self.deaf:
+            self.released.set()
+
+
+class LookAction(Action):
+    pass
+
+
+class Look(ToolExecutor[LookAction, Observation]):
+    def __call__(self, action: LookAction) -> Observation:
+        return Observation.from_text("all is well")
+
+
+class DoneAction(Action):
+    message: str = ""
+
+
+class Done(ToolExecutor[DoneAction, Observation]):
+    def __call__(self, action: DoneAction) -> Observation:
+        return Observation.from_text(action.message)
+
+
+def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
+    """note and write change something, look reads, hang hangs, finish ends the run."""
+    reads = ToolAnnotations(readOnlyHint=True)
+    tools = [
+        ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(folder / "notes.txt")),
+        ToolDefinition(
+            name="write",
+            description="w",
+            action_type=WriteAction,
+            observation_type=WriteObservation,
+            executor=Write(),
+        ),
+        ToolDefinition(name="look", description="l", action_type=LookAction, executor=Look(), annotations=reads),
+        ToolDefinition(name="hang", description="h", action_type=HangAction, executor=hang or Hang()),
+        ToolDefinition(
+            name="finish", description="f", action_type=DoneAction, executor=Done(), annotations=reads, ends_run=True
+        ),
+    ]
+    return {tool.name: tool for tool in tools}
+
+
+class Desk:
+    """A session in a folder with everything that came out of it."""
+
+    def __init__(self, folder: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
+        self.folder, self.path = folder, folder / "one.ohw"
+        self.agent = FakeAgent(*script)
+        self.hang = hang or Hang()
+        self.tools = small_tools(folder, self.hang)
+        self.more = more
+        self.events, self.live = [], []
+        if not self.path.exists():
+            with Store.create(self.path) as store:
+                store.append(SessionStarted(id="one", workspace=str(folder), model="fake/one", mode=mode))
+        self.open()
+
+    def open(self) -> None:
+        self.store = Store.open(self.path)
+        self.session = Session(
+            self.store, self.agent, self.tools, on_event=self.events.append, on_live=self.live.append, **self.more
+        )
+        self.session.recover()
+
+    def close(self) -> None:
+        self.hang.released.set()
+        self.session.close()
+        self.store.close()
+
+    def reopen(self) -> None:
+        self.session.close()
+        self.store.close()
+        self.open()
+
+    def run(self) -> None:
+        """Step until a person is needed."""
+        for _ in range(500):
+            if not self.session.step():
+                return
+        raise AssertionError("the session never comes to rest")
+
+    def answer(self, verdict: str = "approved", **more) -> None:
+        """Decide on the open question as it was shown, then go on."""
+        shown = self.session.question
+        assert shown is not None
+        more.setdefault("fingerprint", shown.assessed.fingerprint)
+        self.session.decide(shown.proposed.action_id, verdict, **more)
+        self.run()
+
+    def log(self) -> list:
+        return list(self.store.events())
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.log()]
+
+    def results(self) -> list[str]:
+        return [event.observation["content"][0]["text"] for event in self.log() if event.kind == "action_observed"]
+
+    @property
+    def notes(self) -> list[str]:
+        path = self.folder / "notes.txt"
+        return path.read_text().split() if path.exists() else []
+
+
+def faults_of(messages: list[dict]) -> list[str]:
+    """What a strict provider would refuse in these messages."""
+    faults, open_calls, seen = [], [], set()
+    for number, message in enumerate(messages):
+        role = message["role"]
+        if role == "tool":
+            if message["tool_call_id"] not in open_calls:
+                faults.append(f"{number}: a result without a call")
+            else:
+                open_calls.remove(message["tool_call_id"])
+            faults += [] if message["content"] else [f"{number}: an empty result"]
+            continue
+        if open_calls:
+            faults.append(f"{number}: calls without results before {role}")
+        if role == "assistant":
+            made = message.get("tool_calls", [])
+            open_calls = [call["id"] for call in made]
+            faults += [f"{number}: id twice" for call_id in open_calls if call_id in seen]
+            seen.update(open_calls)
+            for call in made:
+                if not isinstance(json.loads(call["function"]["arguments"]), dict):
+                    faults.append(f"{number}: arguments are no object")
+                if not call["function"]["name"].replace("_", "").replace("-", "").isalnum():
+                    faults.append(f"{number}: name {call['function']['name']!r}")
+            if not made and not message["content"]:
+                faults.append(f"{number}: an empty answer")
+        elif not message["content"]:
+            faults.append(f"{number}: an empty message")
+    if open_calls:
+        faults.append("calls without results at the end")
+    json.dumps(messages, ensure_ascii=False).encode()
+    return faults

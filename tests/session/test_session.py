@@ -1,0 +1,467 @@
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import FakeAgent, Hang, NamedModel, calls, faults_of, says
+from workbench.llm.model import Delta, ModelError
+from workbench.session.session import Refused
+
+NOTE = ("note", {"text": "one"}, "HIGH")
+
+
+def test_words_end_the_run_and_wait_for_the_person(desk):
+    d = desk(says("Hello, what shall I do?"))
+    d.session.send("hi")
+    d.run()
+    assert d.kinds() == ["session_started", "user_message", "model_responded", "run_ended"]
+    assert (d.session.phase, d.session.ended) == ("idle", "waiting")
+    assert d.agent.requests == [[{"role": "user", "content": "hi"}]]
+
+
+def test_a_risky_action_waits_and_runs_after_its_approval_only(desk):
+    d = desk(calls(NOTE), says("done"))
+    d.session.send("go")
+    d.run()
+    assert d.session.phase == "deciding"
+    assert d.notes == []
+    d.answer()
+    assert d.notes == ["one"]
+    order = [k for k in d.kinds() if k.startswith("action")]
+    assert order == ["action_proposed", "action_assessed", "action_decided", "action_started", "action_observed"]
+
+
+@pytest.mark.parametrize("mode", ["medium", "ask", "high"])
+def test_an_unknown_risk_asks(desk, mode):
+    d = desk(calls(("note", {"text": "one"}, "SAFE")), mode=mode)
+    d.session.send("go")
+    d.run()
+    assert d.session.phase == "deciding"
+    assert d.notes == []
+
+
+def test_what_the_mode_allows_is_logged_as_its_decision(desk):
+    d = desk(calls(NOTE, ("look", {})), mode="never")
+    d.session.send("go")
+    d.run()
+    by = [(e.by, e.rule) for e in d.log() if e.kind == "action_decided"]
+    assert by == [("mode", 'mode "never ask"'), ("rule", "read-only tool")]
+    assert d.notes == ["one"]
+
+
+def test_a_chat_message_is_never_a_decision(desk):
+    d = desk(calls(NOTE), says("ok"))
+    d.session.send("go")
+    d.run()
+    for text in ("yes", "stop, do not do that", "approved"):
+        d.session.send(text)
+        d.run()
+    assert d.session.phase == "deciding"
+    assert d.notes == []
+    d.answer("rejected", note="no thanks")
+    assert [m["content"] for m in d.agent.requests[-1][-3:]] == ["yes", "stop, do not do that", "approved"]
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_rejection_reaches_the_model_with_its_note(desk):
+    d = desk(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
+    d.session.send("go")
+    d.run()
+    d.answer("rejected", note="use the other file")
+    assert d.session.phase == "deciding", "the second action of the batch is asked on its own"
+    d.answer()
+    assert d.notes == ["two"]
+    first, second = [m["content"] for m in d.agent.requests[-1] if m["role"] == "tool"]
+    assert "rejected" in first
+    assert "use the other file" in first
+    assert second == "noted two"
+
+
+def test_a_decision_must_fit_what_was_shown(desk):
+    d = desk(calls(NOTE))
+    d.session.send("go")
+    d.run()
+    action_id = d.session.question.proposed.action_id
+    with pytest.raises(Refused, match="changed"):
+        d.session.decide(action_id, "approved", fingerprint="another")
+    with pytest.raises(Refused, match="any more"):
+        d.session.decide("other", "approved", fingerprint="x")
+    with pytest.raises(Refused, match="as a whole"):
+        d.session.decide(action_id, "approved", fingerprint="x", hunks=(0,))
+    assert d.notes == []
+    d.answer()
+    with pytest.raises(Refused):
+        d.session.decide(action_id, "approved", fingerprint="x")
+    assert d.notes == ["one"]
+
+
+def test_a_file_that_changes_after_the_approval_is_asked_again(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
+    d.session.send("go")
+    d.run()
+    shown = d.session.question
+    d.session.decide(shown.proposed.action_id, "approved", fingerprint=shown.assessed.fingerprint)
+    file.write_text("odd")  # same size, by somebody else
+    d.run()
+    assert d.session.phase == "deciding"
+    assert file.read_text() == "odd"
+    assert d.session.question.assessed.preview[0].before == "odd"
+    d.answer()
+    assert file.read_text() == "new"
+
+
+def test_a_link_in_the_place_of_the_file_is_asked_again(desk, tmp_path: Path):
+    file, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    file.write_text("same")
+    other.write_text("same")
+    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
+    d.session.send("go")
+    d.run()
+    shown = d.session.question
+    d.session.decide(shown.proposed.action_id, "approved", fingerprint=shown.assessed.fingerprint)
+    file.unlink()
+    file.symlink_to(other)
+    d.run()
+    assert d.session.phase == "deciding"
+    assert other.read_text() == "same"
+
+
+def test_a_changed_file_is_in_the_log_once(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old\n" * 9_000)
+    d = desk(calls(("write", {"path": str(file), "text": "new\n" * 9_000})))
+    d.session.send("go")
+    d.run()
+    observed = next(e for e in d.log() if e.kind == "action_observed")
+    assert (observed.observation["old_content"], observed.observation["new_content"]) == (None, None)
+    assert observed.files_changed[0].before == "old\n" * 9_000
+    assert observed.files_changed[0].after == file.read_text()
+
+
+def test_edited_arguments_run_and_the_model_is_told(desk):
+    d = desk(calls(NOTE), says("ok"))
+    d.session.send("go")
+    d.run()
+    with pytest.raises(Refused, match="do not fit"):
+        d.answer("edited", edited={"txt": 1})
+    d.answer("edited", edited={"text": "better"})
+    assert d.notes == ["better"]
+    assert '"better"' in d.agent.requests[-1][-1]["content"]
+
+
+def test_plan_mode_denies_what_writes_and_says_why(desk):
+    d = desk(calls(NOTE, ("look", {})), says("a plan"), mode="plan")
+    d.session.send("go")
+    d.run()
+    assert d.notes == []
+    assert "plan mode" in d.results()[0]
+    assert d.results()[1] == "all is well"
+    assert d.agent.plan is True
+
+
+@pytest.mark.parametrize(("mode", "ran"), [("never", ["one"]), ("plan", []), ("ask", None)])
+def test_a_new_mode_looks_at_the_open_question_again(desk, mode, ran):
+    d = desk(calls(NOTE), says("ok"))
+    d.session.send("go")
+    d.run()
+    d.session.set(mode=mode)
+    d.run()
+    assert d.session.phase == ("deciding" if ran is None else "idle")
+    assert d.notes == (ran or [])
+
+
+def test_a_new_mode_does_not_approve_what_has_changed_unseen(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
+    d.session.send("go")
+    d.run()
+    file.write_text("mine")
+    d.session.set(mode="never")
+    d.run()
+    assert d.session.phase == "deciding"
+    assert file.read_text() == "mine"
+
+
+def test_finish_ends_the_run_and_later_calls_get_a_result(desk):
+    d = desk(calls(("finish", {"message": "All done."}), NOTE), says("again"))
+    d.session.send("go")
+    d.run()
+    assert d.session.ended == "finished"
+    assert d.log()[-1].detail == "All done."
+    assert d.notes == []
+    d.session.send("thanks")
+    d.run()
+    assert faults_of(d.agent.requests[-1]) == []
+    assert "not run" in d.agent.requests[-1][-2]["content"]
+
+
+def test_a_message_sent_meanwhile_keeps_the_run_going(desk):
+    def late(messages, on_delta, cancel):
+        d.session.send("one more thing")
+        return calls(("finish", {}))
+
+    d = desk(late, says("seen"))
+    d.session.send("go")
+    d.run()
+    assert [m["content"] for m in d.agent.requests[-1] if m["role"] == "user"] == ["go", "one more thing"]
+    assert d.agent.requests[-1][-1]["content"] == "one more thing"
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+@pytest.mark.parametrize(
+    "bad", [("nothing", {}), ("note", "{'text': 1,}"), ("note", {"wrong": 1}), ("note", "[]"), ("note", '{"text": "a')]
+)
+def test_a_call_that_cannot_be_read_is_an_error_result(desk, bad):
+    d = desk(calls(bad, ("look", {})), says("ok"))
+    d.session.send("go")
+    d.run()
+    first, second = [e for e in d.log() if e.kind == "action_observed"]
+    assert first.observation["is_error"]
+    assert not first.ran
+    assert second.ran
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_call_cut_by_the_length_limit_never_runs(desk):
+    d = desk(calls(NOTE, finish_reason="length"), says("ok"), mode="never")
+    d.session.send("go")
+    d.run()
+    assert d.notes == []
+    assert "length limit" in d.results()[0]
+
+
+def test_three_unreadable_answers_stop_and_ask(desk):
+    d = desk(*(calls(("note", "{broken"), ("note", "no")) for _ in range(5)))
+    d.session.send("go")
+    d.run()
+    assert d.session.ended == "stuck"
+    assert len(d.agent.requests) == 3
+    d.agent.script = [says("sorry")]
+    d.session.send("try again")
+    d.run()
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_an_empty_answer_is_nudged_once(desk):
+    d = desk(says("", reasoning="hm"), says(" "), says("never asked"))
+    d.session.send("go")
+    d.run()
+    assert d.session.ended == "error"
+    assert "empty" in d.log()[-1].detail
+    assert [m["role"] for m in d.agent.requests[1]] == ["user", "user"]
+    d.session.send("and now?")
+    d.run()
+    assert d.session.ended == "waiting"
+
+
+def test_the_limit_pauses_and_a_message_goes_on(desk):
+    d = desk(*(calls(("look", {})) for _ in range(5)), max_steps=2)
+    d.session.send("go")
+    d.run()
+    assert (d.session.ended, len(d.agent.requests)) == ("limit", 2)
+    d.session.set(max_steps=1)
+    d.session.send("on")
+    d.run()
+    assert (d.session.ended, len(d.agent.requests)) == ("limit", 3)
+
+
+def test_a_failed_call_ends_the_run_with_its_line(desk):
+    d = desk(ModelError("no key for fake/one; set FAKE_KEY"), says("back again"))
+    d.session.send("go")
+    d.run()
+    assert d.session.ended == "error"
+    assert d.log()[-1].detail == "no key for fake/one; set FAKE_KEY"
+    d.session.send("again")
+    d.run()
+    assert d.session.ended == "waiting"
+
+
+def test_an_answer_that_broke_off_is_kept_and_marked(desk):
+    d = desk(says("half a sent", incomplete=True), says("whole"))
+    d.session.send("go")
+    d.run()
+    assert d.session.ended == "error"
+    d.session.send("go on")
+    d.run()
+    assert "half a sent" in d.agent.requests[-1][1]["content"]
+    assert "cut off" in d.agent.requests[-1][1]["content"]
+
+
+def test_another_model_is_opened_for_the_next_call(desk):
+    opened = []
+
+    def open_model(name):
+        opened.append(NamedModel(name))
+        return opened[-1]
+
+    d = desk(says("one"), says("two"), open_model=open_model)
+    first = d.agent.model
+    d.session.send("go")
+    d.run()
+    d.session.set(model="fake/two")
+    d.session.send("on")
+    d.run()
+    assert d.agent.model is opened[0]
+    assert (len(opened), opened[0].name, first.closed) == (1, "fake/two", True)
+
+
+def test_a_model_that_does_not_open_is_said(desk):
+    def open_model(name):
+        raise ModelError(f"there is no model {name}")
+
+    d = desk(says("one"), open_model=open_model)
+    d.session.set(model="fake/none")
+    d.session.send("go")
+    d.run()
+    assert d.log()[-1].detail == "there is no model fake/none"
+
+
+def test_deltas_and_tool_output_are_live_only(desk):
+    d = desk(calls(("note", {"text": "one"}), text="I note it."))
+    d.session.send("go")
+    d.run()
+    kinds = [event.kind for event in d.live]
+    assert "text_delta" in kinds
+    assert "tool_output" in kinds
+    assert not set(kinds) & set(d.kinds())
+    assert [event.seq for event in d.events] == list(range(2, d.store.last_seq + 1))
+
+
+def interrupted(d, started: threading.Event) -> None:
+    """Run until `started`, interrupt from another thread, wait for rest."""
+    runner = threading.Thread(target=d.run, daemon=True)
+    runner.start()
+    assert started.wait(10)
+    d.session.interrupt()
+    runner.join(10)
+    assert not runner.is_alive()
+
+
+def test_an_interrupt_reaches_a_running_tool(desk):
+    d = desk(calls(("hang", {}), NOTE), says("ok"))
+    d.session.send("go")
+    interrupted(d, d.hang.began)
+    assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
+    assert d.results()[0] == "came to an end"
+    assert "not run" in d.results()[1]
+    d.session.send("go on")
+    d.run()
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_deaf_tool_is_left_behind(desk):
+    d = desk(calls(("hang", {}), ("note", {"text": "a"})), calls(("note", {"text": "b"})), hang=Hang(deaf=True))
+    d.session.send("go")
+    interrupted(d, d.hang.began)
+    assert d.session.ended == "interrupted"
+    assert "action_abandoned" in d.kinds()
+    d.session.send("go on")
+    d.run()
+    assert d.notes == ["b"]
+    assert "unknown" in d.agent.requests[-1][2]["content"]
+
+
+def test_an_interrupt_reaches_a_running_model(desk):
+    began = threading.Event()
+
+    def slow(messages, on_delta, cancel):
+        on_delta(Delta("text", "I wi"))
+        began.set()
+        assert cancel.wait(30)
+        return calls(NOTE, text="I wi", incomplete=True)
+
+    d = desk(slow, says("ok"), mode="never")
+    d.session.send("go")
+    interrupted(d, began)
+    assert (d.session.phase, d.session.ended, d.notes) == ("idle", "interrupted", [])
+    d.session.send("go on")
+    d.run()
+    assert faults_of(d.agent.requests[-1]) == []
+    assert "I wi" in d.agent.requests[-1][1]["content"]
+
+
+def test_a_deaf_model_is_left_behind_and_its_answer_dropped(desk):
+    began, release = threading.Event(), threading.Event()
+
+    def deaf(messages, on_delta, cancel):
+        began.set()
+        assert release.wait(60)
+        return calls(NOTE)
+
+    d = desk(deaf, says("fresh"), mode="never")
+    d.session.send("go")
+    interrupted(d, began)
+    release.set()
+    d.session.send("go on")
+    d.run()
+    assert (d.session.ended, d.notes) == ("waiting", [])
+
+
+def test_an_interrupt_at_a_question_ends_the_run(desk):
+    d = desk(calls(NOTE, NOTE), says("ok"))
+    d.session.send("go")
+    d.run()
+    d.session.send("queued")
+    d.session.interrupt()
+    assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
+    assert len(d.results()) == 2
+    d.run()
+    d.session.send("more")
+    d.run()
+    said = [m["content"] for m in d.agent.requests[-1] if m["role"] == "user"]
+    assert said == ["go", "queued", "more"], "a queued prompt is neither lost nor sent twice"
+
+
+def test_an_interrupt_of_an_idle_session_does_nothing(desk):
+    d = desk(says("hi"))
+    d.session.interrupt()
+    d.session.send("go")
+    d.run()
+    assert d.session.ended == "waiting"
+    assert "interrupted" not in [getattr(e, "reason", "") for e in d.log()]
+
+
+def test_exit_ends_the_run_and_blank_text_is_refused(desk):
+    d = desk(calls(NOTE))
+    d.session.send("go")
+    d.run()
+    d.session.send("/exit")
+    assert d.session.ended == "interrupted"
+    with pytest.raises(Refused):
+        d.session.send("  \n")
+
+
+def test_forty_calls_are_each_gated_and_answered_in_order(desk):
+    wanted = [("note", {"text": f"n{i}"}, "HIGH" if i == 20 else "LOW") for i in range(40)]
+    d = desk(calls(*wanted), says("ok"))
+    d.session.send("go")
+    d.run()
+    assert d.notes == [f"n{i}" for i in range(20)]
+    d.answer("rejected")
+    assert d.notes == [f"n{i}" for i in range(40) if i != 20]
+    answered = [m["tool_call_id"] for m in d.agent.requests[-1] if m["role"] == "tool"]
+    assert answered == [call["id"] for call in d.agent.requests[-1][1]["tool_calls"]]
+    assert json.dumps(d.agent.requests[-1])
+
+
+def test_the_same_ids_again_are_made_unique(desk):
+    first, second = calls(("look", {})), calls(("look", {}))
+    twin = type(second)(id="same", model="m", tool_calls=(first.tool_calls[0], first.tool_calls[0]))
+    d = desk(first, twin, says("ok"))
+    d.session.send("go")
+    d.run()
+    assert d.results() == ["all is well"] * 3
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_an_agent_is_asked_with_the_whole_history(desk):
+    d = desk(calls(("look", {}), text="Let me look."), says("Fine."))
+    assert isinstance(d.agent, FakeAgent)
+    d.session.send("how is it?")
+    d.run()
+    assert [m["role"] for m in d.agent.requests[-1]] == ["user", "assistant", "tool"]
+    assert d.agent.requests[-1][1]["content"] == "Let me look."

@@ -1,0 +1,260 @@
+import hashlib
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from workbench.session.events import ActionObserved, ModelResponded, SessionStarted, UserMessage
+from workbench.session.store import SCHEMA_VERSION, Store, StoreError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "one.ohw"
+
+
+def started(workspace: str = "/tmp/x") -> SessionStarted:
+    return SessionStarted(id="one", workspace=workspace, model="m", mode="medium")
+
+
+def filled(path: Path, count: int, text: str = "words " * 40) -> None:
+    with Store.create(path) as store:
+        store.append(started())
+        store.append(*(UserMessage(text=f"{number} {text}") for number in range(2, count + 1)))
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_events_come_back_as_they_were_numbered_from_one(path):
+    with Store.create(path) as store:
+        first = store.append(started())
+        more = store.append(UserMessage(text="a"), UserMessage(text="ä\x00\t€"))
+        assert [event.seq for event in (*first, *more)] == [1, 2, 3]
+        assert tuple(store.events()) == (*first, *more)
+    with Store.open(path) as store:
+        assert tuple(store.events()) == (*first, *more)
+        assert tuple(store.events(after=1, limit=1)) == more[:1]
+        assert (store.last_seq, store.gaps) == (3, [])
+
+
+def test_the_file_is_private_and_says_what_it_is(path):
+    with Store.create(path) as store:
+        store.append(started())
+        modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert modes == {0o600}
+    with pytest.raises(StoreError, match="exists already"):
+        Store.create(path)
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
+    assert db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    db.close()
+
+
+def test_long_strings_are_kept_once_and_come_back(path):
+    long, other = "x" * 50_000, "ü" * 20_000
+    payload = {"content": [{"type": "text", "text": long}], "deep": [{"a": [long, other, "short"]}], "null": None}
+    event = ActionObserved(action_id="a", observation=payload)
+    with Store.create(path) as store:
+        kept = store.append(event, event, UserMessage(text=long))
+        assert tuple(store.events()) == kept
+    db = sqlite3.connect(path)
+    assert db.execute("SELECT count(*) FROM blobs").fetchone()[0] == 2
+    assert db.execute("SELECT sum(length(json)) FROM events").fetchone()[0] < 2_000
+    db.close()
+
+
+def test_lone_surrogates_are_replaced(path):
+    with Store.create(path) as store:
+        (kept,) = store.append(ActionObserved(action_id="a", observation={"text": "\udcff", "\ud800": ["\udfff"]}))
+        assert kept.observation == {"text": "\ufffd", "\ufffd": ["\ufffd"]}
+        assert tuple(store.events()) == (kept,)
+
+
+def test_a_screen_reads_while_the_engine_writes(path):
+    with Store.create(path) as store:
+        store.append(started())
+        with Store.open(path, readonly=True) as reader:
+            assert reader.last_seq == 1
+            store.append(UserMessage(text="new"))
+            assert reader.refresh() == 2
+            assert [event.seq for event in reader.events(after=1)] == [2]
+            with pytest.raises(StoreError, match="reading only"):
+                reader.append(UserMessage(text="no"))
+
+
+def test_words_are_found_newest_first(path):
+    with Store.create(path) as store:
+        store.append(started(), UserMessage(text="fix the parser"), ModelResponded(response_id="r", model="m"))
+        store.append(
+            ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": "Parser ok"}]}),
+            UserMessage(text='a "quoted* thing'),
+        )
+        assert store.search("parser") == [4, 2]
+        assert store.search('the "pars') == [2]
+        assert store.search('"quoted*') == [5]
+        assert store.search("  * ") == []
+
+
+def test_a_file_of_a_later_version_opens_for_reading_only(path):
+    filled(path, 3)
+    db = sqlite3.connect(path)
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    db.close()
+    before = digest(path)
+    with Store.open(path) as store:
+        assert store.readonly
+        assert len(list(store.events())) == 3
+        with pytest.raises(StoreError, match="reading only"):
+            store.append(UserMessage(text="no"))
+    assert digest(path) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x00" * 5_000, b"SQLite format 3\x00" + b"\xff" * 9_000])
+def test_what_is_not_a_session_is_said_so(path, content):
+    path.write_bytes(content)
+    for readonly in (True, False):
+        with pytest.raises(StoreError, match=r"one\.ohw"):
+            Store.open(path, readonly=readonly)
+    assert path.read_bytes() == content
+
+
+def test_another_database_or_a_missing_file_is_said_so(path):
+    with pytest.raises(StoreError, match="there is no session file"):
+        Store.open(path)
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE a(b)")
+    db.close()
+    with pytest.raises(StoreError, match="not a session file"):
+        Store.open(path)
+    with pytest.raises(StoreError, match="cannot create"):
+        Store.create(path.parent / "none" / "x.ohw")
+
+
+def opened_quietly(path: Path) -> list[int] | None:
+    """What can be read of a damaged file (None when it says in one line that nothing can); it is never changed."""
+    before = digest(path)
+    try:
+        with Store.open(path, readonly=True) as store:
+            found = [event.seq for event in store.events()]
+            gaps = store.gaps
+    except StoreError as error:
+        assert "\n" not in str(error)
+        return None
+    finally:
+        assert digest(path) == before
+    assert found == sorted(set(found))
+    assert gaps or not found or found == list(range(1, len(found) + 1))
+    return found
+
+
+def test_a_file_cut_anywhere_reads_what_is_left_and_stays_untouched(path, tmp_path):
+    filled(path, 300)
+    whole = path.read_bytes()
+    cut = tmp_path / "cut.ohw"
+    luck = random.Random(7)
+    read_some = 0
+    for size in [1, 99, 4096, 8192, *(luck.randrange(len(whole)) for _ in range(60))]:
+        cut.write_bytes(whole[:size])
+        read_some += bool(opened_quietly(cut))
+        try:
+            Store.open(cut).close()
+        except StoreError as error:
+            assert "cut.ohw" in str(error)
+            assert cut.read_bytes() == whole[:size]
+    assert read_some
+
+
+def test_a_file_and_its_wal_cut_anywhere_never_fail_with_a_traceback(path, tmp_path):
+    with Store.create(path) as store:
+        store.append(started())
+        store.append(*(UserMessage(text=f"{n} {'words ' * 40}") for n in range(300)))
+        main, wal = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+    luck = random.Random(11)
+    for number in range(30):
+        copy = tmp_path / f"copy{number}.ohw"
+        copy.write_bytes(main)
+        Path(f"{copy}-wal").write_bytes(wal[: luck.randrange(len(wal))])
+        found = opened_quietly(copy)
+        assert found is None or found == list(range(1, len(found) + 1))
+
+
+def test_a_page_of_junk_leaves_the_rest_readable_with_a_gap(path, tmp_path):
+    filled(path, 600)
+    whole = path.read_bytes()
+    junk = random.Random(3).randbytes(4096)
+    partly = 0
+    for page in range(1, len(whole) // 4096):
+        bad = tmp_path / "bad.ohw"
+        bad.write_bytes(whole[: page * 4096] + junk + whole[(page + 1) * 4096 :])
+        found = opened_quietly(bad)
+        partly += found is not None and 0 < len(found) < 600
+    assert partly > 10
+
+
+def test_a_damaged_file_is_not_written_to(path):
+    filled(path, 600)
+    whole = bytearray(path.read_bytes())
+    whole[4096 * 20 : 4096 * 21] = os.urandom(4096)
+    path.write_bytes(bytes(whole))
+    with pytest.raises(StoreError, match="left as it is"):
+        Store.open(path)
+    assert path.read_bytes() == bytes(whole)
+
+
+def test_events_that_are_not_understood_leave_a_gap(path):
+    filled(path, 5)
+    db = sqlite3.connect(path)
+    db.execute("UPDATE events SET json = ? WHERE seq = 2", ('{"kind":"from_the_future","seq":2}',))
+    db.execute("UPDATE events SET json = '{' WHERE seq = 3")
+    db.execute('UPDATE events SET parts = \'[[["text"], "gone"]]\' WHERE seq = 4')
+    db.commit()
+    db.close()
+    with Store.open(path) as store:
+        assert [event.seq for event in store.events()] == [1, 5]
+        assert [(gap.first, gap.last) for gap in store.gaps] == [(2, 2), (3, 3), (4, 4)]
+        assert list(store.events())
+        assert len(store.gaps) == 3, "a gap is noted once"
+
+
+def test_a_file_in_use_by_another_writer_is_said_so(path, monkeypatch):
+    filled(path, 2)
+    with Store.open(path) as store, Store.open(path) as other:
+        other.append(UserMessage(text="first"))
+        with pytest.raises(StoreError, match="another program"):
+            store.append(UserMessage(text="late"))
+        assert [event.seq for event in other.events()] == [1, 2, 3]
+
+
+def test_a_failing_write_leaves_nothing_torn_and_goes_on_later(path):
+    filled(path, 2)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Store.open(path) as store:
+        store.append(UserMessage(text="before"))
+        size = Path(f"{path}-wal").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5_000, hard))
+        try:
+            with pytest.raises(StoreError, match=r"one\.ohw"):
+                store.append(*(UserMessage(text=str(n) * 10_000) for n in range(10)))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert store.last_seq == 3
+        store.append(UserMessage(text="after"))
+        assert [event.text for event in store.events(after=2)] == ["before", "after"]
+
+
+def test_a_copy_taken_at_any_commit_opens_complete(path, tmp_path):
+    with Store.create(path) as store:
+        for number in range(30):
+            store.append(UserMessage(text=str(number)), lasting=number % 2 == 0)
+            copy = tmp_path / f"copy{number}.ohw"
+            shutil.copy(path, copy)
+            shutil.copy(f"{path}-wal", f"{copy}-wal")
+            with Store.open(copy) as again:
+                assert [event.text for event in again.events()] == [str(n) for n in range(number + 1)]
