@@ -3,7 +3,7 @@ from typing import Any, Literal
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
@@ -169,7 +169,7 @@ kinds = st.recursive(
 
 
 @given(properties=st.dictionaries(st.text("abcxyz", min_size=1, max_size=4), kinds, min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_any_plain_schema_comes_back_as_it_was(properties):
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
     assert Action.from_mcp_schema("any", schema).to_mcp_schema() == schema

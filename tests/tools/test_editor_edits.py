@@ -1,0 +1,221 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def file(project: Path) -> Path:
+    file = project / "a.py"
+    file.write_text("def f():\n    return 1\n\n\ndef g():\n    return 1\n")
+    return file
+
+
+def test_create_writes_the_file_and_its_folders(editor, project):
+    path = project / "new" / "folder" / "a.txt"
+    result = editor.run("create", path, file_text="hello\n")
+    assert result.text == f"File created successfully at: {path}"
+    assert path.read_bytes() == b"hello\n"
+    assert (result.prev_exist, result.old_content, result.new_content) == (False, None, "hello\n")
+
+
+def test_create_refuses_an_existing_path(editor, file, project):
+    before = file.read_bytes()
+    assert "exists already" in editor.refused("create", file, file_text="x")
+    assert "is a folder" in editor.refused("create", project, file_text="x")
+    assert file.read_bytes() == before
+
+
+def test_create_through_a_link_that_leads_nowhere_makes_its_target(editor, project):
+    (project / "link").symlink_to(project / "target.txt")
+    editor.done("create", project / "link", file_text="x\n")
+    assert (project / "target.txt").read_text() == "x\n"
+
+
+def test_create_gives_the_usual_mode(editor, project):
+    (project / "usual").touch()
+    editor.done("create", project / "a", file_text="")
+    assert (project / "a").stat().st_mode == (project / "usual").stat().st_mode
+
+
+def test_str_replace_shows_the_place_with_four_lines_around(editor, project):
+    path = project / "a.txt"
+    path.write_text("".join(f"line {number}\n" for number in range(1, 21)))
+    said = editor.done("str_replace", path, old_str="line 10", new_str="ten")
+    assert str(path) in said
+    assert "    10\tten\n" in said
+    assert "     6\tline 6\n" in said
+    assert "    14\tline 14\n" in said
+    assert "line 5\n" not in said
+    assert "line 15" not in said
+
+
+def test_str_replace_without_new_str_deletes(editor, file):
+    editor.done("str_replace", file, old_str="\n\ndef g():\n    return 1\n")
+    assert file.read_text() == "def f():\n    return 1\n"
+
+
+def test_several_matches_are_refused_with_their_lines(editor, file):
+    before = file.read_bytes()
+    assert "lines 2, 6" in editor.refused("str_replace", file, old_str="return 1", new_str="return 2")
+    assert file.read_bytes() == before
+
+
+def test_overlapping_matches_are_several(editor, file):
+    file.write_text("aaa\n")
+    assert "more than once" in editor.refused("str_replace", file, old_str="aa", new_str="b")
+
+
+def test_no_match_shows_the_nearest_passage_and_what_differs(editor, file):
+    said = editor.refused("str_replace", file, old_str="def g():\n    return 2\n", new_str="x")
+    assert "lines 5 to 6" in said
+    assert "     5\tdef g():" in said
+    assert "-     return 2" in said
+    assert "+     return 1" in said
+
+
+def test_no_match_for_other_blanks_says_so(editor, file):
+    file.write_text("if x:\n\treturn\n")
+    said = editor.refused("str_replace", file, old_str="if x:\n    return\n", new_str="x")
+    assert "Only blanks differ (the file has tabs)" in said
+
+
+def test_no_match_finds_a_line_with_a_typing_error(editor, file):
+    said = editor.refused("str_replace", file, old_str="def gg():", new_str="x")
+    assert "     5\tdef g():" in said or "     1\tdef f():" in said
+
+
+def test_no_match_with_line_numbers_says_to_leave_them_out(editor, file):
+    said = editor.refused("str_replace", file, old_str="     5\tdef g():\n     6\t    return 1", new_str="x")
+    assert "line numbers" in said
+
+
+def test_no_match_with_nothing_like_it(editor, file):
+    assert "Nothing in the file is like it" in editor.refused("str_replace", file, old_str="€" * 30, new_str="x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"command": "str_replace", "new_str": "x"}, "needs `old_str`"),
+        ({"command": "str_replace", "old_str": "", "new_str": "x"}, "`old_str` is empty"),
+        ({"command": "str_replace", "old_str": "def g", "new_str": "def g"}, "the same"),
+        ({"command": "insert", "new_str": "x"}, "needs `insert_line`"),
+        ({"command": "insert", "insert_line": 1}, "needs `new_str`"),
+        ({"command": "insert", "insert_line": 7, "new_str": "x"}, "the file has 6 lines"),
+        ({"command": "undo_edit"}, "no edit"),
+    ],
+)
+def test_missing_or_wrong_fields_are_clear_errors(editor, file, arguments, said):
+    before = file.read_bytes()
+    command = arguments.pop("command")
+    assert said in editor.refused(command, file, **arguments)
+    assert file.read_bytes() == before
+
+
+def test_create_needs_its_text(editor, project):
+    assert "needs `file_text`" in editor.refused("create", project / "x")
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "new", "after"),
+    [
+        ("a\nb\n", 0, "x", "x\na\nb\n"),
+        ("a\nb\n", 1, "x", "a\nx\nb\n"),
+        ("a\nb\n", 1, "x\n", "a\nx\nb\n"),
+        ("a\nb\n", 2, "x\ny", "a\nb\nx\ny\n"),
+        ("a\nb", 2, "x", "a\nb\nx"),
+        ("a\nb", 1, "x", "a\nx\nb"),
+        ("", 0, "x", "x\n"),
+        ("a\n", 1, "", "a\n\n"),
+        ("a\r\nb\r\n", 1, "x\ny", "a\r\nx\r\ny\r\nb\r\n"),
+        ("a\r\nb", 2, "x", "a\r\nb\r\nx"),
+    ],
+)
+def test_insert_adds_whole_lines(editor, project, before, line, new, after):
+    path = project / "a.txt"
+    path.write_bytes(before.encode())
+    editor.done("insert", path, insert_line=line, new_str=new)
+    assert path.read_bytes() == after.encode()
+
+
+def test_a_folder_cannot_be_edited(editor, project):
+    assert "is a folder" in editor.refused("str_replace", project, old_str="a", new_str="b")
+    assert "is a folder" in editor.refused("insert", project, insert_line=0, new_str="b")
+
+
+def test_a_file_changed_since_it_was_shown_must_be_viewed_again(editor, file):
+    editor.done("view", file)
+    found = file.stat()
+    file.write_text(file.read_text().replace("return 1", "return 3"))
+    os.utime(file, ns=(found.st_atime_ns, found.st_mtime_ns))
+    said = editor.refused("str_replace", file, old_str="def g", new_str="def h")
+    assert "changed since it was last shown" in said
+    assert "View it again" in said
+    editor.done("view", file)
+    editor.done("str_replace", file, old_str="def g", new_str="def h")
+
+
+def test_own_edits_need_no_new_view(editor, file):
+    editor.done("view", file)
+    editor.done("str_replace", file, old_str="def f", new_str="def h")
+    editor.done("insert", file, insert_line=0, new_str="# top")
+    editor.done("undo_edit", file)
+    editor.done("str_replace", file, old_str="def g", new_str="def i")
+    assert file.read_text().startswith("def h")
+
+
+def test_mode_and_links_are_kept(editor, file, project):
+    file.chmod(0o755)
+    (project / "soft").symlink_to(file)
+    editor.done("str_replace", project / "soft", old_str="def f", new_str="def h")
+    assert (project / "soft").is_symlink()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o755
+    assert "def h" in file.read_text()
+
+
+def test_a_second_name_of_the_file_sees_the_edit(editor, file, project):
+    os.link(file, project / "second")
+    editor.done("str_replace", file, old_str="def f", new_str="def h")
+    assert "def h" in (project / "second").read_text()
+    assert file.samefile(project / "second")
+
+
+def test_an_edit_leaves_no_other_file_behind(editor, file, project):
+    editor.done("str_replace", file, old_str="def f", new_str="def h")
+    editor.refused("str_replace", file, old_str="not there", new_str="def h")
+    assert [path.name for path in project.iterdir()] == ["a.py"]
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(editor, file, project, monkeypatch):
+    before = file.read_bytes()
+
+    def full(_file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "No space left on device" in editor.refused("str_replace", file, old_str="def f", new_str="def h")
+    assert "No space left on device" in editor.refused("create", project / "b.py", file_text="x")
+    monkeypatch.undo()
+    assert file.read_bytes() == before
+    assert [path.name for path in project.iterdir()] == ["a.py"]
+    assert "no edit" in editor.refused("undo_edit", file)
+
+
+def test_text_that_would_make_the_file_binary_is_refused(editor, project):
+    assert "NUL" in editor.refused("create", project / "a", file_text="a\0b")
+    assert "U+D800" in editor.refused("create", project / "a", file_text="a\ud800b")
+
+
+def test_a_text_of_more_than_ten_megabytes_is_refused(editor, project):
+    assert "larger than 10 MB" in editor.refused("create", project / "a", file_text="x" * 10_000_001)
+
+
+def test_the_action_and_the_result_show_themselves_safely(editor, file):
+    action = editor.tool.action_from_arguments(
+        {"command": "str_replace", "path": str(file), "old_str": "def f", "new_str": "def \x1b[2Jh"}
+    )
+    assert "- def f" in action.visualize.plain
+    assert "\x1b" not in action.visualize.plain
+    assert "\x1b" not in editor.tool(action).visualize.plain

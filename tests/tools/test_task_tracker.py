@@ -1,0 +1,103 @@
+import pytest
+
+from workbench.tools import ArgumentError, FinishTool, TaskTrackerTool, ThinkTool
+
+
+@pytest.fixture
+def tool():
+    return TaskTrackerTool()
+
+
+def run(tool, **arguments):
+    return tool(tool.action_from_arguments(arguments))
+
+
+def test_what_an_entry_lacks_is_filled_in(tool):
+    result = run(tool, command="plan", task_list=[{}, {"title": "Fix it", "status": "done", "id": "fix"}])
+    assert result.task_list == [
+        {"id": "task-1", "title": "Untitled task", "status": "todo", "notes": ""},
+        {"id": "fix", "title": "Fix it", "status": "done", "notes": ""},
+    ]
+
+
+def test_made_ids_are_not_taken_twice(tool):
+    result = run(tool, command="plan", task_list=[{"id": "task-2"}, {}, {"id": 7}, {}])
+    assert len({task["id"] for task in result.task_list}) == 4
+
+
+def test_plan_replaces_and_view_prints_the_list(tool):
+    run(tool, command="plan", task_list=[{"title": "old"}])
+    run(tool, command="plan", task_list=[{"title": "one", "notes": "careful"}, {"title": "two", "status": "done"}])
+    shown = run(tool, command="view").text
+    assert "1. ⏳ one" in shown
+    assert "careful" in shown
+    assert "2. ✅ two" in shown
+    assert "old" not in shown
+
+
+def test_an_empty_list_is_said(tool):
+    assert "no tasks" in run(tool, command="view").text
+    assert run(tool, command="plan", task_list=[]).task_list == []
+
+
+def test_more_than_one_in_progress_is_accepted_and_said(tool):
+    active = [{"title": name, "status": "in_progress"} for name in "ab"]
+    result = run(tool, command="plan", task_list=active)
+    assert not result.is_error
+    assert "2 of them are in progress (task-1, task-2)" in result.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"command": "plan"}, "needs `task_list`"),
+        ({"command": "plan", "task_list": "fix it"}, "list"),
+        ({"command": "plan", "task_list": 3}, "list"),
+        ({"command": "plan", "task_list": [{}, "fix it"]}, "entry 2"),
+        (
+            {"command": "plan", "task_list": [{}, {}, {"status": "doing"}]},
+            "entry 3 of task_list has the status 'doing'",
+        ),
+        ({"command": "plan", "task_list": [{"status": ["done"]}]}, "entry 1"),
+        ({"command": "plan", "task_list": [{"titel": "x"}]}, "entry 1 of task_list has an unknown field 'titel'"),
+        ({"command": "plan", "task_list": [{"title": ["x"]}]}, "task_list[0].title"),
+        ({"command": "show"}, "one of view, plan"),
+    ],
+)
+def test_what_does_not_fit_names_the_entry(tool, arguments, said):
+    with pytest.raises(ArgumentError) as raised:
+        tool.action_from_arguments(arguments)
+    assert said in str(raised.value)
+
+
+def test_the_list_survives_a_restart(tmp_path):
+    run(TaskTrackerTool(tmp_path / "state"), command="plan", task_list=[{"title": "go on"}])
+    assert run(TaskTrackerTool(tmp_path / "state"), command="view").task_list[0]["title"] == "go on"
+    (tmp_path / "state" / "tasks.json").write_text("[{")
+    assert run(TaskTrackerTool(tmp_path / "state"), command="view").task_list == []
+
+
+def test_the_list_shows_itself_safely(tool):
+    action = tool.action_from_arguments({"command": "plan", "task_list": [{"title": "a\x1b[2Jb\nc"}]})
+    assert action.visualize.plain == "⏳ a\\e[2Jb\\nc"
+    assert tool(action).visualize.plain == "⏳ a\\e[2Jb\\nc"
+
+
+def test_think_answers_that_the_thought_is_logged():
+    tool = ThinkTool()
+    action = tool.action_from_arguments({"thought": "hm"})
+    assert tool(action).text == "Your thought has been logged."
+    assert action.visualize.plain == "hm"
+
+
+@pytest.mark.parametrize("given", ["true", "false", "partial", True, None])
+def test_finish_gives_its_message_back(given):
+    tool = FinishTool()
+    action = tool.action_from_arguments({"message": "Done.", "task_completed": given})
+    assert tool(action).text == "Done."
+    assert action.visualize.plain == "Done."
+
+
+def test_finish_needs_a_message():
+    with pytest.raises(ArgumentError, match="`message` is missing"):
+        FinishTool().action_from_arguments({})
