@@ -1,0 +1,186 @@
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.session.fake_agent import faults_of
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    ModelResponded,
+    RawToolCall,
+    RunEnded,
+    SettingsChanged,
+    UserMessage,
+)
+from workbench.session.history import MAX_OBSERVE, History, messages
+from workbench.session.ledger import Ledger
+
+names = st.sampled_from(["a", "b", "c", "d"])
+texts = st.one_of(st.sampled_from(["", " ", "hello", "\ud800 odd \x00"]), st.text(max_size=10))
+arguments = st.sampled_from(
+    [
+        "{}",
+        "",
+        '{"a": 1}',
+        "{'a'}",
+        "[]",
+        "[" * 3_000,
+        '{"a": NaN}',
+        '{"a": "\\ud800"}',
+        '{"a": "\\ud83d\\ude00"}',
+        "\udcff",
+    ]
+)
+observations = st.sampled_from(
+    [
+        {},
+        {"content": None},
+        {"content": [{"type": "text", "text": "ok"}]},
+        {
+            "content": [
+                {"type": "text", "text": "\udcff\x00"},
+                {"type": "image", "data": "aa", "mime_type": "image/png"},
+            ]
+        },
+        {"content": [{"type": "text"}, "odd", 7]},
+    ]
+)
+raw_calls = st.builds(RawToolCall, id=names, name=st.sampled_from(["look", "", "ä b", "x" * 99]), arguments=arguments)
+events = st.one_of(
+    st.builds(UserMessage, text=texts, images=st.sampled_from([(), ("data:image/png;base64,aa",)])),
+    st.builds(
+        ModelResponded,
+        response_id=names,
+        model=st.just("m"),
+        text=texts,
+        tool_calls=st.lists(raw_calls, max_size=3).map(tuple),
+        incomplete=st.booleans(),
+        seen=st.one_of(st.none(), st.integers(0, 40)),
+    ),
+    st.builds(
+        ActionProposed,
+        action_id=names,
+        response_id=names,
+        call_id=names,
+        tool=st.sampled_from(["look", "", "ä b", "x" * 99]),
+        position=st.integers(-1, 3),
+        error=st.sampled_from(["", "bad"]),
+    ),
+    st.builds(ActionAssessed, action_id=names, needs_decision=st.booleans()),
+    st.builds(
+        ActionDecided,
+        action_id=names,
+        verdict=st.sampled_from(["approved", "rejected", "edited"]),
+        by=st.just("person"),
+        edited=st.sampled_from([None, {"a": "\ud800"}]),
+    ),
+    st.builds(ActionStarted, action_id=names),
+    st.builds(ActionObserved, action_id=names, observation=observations, ran=st.booleans()),
+    st.builds(ActionAbandoned, action_id=names),
+    st.builds(RunEnded, reason=st.sampled_from(["finished", "interrupted"])),
+    st.builds(SettingsChanged, mode=st.sampled_from([None, "plan"])),
+)
+logs = st.lists(events, max_size=25).map(
+    lambda found: [event.model_copy(update={"seq": seq}) for seq, event in enumerate(found, 1)]
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(logs)
+def test_messages_are_valid_whatever_the_log_holds(log):
+    assert faults_of(messages(log)) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(logs, st.sets(st.integers(0, 25)))
+def test_messages_are_valid_at_every_moment_they_are_asked_for(log, asked):
+    history = History()
+    for number, event in enumerate(log):
+        history.apply(event)
+        if number in asked:
+            assert faults_of(history.request()) == []
+    assert faults_of(history.request()) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(logs)
+def test_the_ledger_takes_any_order_of_events(log):
+    ledger = Ledger()
+    for event in log:
+        ledger.apply(event)
+        assert ledger.phase in ("idle", "thinking", "deciding", "acting")
+        assert ledger.is_running or ledger.phase == "idle"
+
+
+def answered(*calls: tuple[str, str], text: str = "", seen: int | None = None) -> list:
+    raw = tuple(RawToolCall(id=name, name="look", arguments=arguments) for name, arguments in calls)
+    proposed = [
+        ActionProposed(action_id=name, response_id="r", call_id=name, tool="look", position=number, batch=len(calls))
+        for number, (name, _) in enumerate(calls)
+    ]
+    return [ModelResponded(response_id="r", model="m", text=text, tool_calls=raw, seen=seen), *proposed]
+
+
+def seen_as(action_id: str, text: str) -> ActionObserved:
+    return ActionObserved(action_id=action_id, observation={"content": [{"type": "text", "text": text}]})
+
+
+def numbered(*log) -> list:
+    return [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+
+
+def test_a_whole_turn():
+    log = numbered(UserMessage(text="go"), *answered(("a", '{"x": 1}'), text="Looking."), seen_as("a", "ok"))
+    function = {"name": "look", "arguments": '{"x": 1}'}
+    assert messages(log) == [
+        {"role": "user", "content": "go"},
+        {
+            "role": "assistant",
+            "content": "Looking.",
+            "tool_calls": [{"id": "a", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "ok"},
+    ]
+
+
+def test_a_message_stands_before_the_answer_that_saw_it_and_behind_the_one_that_did_not():
+    first, second = UserMessage(text="one"), UserMessage(text="two")
+    log = numbered(first, second, *answered(("a", "{}"), seen=1), seen_as("a", "ok"))
+    assert [m["content"] for m in messages(log)] == ["one", None, "ok", "two"]
+    log = numbered(first, second, *answered(("a", "{}"), seen=2), seen_as("a", "ok"))
+    assert [m["content"] for m in messages(log)] == ["one", "two", None, "ok"]
+
+
+def test_a_long_observation_is_cut_in_the_middle():
+    text = "\n".join(f"line {number}" for number in range(20_000))
+    log = numbered(UserMessage(text="go"), *answered(("a", "{}")), seen_as("a", text))
+    content = messages(log)[-1]["content"]
+    assert len(content) < MAX_OBSERVE + 200
+    assert content.startswith("line 0\n")
+    assert content.endswith("line 19999")
+    assert "left out" in content
+
+
+def test_what_the_model_wrote_unreadably_is_shown_to_it_as_an_object():
+    log = numbered(UserMessage(text="go"), *answered(("a", "{'x': 1,}")), seen_as("a", "no"))
+    sent = messages(log)[1]["tool_calls"][0]["function"]["arguments"]
+    assert json.loads(sent) == {"unreadable_arguments": "{'x': 1,}"}
+
+
+def test_an_abandoned_action_is_told_as_unknown():
+    log = numbered(UserMessage(text="go"), *answered(("a", "{}")), ActionAbandoned(action_id="a"))
+    assert "unknown" in messages(log)[-1]["content"]
+
+
+def test_an_image_follows_its_batch():
+    image = {"type": "image", "data": "QQ==", "mime_type": "image/png"}
+    shot = ActionObserved(action_id="a", observation={"content": [image]})
+    log = numbered(UserMessage(text="go"), *answered(("a", "{}"), ("b", "{}")), shot, seen_as("b", "ok"))
+    found = messages(log)
+    assert [m["role"] for m in found] == ["user", "assistant", "tool", "tool", "user"]
+    assert found[-1]["content"][1]["image_url"]["url"] == "data:image/png;base64,QQ=="

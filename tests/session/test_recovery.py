@@ -1,0 +1,207 @@
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import calls, faults_of, says
+from workbench.session.store import StoreError
+
+NOTE = ("note", {"text": "one"}, "HIGH")
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from tests.session.fake_agent import Desk, calls, says
+
+moment, folder = sys.argv[1], Path(sys.argv[2])
+made = Desk(folder, calls(("note", {"text": "one"}, "HIGH"), ("note", {"text": "two"}, "HIGH")), says("ok"))
+
+def die(event):
+    if event.kind == moment:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+made.session._journal._on_event = die
+if moment == "inside":
+    real = type(made.tools["note"].executor).__call__
+    def call(self, action):
+        real(self, action)
+        os.kill(os.getpid(), signal.SIGKILL)
+    type(made.tools["note"].executor).__call__ = call
+made.session.send("go")
+made.run()
+made.answer()
+made.close()
+"""
+
+
+def killed_at(moment: str, folder: Path) -> None:
+    """Run a session in a process of its own that is killed right after this event is on disk."""
+    done = subprocess.run([sys.executable, "-c", DIES, moment, str(folder)], timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("moment", ["action_decided", "action_started", "inside"])
+def test_a_decided_action_is_abandoned_after_a_kill_and_never_run_again(desk, tmp_path, moment):
+    killed_at(moment, tmp_path)
+    d = desk(says("I look first."))
+    before = list(d.notes)
+    assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
+    assert "action_abandoned" in d.kinds()
+    d.session.send("go on")
+    d.run()
+    assert d.notes == before == (["one"] if moment == "inside" else [])
+    first, second = [m["content"] for m in d.agent.requests[0] if m["role"] == "tool"]
+    assert "unknown" in first
+    assert "not run" in second
+    assert faults_of(d.agent.requests[0]) == []
+
+
+@pytest.mark.parametrize("moment", ["action_proposed", "action_assessed"])
+def test_an_open_question_is_shown_again_after_a_kill(desk, tmp_path, moment):
+    killed_at(moment, tmp_path)
+    d = desk(says("ok"))
+    d.run()
+    assert d.session.phase == "deciding"
+    assert d.notes == []
+    d.answer()
+    assert d.notes == ["one"]
+    d.answer("rejected")
+    assert d.notes == ["one"]
+    assert d.session.ended == "waiting"
+
+
+def test_after_a_kill_the_model_is_called_only_when_the_person_sends(desk, tmp_path):
+    killed_at("user_message", tmp_path)
+    d = desk(says("here I am"))
+    d.run()
+    assert (d.session.ended, d.agent.requests) == ("interrupted", [])
+    d.session.send("still there?")
+    d.run()
+    assert [m["content"] for m in d.agent.requests[0]] == ["go", "still there?"]
+
+
+def test_the_next_action_of_a_batch_goes_on_after_a_kill_behind_a_result(desk, tmp_path):
+    killed_at("action_observed", tmp_path)
+    d = desk(says("ok"))
+    d.run()
+    assert d.session.phase == "deciding"
+    assert d.notes == ["one"]
+    d.answer()
+    assert d.notes == ["one", "two"]
+
+
+def test_recovery_of_a_whole_session_writes_nothing(desk):
+    d = desk(says("hi"))
+    d.session.send("go")
+    d.run()
+    before = d.store.last_seq
+    d.reopen()
+    d.reopen()
+    assert d.store.last_seq == before
+
+
+def test_a_log_with_a_gap_in_the_middle_goes_on(desk, tmp_path):
+    d = desk(calls(("look", {})), says("hi"), says("ok"))
+    d.session.send("go")
+    d.run()
+    d.store._db.execute("UPDATE events SET json = '{}' WHERE kind = 'action_observed'")
+    d.reopen()
+    d.session.send("and now?")
+    d.run()
+    assert faults_of(d.agent.requests[-1]) == []
+    assert d.session.ended == "waiting"
+
+
+class FullDisk:
+    """Lets the files of this process grow no further, as a full disk would."""
+
+    def __init__(self, path: Path) -> None:
+        self.limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self.size = Path(f"{path}-wal").stat().st_size
+
+    def __enter__(self) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.limits[1]))
+
+    def __exit__(self, *_) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, self.limits)
+
+
+def test_on_a_full_disk_no_message_and_no_decision_is_accepted(desk):
+    d = desk(calls(NOTE), says("ok"))
+    d.session.send("go")
+    d.run()
+    with FullDisk(d.path):
+        with pytest.raises(StoreError):
+            d.answer()
+        with pytest.raises(StoreError):
+            d.session.send("hello")
+        d.run()
+    assert (d.session.phase, d.notes) == ("deciding", [])
+    d.answer()
+    assert d.notes == ["one"]
+
+
+def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs_meanwhile(desk):
+    d = desk(calls(("look", {}), ("note", {"text": "late"})), says("ok"))
+    d.session.send("go")
+    with FullDisk(d.path):
+        d.run()
+        assert "not being saved" in d.session.unsaved
+        assert any("not being saved" in getattr(event, "detail", "") for event in d.live)
+        d.run()
+        assert d.kinds()[-1] == "user_message"
+        assert len(d.agent.requests) == 1
+    assert d.notes == []
+    d.run()
+    assert (d.session.unsaved, d.session.ended, d.notes) == ("", "waiting", ["late"])
+    assert len(d.agent.requests) == 2, "the answer was kept, not asked for again"
+
+
+def test_a_kill_at_any_commit_loses_nothing_runs_nothing_twice_and_nothing_undecided(desk, tmp_path):
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    d = desk(
+        calls(NOTE, ("look", {}), ("note", {"text": "two"})), calls(("note", {"text": "three"}, "HIGH")), says("ok")
+    )
+
+    def keep(event):
+        folder = copies / f"{event.seq:03}"
+        folder.mkdir()
+        for file in (d.path, Path(f"{d.path}-wal"), tmp_path / "notes.txt"):
+            if file.exists():
+                shutil.copy(file, folder)
+
+    d.session._journal._on_event = keep
+    d.session.send("go")
+    d.run()
+    d.answer()
+    d.answer()
+    assert d.notes == ["one", "two", "three"]
+    for folder in sorted(copies.iterdir()):
+        again = type(d)(folder, says("ok"), says("ok"))
+        assert [e.seq for e in again.log()] == list(range(1, again.store.last_seq + 1))
+        again.run()
+        for _ in range(5):
+            if again.session.phase == "deciding":
+                again.answer()
+        assert sorted(set(again.notes)) == sorted(again.notes)
+        assert undecided_starts(again.log()) == []
+        again.session.send("more")
+        again.run()
+        assert faults_of(again.agent.requests[-1]) == []
+        again.close()
+
+
+def undecided_starts(log) -> list[str]:
+    decided, wrong = set(), []
+    for event in log:
+        if event.kind == "action_assessed":
+            decided.discard(event.action_id)
+        if event.kind == "action_decided" and event.verdict != "rejected":
+            decided.add(event.action_id)
+        if event.kind == "action_started" and event.action_id not in decided:
+            wrong.append(event.action_id)
+    return wrong
