@@ -1,0 +1,57 @@
+import re
+import time
+from pathlib import Path
+
+import pytest
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.widgets import Input, TextArea
+
+from tests.tui.sample_session import START
+from workbench.tui import clock
+
+SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
+
+
+@pytest.fixture(autouse=True)
+def _same_everywhere(monkeypatch):
+    """The same terminal, time zone and home on each machine, and nothing that blinks or moves."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr(TextArea.cursor_blink, "_default", False)
+    monkeypatch.setattr(Input.cursor_blink, "_default", False)
+    time.tzset()
+
+
+@pytest.fixture
+def _time_stands_still(monkeypatch):
+    """Running actions have run for the same time in each picture."""
+    monkeypatch.setattr(clock, "now", lambda: START.replace(minute=1))
+
+
+class PictureExtension(SingleFileSnapshotExtension):
+    """Golden pictures: one SVG each, in `snapshots/<module>/`."""
+
+    file_extension = "svg"
+    _write_mode = WriteMode.TEXT
+
+    @classmethod
+    def dirname(cls, *, test_location):
+        return str(SNAPSHOTS / test_location.basename)
+
+    def serialize(self, data, **kwargs):
+        return re.sub(r"\bterminal-\d+-", "terminal-", data)
+
+
+@pytest.fixture
+def picture(snapshot, _time_stands_still):
+    """Compare what an app shows with its golden picture."""
+    golden = snapshot.use_extension(PictureExtension)
+
+    def compare(app):
+        return app.export_screenshot(title="ohw") == golden
+
+    return compare

@@ -1,0 +1,46 @@
+"""A link without a process: recorded events go in, the commands a screen gives are written down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.tui.link import Incoming
+
+
+class FakeLink:
+    """`bring` puts messages on their way; `commands` are what the screen asked for, in order."""
+
+    def __init__(self, history: Sequence[Any] = ()) -> None:
+        self._history = list(history)
+        self._messages: asyncio.Queue[Incoming] = asyncio.Queue()
+        self.commands: list[tuple[Any, ...]] = []
+        self.closed = False
+
+    def history(self) -> Sequence[Any]:
+        return self._history
+
+    async def receive(self) -> Sequence[Incoming]:
+        first = await self._messages.get()
+        rest = [self._messages.get_nowait() for _ in range(self._messages.qsize())]
+        return [first, *rest]
+
+    def bring(self, *messages: Any) -> None:
+        for message in messages:
+            self._messages.put_nowait(message)
+
+    def send(self, text: str) -> None:
+        self.commands.append(("send", text))
+
+    def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
+        self.commands.append(("decide", action_id, verdict, fingerprint, note))
+
+    def interrupt(self) -> None:
+        self.commands.append(("interrupt",))
+
+    def set_mode(self, mode: str) -> None:
+        self.commands.append(("mode", mode))
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,167 @@
+"""The Textual app: themes, keys, the wall before the terminal, and an orderly end; `start.py` runs it.
+
+Nothing of the session or the engine is imported here: the link is made behind the first frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.driver import Driver
+from textual.filter import LineFilter
+from textual.screen import Screen
+
+from workbench.config import Settings
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+from workbench.tui.keys import key_problems, known_ids
+from workbench.tui.late_link import LateLink
+from workbench.tui.link import Link
+from workbench.tui.opening import open_help
+from workbench.tui.safe import ControlFilter
+from workbench.tui.screens.approval import BehindScrolled
+from workbench.tui.screens.main import MainScreen
+from workbench.tui.signals import Signals
+from workbench.tui.state import SessionState
+from workbench.tui.themes import DEFAULT, load_themes, shipped_folder, variable_defaults
+from workbench.tui.widgets.prompt import Prompt
+
+_AGAIN = 2.0
+"""Seconds in which a second ctrl+c quits."""
+
+
+class WorkbenchApp(App[int]):
+    """One session in one terminal; `state` holds what is known of it, also after the end."""
+
+    TITLE = "ohw"
+    CSS_PATH = "app.tcss"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-wide"), (150, "-broad")]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-flat"), (12, "-low"), (30, "-high")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "help", "Help", id="help", priority=True),
+        Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
+        Binding("ctrl+p", "command_palette", "Palette", id="palette", priority=True, show=False),
+        Binding("ctrl+q", "quit", "Quit", id="quit", priority=True, show=False),
+        Binding("ctrl+c", "leave", "Copy; twice: quit", id="leave-app", priority=True, show=False),
+    ]
+
+    def __init__(
+        self,
+        link: Link | None,
+        settings: Settings,
+        workspace: Path,
+        *,
+        message: str = "",
+        themes: Path | None = None,
+        demo: Callable[[], tuple[Link, Path]] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        driver_class: type[Driver] | None = None,
+    ) -> None:
+        """`link` is None when no model is set up; `demo` then makes one of the demo."""
+        super().__init__(driver_class=driver_class)
+        self.link = link
+        self.settings = settings
+        self.workspace = workspace
+        self.clock = clock
+        self.state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
+        self._message = message
+        self._demo = demo
+        self._leave_until = 0.0
+        self._themes = load_themes(shipped_folder(), *([themes] if themes else []))
+        for theme in self._themes.usable:
+            self.register_theme(theme)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The usual ones, and ours last: no control character passes."""
+        return [*super().get_line_filters(), ControlFilter()]
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our own variables for themes that know nothing of them."""
+        return variable_defaults(self.current_theme.dark)
+
+    def get_default_screen(self) -> Screen[None]:
+        """The main screen is the first one; there is nothing below it."""
+        return self._main_screen()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the palette offers."""
+        yield SystemCommand("Help", "Keys of the focused panel, and the guides", self.action_help)
+        yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
+        if isinstance(screen, MainScreen):
+            yield SystemCommand("Mode", "When to ask: the next one", screen.action_mode)
+            yield SystemCommand("Diff", "What changed", screen.action_diff)
+            yield SystemCommand("Maximise", "One panel over the whole width", screen.action_zoom)
+            yield SystemCommand("Stop", "End the run; what waits is not run", screen.action_stop)
+        yield SystemCommand("Quit", "Leave; the session is kept", self.action_quit)
+
+    def on_mount(self) -> None:
+        """Theme, keys, signals; what is wrong in the settings is said once."""
+        problems = [*self._themes.problems, *key_problems(self.settings.keys, known_ids())]
+        if self.settings.theme in self.available_themes:
+            self.theme = self.settings.theme
+        else:
+            self.theme = DEFAULT
+            problems.append(f"there is no theme {self.settings.theme}; using {DEFAULT}")
+        self.set_keymap(dict(self.settings.keys))
+        if not self.is_headless:
+            Signals(self._end, self._warn).install(asyncio.get_running_loop())
+        for problem in problems:
+            self.notify(visible(problem), severity="warning", markup=False, timeout=10)
+
+    def action_help(self) -> None:
+        """Keys of where we are, and the guides."""
+        open_help(self)
+
+    @on(BehindScrolled)
+    def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:
+        """The conversation moves behind a question."""
+        for screen in self.screen_stack:
+            if isinstance(screen, MainScreen):
+                screen.action_scroll(scrolled.lines)
+
+    async def action_demo(self) -> None:
+        """From the advice of an empty start into the demo."""
+        if self.link is not None or self._demo is None:
+            return
+        self.link, self.workspace = self._demo()
+        self.state = SessionState(workspace=str(self.workspace))
+        await self.switch_screen(self._main_screen())
+
+    def action_leave(self) -> None:
+        """Copy what is selected; otherwise the second press in a row quits."""
+        if self._copied():
+            self.notify("copied", timeout=2)
+        elif self.clock() < self._leave_until:
+            self._end(0)
+        else:
+            self._warn()
+
+    def _copied(self) -> bool:
+        focused = self.focused
+        text = self.screen.get_selected_text() or (focused.selected_text if isinstance(focused, Prompt) else "")
+        if text:
+            self.copy_to_clipboard(text)
+        return bool(text)
+
+    def _warn(self) -> None:
+        self._leave_until = self.clock() + _AGAIN
+        self.notify("ctrl+c again to quit; esc stops the agent", timeout=_AGAIN)
+
+    def _end(self, code: int) -> None:
+        self.exit(code, return_code=code)
+
+    def _main_screen(self) -> MainScreen:
+        link = self.link or LateLink(_no_model)
+        message, self._message = self._message, ""
+        return MainScreen(link, self.state, self.workspace, has_model=self.link is not None, message=message)
+
+
+def _no_model() -> Link:
+    raise WorkbenchError("no model is set up")

@@ -1,0 +1,45 @@
+"""Work beside the screen that must never hold up its end: daemon threads whose result can be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def in_daemon(work: Callable[[], T]) -> T:
+    """Run `work` in a daemon thread and wait for what it returns; what it raises is raised here."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        try:
+            value = work()
+        except BaseException as error:
+            _hand_over(loop, _fail, result, error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            _hand_over(loop, _finish, result, value)
+
+    threading.Thread(target=run, daemon=True, name="ohw-background").start()
+    return await result
+
+
+def _hand_over(loop: asyncio.AbstractEventLoop, how: Callable[..., None], *values: object) -> None:
+    with suppress(RuntimeError):  # the screen has ended; nobody waits any more
+        loop.call_soon_threadsafe(how, *values)
+
+
+def _finish(result: asyncio.Future[T], value: T) -> None:
+    if not result.done():
+        result.set_result(value)
+
+
+def _fail(result: asyncio.Future[T], error: BaseException) -> None:
+    if not result.done():
+        result.set_exception(error)

@@ -1,0 +1,54 @@
+"""Commands of the prompt: a line that begins with a slash. Only what works is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workbench.text import first_line
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: its name, what it does, and the action of the main screen it runs."""
+
+    name: str
+    words: str
+    action: str
+    argument: str = ""
+
+
+COMMANDS = (
+    Command("help", "keys and guides", "app.help"),
+    Command("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE"),
+    Command("tasks", "the agent's plan", "panel('tasks')"),
+    Command("diff", "what changed", "diff"),
+    Command("stop", "end the run; what waits is not run", "stop"),
+    Command("theme", "change the colours", "app.change_theme"),
+    Command("demo", "try it with a scripted model", "app.demo"),
+    Command("quit", "leave; the session is kept", "app.quit"),
+)
+_BY_NAME = {command.name: command for command in COMMANDS}
+
+
+class UnknownCommand(ValueError):
+    """No such command; the message names those there are."""
+
+
+def parse_command(text: str) -> tuple[Command, str] | None:
+    """The command of a line and its argument; None when the text is a message. Raises UnknownCommand."""
+    line = text.strip()
+    if not line.startswith("/") or "\n" in line or "/" in line[1:].split(" ")[0]:
+        return None
+    name, _, argument = line[1:].partition(" ")
+    command = _BY_NAME.get(name)
+    if command is None or (argument.strip() and not command.argument):
+        known = " ".join(f"/{each.name}" for each in COMMANDS)
+        raise UnknownCommand(f"there is no {first_line(line, 40)}; there are {known}")
+    return command, argument.strip()
+
+
+def matching(text: str) -> Iterator[Command]:
+    """Commands that a half-written line may become."""
+    if text.startswith("/") and "\n" not in text and " " not in text:
+        yield from (command for command in COMMANDS if command.name.startswith(text[1:]))

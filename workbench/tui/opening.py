@@ -1,0 +1,41 @@
+"""Opens the screens that lie over the main one: a whole output, a diff, the help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.content import Content
+
+from workbench.text import first_line
+from workbench.tui.screens.help import HelpScreen
+from workbench.tui.state import SessionState
+
+
+def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
+    """Everything an action put out, in a pager that searches."""
+    from workbench.tui.screens.pager import PagerScreen
+
+    item = state.actions.get(action_id)
+    if item is None:
+        return
+    what = item.arguments.get("command") if item.tool == "execute_bash" else item.arguments.get("path")
+    title = f"{item.number}  {first_line(str(what or item.summary or item.tool), 120)}"
+    app.push_screen(PagerScreen(Content(title), item.output))
+
+
+def open_diff(app: App[Any], state: SessionState, workspace: Path, chosen: str | None = None) -> bool:
+    """The diff viewer on everything that changed; False when there is nothing to show."""
+    from workbench.tui.screens.diff_viewer import DiffViewerScreen
+
+    files = list(state.changes.values())
+    if files:
+        app.push_screen(DiffViewerScreen(files, str(workspace), chosen=chosen))
+    return bool(files)
+
+
+def open_help(app: App[Any]) -> None:
+    """Keys of the focused panel and the guides; not twice."""
+    if not isinstance(app.screen, HelpScreen):
+        app.push_screen(HelpScreen(app.screen))

@@ -1,0 +1,30 @@
+"""Messages that were sent and are not in the log yet; they come back to the prompt when they cannot get there."""
+
+from __future__ import annotations
+
+from workbench.tui.changed import Changed
+from workbench.tui.state import NoticeItem, SessionState, UserItem
+
+
+class Outbox:
+    """Kept by the main screen, so that no engine that fails takes a person's words with it."""
+
+    def __init__(self) -> None:
+        self._unsent: list[str] = []
+
+    def sent(self, text: str) -> None:
+        """The message is on its way."""
+        self._unsent.append(text)
+
+    def returned(self, state: SessionState, changed: Changed | None) -> str:
+        """Strike off what is recorded; what was refused, or lost with the engine, comes back as one text."""
+        added = changed.added if changed is not None else []
+        for item in added:
+            if isinstance(item, UserItem) and item.text in self._unsent:
+                self._unsent.remove(item.text)
+        refused = any(isinstance(item, NoticeItem) and not item.seq for item in added)
+        if not self._unsent or not (refused or state.work == "lost"):
+            return ""
+        text = "\n".join(self._unsent)
+        self._unsent.clear()
+        return text

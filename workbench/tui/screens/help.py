@@ -1,0 +1,66 @@
+"""Help on F1: the keys that work where the person is, and the guides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Markdown, OptionList
+from textual.widgets.option_list import Option
+
+from workbench.tui.widgets.key_hints import key_name
+
+GUIDES = Path(__file__).parents[2] / "guide"
+_TITLES = {"keys": "Keys", "approval": "Approval", "models": "Models", "settings": "Settings", "safety": "Safety"}
+
+
+class HelpScreen(ModalScreen[None]):
+    """Topics on the left, text on the right."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1,q", "dismiss", "Close", id="help.close"),
+        Binding("tab,right,left", "app.focus_next", "Other side", id="help.side", show=False),
+    ]
+
+    def __init__(self, below: Screen[Any]) -> None:
+        super().__init__(id="help-screen")
+        self._keys = keys_of(below)
+
+    def compose(self) -> ComposeResult:
+        """A box in the middle."""
+        topics = [Option(Content("Keys here"), id="here")]
+        topics += [Option(Content(title), id=name) for name, title in _TITLES.items()]
+        with Horizontal(id="help-box") as box:
+            box.border_title = "Help"
+            box.border_subtitle = "↑↓ topic · tab text · esc close"
+            yield OptionList(*topics, id="help-topics")
+            with VerticalScroll(id="help-text"):
+                yield Markdown(self._keys)
+
+    @on(OptionList.OptionHighlighted)
+    async def on_topic(self, chosen: OptionList.OptionHighlighted) -> None:
+        """Show the topic under the cursor."""
+        name = chosen.option.id or "here"
+        text = self._keys if name == "here" else (GUIDES / f"{name}.md").read_text(encoding="utf-8")
+        await self.query_one(Markdown).update(text)
+        self.query_one("#help-text").scroll_home(animate=False)
+
+
+def keys_of(screen: Screen[Any]) -> str:
+    """A table of the keys in force on a screen, those of the focused widget first."""
+    focused = screen.focused
+    rows: dict[str, list[str]] = {}
+    actives = sorted(screen.active_bindings.values(), key=lambda active: active.node is not focused)
+    for active in actives:
+        words = active.binding.description
+        if words and active.enabled:
+            rows.setdefault(words, []).append(key_name(active.binding.key))
+    where = f"in {focused.id or type(focused).__name__.lower()}" if focused is not None else "here"
+    lines = [f"| `{' '.join(dict.fromkeys(keys))}` | {words} |" for words, keys in rows.items()]
+    return "\n".join([f"# Keys {where}", "", "| key | what it does |", "|---|---|", *lines])

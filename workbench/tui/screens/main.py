@@ -1,0 +1,215 @@
+"""The main screen: conversation, panels, prompt. It turns keys and messages of widgets into commands of the link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from workbench.config import MODES
+from workbench.text import visible
+from workbench.tui.asking import Asking
+from workbench.tui.changed import Changed
+from workbench.tui.commands import UnknownCommand, matching, parse_command
+from workbench.tui.follower import Follower
+from workbench.tui.link import Link
+from workbench.tui.messages import ActionChosen, FileChosen
+from workbench.tui.opening import open_action, open_diff
+from workbench.tui.outbox import Outbox
+from workbench.tui.state import SessionState
+from workbench.tui.titles import PANELS, panel_titles
+from workbench.tui.widgets.activity import Activity, is_working
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.key_hints import KeyHints, hints_now
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.side import PanelTabs, SidePanels
+from workbench.tui.widgets.status_line import StatusLine
+from workbench.tui.widgets.welcome import Welcome
+
+if TYPE_CHECKING:
+    from workbench.session.events import Mode
+
+
+class MainScreen(Screen[None]):
+    """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
+        Binding("f3", "panel('tasks')", "Tasks", id="tasks", priority=True),
+        Binding("f4", "panel('changes')", "Changes", id="changes", priority=True),
+        Binding("f5", "diff", "Diff viewer", id="diff", priority=True),
+        Binding("f6", "zoom", "Maximise a panel", id="zoom", priority=True),
+        Binding("f8", "question", "Answer what waits", id="question", priority=True),
+        Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
+        Binding("escape", "leave", "Back to the prompt, then stop the agent", id="leave"),
+        Binding("ctrl+up", "scroll(-3)", "Conversation up", id="scroll-up", priority=True, show=False),
+        Binding("ctrl+down", "scroll(3)", "Conversation down", id="scroll-down", priority=True, show=False),
+    ]
+
+    def __init__(self, link: Link, state: SessionState, workspace: Path, *, has_model: bool, message: str = "") -> None:
+        super().__init__(id="main")
+        self.link = link
+        self.state = state
+        self._workspace = workspace
+        self._has_model = has_model
+        self._message = message
+        self._outbox = Outbox()
+        self._asking = Asking(self, link, state)
+        self._follower = Follower(link, state, self.show)
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        yield StatusLine(self.state, self._workspace)
+        with Horizontal(id="body"):
+            with Vertical(id="talk"):
+                yield Welcome(self.state, self._has_model)
+                yield Conversation(id="conversation", classes="panel")
+            yield SidePanels()
+        yield Activity(self.state)
+        yield Prompt()
+        yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Paint the empty screen, then begin to follow the session behind it."""
+        self.query_one(Prompt).focus()
+        self.show(None)
+        if self._has_model:
+            self.call_after_refresh(self.run_worker, self._follower.run, name="follower")
+        if self._message:
+            self._send(self._message)
+
+    def show(self, changed: Changed | None) -> None:
+        """Repaint what changed; None repaints everything."""
+        titles = panel_titles(self.state)
+        has_items = bool(self.state.items or self.state.live)
+        self.query_one(Welcome).display = not has_items
+        self.query_one(Conversation).display = has_items
+        self.query_one(Conversation).show(self.state, changed)
+        self.query_one(SidePanels).show(self.state, changed, titles)
+        for name, title in titles.items():
+            self.query_one(f"#{name}", Widget).border_title = cast(str, title)
+        self._take_back(changed)
+        self.query_one(StatusLine).show()
+        self.refresh_hints()
+        self._asking.look(changed)
+
+    def refresh_hints(self) -> None:
+        """The keys that work now, the activity, and what waits in the prompt's border."""
+        prompt = self.query_one(Prompt)
+        commands = [(f"/{command.name}", command.words) for command in matching(prompt.text)]
+        self.query_one(KeyHints).show(commands or hints_now(self, self.state, prompt.has_focus))
+        self.query_one(Activity).show()
+        queued = len(self.state.queued)
+        prompt.border_subtitle = cast(str, Content(f"{queued} queued" if queued else ""))
+
+    def say(self, text: str) -> None:
+        """One line for the person, beside what is shown."""
+        self.app.notify(visible(text), severity="warning", markup=False)
+
+    def on_descendant_focus(self) -> None:
+        """Other keys work now."""
+        self.call_after_refresh(self.refresh_hints)
+
+    @on(Prompt.Changed)
+    def on_prompt_changed(self) -> None:
+        """A question may open when the prompt is empty again."""
+        self.refresh_hints()
+        self._asking.look()
+
+    @on(Prompt.Submitted)
+    async def on_prompt_submitted(self, submitted: Prompt.Submitted) -> None:
+        """A command is run, everything else is sent."""
+        try:
+            command = parse_command(submitted.text)
+        except UnknownCommand as error:
+            self.say(str(error))
+            return
+        if command is None:
+            self._send(submitted.text) if self._has_model else self.say("no model is set up; F9 starts the demo")
+            return
+        found, argument = command
+        self.query_one(Prompt).accept()
+        await self.run_action(f"{found.action}({argument!r})" if argument else found.action)
+
+    @on(ActionChosen)
+    def on_action_chosen(self, chosen: ActionChosen) -> None:
+        """A waiting action is asked about, any other shows all it did."""
+        if not self._asking.open(chosen.action_id):
+            open_action(self.app, self.state, chosen.action_id)
+
+    @on(FileChosen)
+    def on_file_chosen(self, chosen: FileChosen) -> None:
+        """The file's diff, full screen."""
+        open_diff(self.app, self.state, self._workspace, chosen.path)
+
+    @on(PanelTabs.Chosen)
+    def action_panel(self, panel: str | PanelTabs.Chosen) -> None:
+        """Go to a panel; on a narrow screen unfold it, and fold it when it is where we are."""
+        name = panel.panel if isinstance(panel, PanelTabs.Chosen) else panel
+        side = self.query_one(SidePanels)
+        is_here = self.has_class("-narrow") and side.opened == name
+        side.open("" if is_here else name)
+        (self.query_one(Prompt) if is_here else self.query_one(f"#{name}", Widget)).focus()
+
+    def _send(self, text: str) -> None:
+        self._outbox.sent(text)
+        self.link.send(text)
+        prompt = self.query_one(Prompt)
+        prompt.accept() if prompt.text == text else prompt.remember(text)
+        self.refresh_hints()
+
+    def _take_back(self, changed: Changed | None) -> None:
+        """What was sent and never reached the log stands in the prompt again."""
+        text = self._outbox.returned(self.state, changed)
+        prompt = self.query_one(Prompt)
+        if text:
+            prompt.load_text(f"{text}\n{prompt.text}".strip())
+
+    def action_diff(self) -> None:
+        """Everything that changed in this session."""
+        if not open_diff(self.app, self.state, self._workspace):
+            self.say("nothing has changed yet")
+
+    def action_zoom(self) -> None:
+        """Give one panel the whole width, or take it back."""
+        zoomed = not self.has_class("-zoomed")
+        panel = self.focused if self.focused and self.focused.id in PANELS else self.query_one(Conversation)
+        for each in self.query(".panel"):
+            each.set_class(zoomed and each is panel, "-zoomed")
+        self.set_class(zoomed, "-zoomed")
+        self.set_class(zoomed and panel.id in PANELS, "-zoomed-side")
+
+    def action_mode(self, mode: str = "") -> None:
+        """Change when to ask: to a mode by name, or to the next one."""
+        if mode and mode not in MODES:
+            self.say(f"there is no mode {mode}; choose one of {', '.join(MODES)}")
+            return
+        at = MODES.index(self.state.mode) if self.state.mode in MODES else 0
+        self.link.set_mode(cast("Mode", mode or MODES[(at + 1) % len(MODES)]))
+
+    def action_leave(self) -> None:
+        """From a panel to the prompt; from the prompt it stops the agent."""
+        prompt = self.query_one(Prompt)
+        if not prompt.has_focus:
+            prompt.focus()
+        elif is_working(self.state):
+            self.link.interrupt()
+
+    def action_stop(self) -> None:
+        """End the run, also while a question waits: what waits is not run."""
+        self.link.interrupt()
+
+    def action_scroll(self, lines: int) -> None:
+        """Move the conversation by some lines, also behind a question."""
+        self.query_one(Conversation).scroll_relative(y=lines, animate=False)
+
+    def action_question(self) -> None:
+        """Open the question that waits."""
+        self._asking.ask_again()

@@ -1,0 +1,66 @@
+"""Signals end the screen in order: the terminal is given back and the exit code is 128 + the signal's number."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import termios
+import threading
+from collections.abc import Callable
+from typing import Any
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+PATIENCE = 1.5
+"""Seconds for an orderly end before the process ends without one."""
+_GIVE_BACK = b"\x1b[?2004l\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
+
+
+class Signals:
+    """Installed while the screen runs; the first SIGINT counts as ctrl+c, the second ends."""
+
+    def __init__(self, leave: Callable[[int], None], warn: Callable[[], None]) -> None:
+        self._leave = leave
+        self._warn = warn
+        self._interrupted = False
+        self._terminal = _terminal_state()
+
+    def install(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take the signals; must be called in the main thread."""
+        for number in ENDING:
+            loop.add_signal_handler(number, self._end, number)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self._interrupted:
+            self._end(signal.SIGINT)
+        self._interrupted = True
+        self._warn()
+
+    def _end(self, number: int) -> None:
+        code = 128 + number
+        threading.Thread(target=self._insist, args=(code,), daemon=True, name="ohw-end").start()
+        self._leave(code)
+
+    def _insist(self, code: int) -> None:
+        """A terminal that is gone or a screen that hangs must not keep the process."""
+        threading.Event().wait(PATIENCE)
+        if self._terminal is not None:
+            try:
+                termios.tcsetattr(0, termios.TCSANOW, self._terminal)
+                os.set_blocking(1, False)
+                os.write(1, _GIVE_BACK)
+            except (OSError, termios.error):
+                pass  # nobody is left to see it
+        os._exit(code)
+
+
+def _terminal_state() -> list[Any] | None:
+    """How the terminal is set before the screen takes it, to be restored in the worst case."""
+    if not sys.__stdin__ or not sys.__stdin__.isatty():
+        return None
+    try:
+        return termios.tcgetattr(0)
+    except termios.error:
+        return None

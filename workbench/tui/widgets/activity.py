@@ -1,0 +1,90 @@
+"""One line on what the engine does now, and since when; it costs nothing while nothing happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from workbench.text import first_line, visible
+from workbench.tui.state import ActionItem, SessionState
+
+_NAMES = {"str_replace_editor": "editing", "task_tracker": "planning", "think": "thinking", "finish": "finishing"}
+_WORKING = ("thinking", "deciding", "acting")
+
+
+class Activity(Widget):
+    """Ticks once a second while the agent works."""
+
+    def __init__(self, state: SessionState, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(id="activity")
+        self._state = state
+        self._clock = clock
+        self._what: tuple[str, str] = ("", "")
+        self._since = clock()
+        self._timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        """The timer exists once and sleeps."""
+        self._timer = self.set_interval(1, self.refresh, pause=True)
+        self.show()
+
+    def show(self) -> None:
+        """Take over what the state says now."""
+        what = activity_text(self._state)
+        if what != self._what:
+            self._what, self._since = what, self._clock()
+        if self._timer is not None:
+            (self._timer.resume if is_working(self._state) else self._timer.pause)()
+        self.refresh()
+
+    def render(self) -> Content:
+        """Sign, words, seconds."""
+        text, style = self._what
+        if not is_working(self._state):
+            return Content.styled(text, style)
+        seconds = f" · {_seconds(self._clock() - self._since)}"
+        detail = visible(self._state.work_detail, lines=False)
+        return Content.assemble((text, style), (seconds, "$dim"), (f" · {detail}" if detail else "", "$warning"))
+
+
+def is_working(state: SessionState) -> bool:
+    """Whether the agent is busy and a person is not waited for."""
+    return state.work in _WORKING and not state.waiting
+
+
+def activity_text(state: SessionState) -> tuple[str, str]:
+    """What happens now, in words with a sign, and the style of it."""
+    if state.work == "lost":
+        return f"✗ {first_line(state.work_detail, 200) or 'the engine is gone'}", "$error"
+    if state.waiting:
+        return _waiting(len(state.waiting)), "bold $sign-waiting"
+    if state.work == "starting":
+        return "● starting", "$dim"
+    if not is_working(state):
+        return "", "$dim"
+    running = next(iter(state.running.values()), None)
+    if running is not None:
+        return f"● {_action(running)}", "$sign-running"
+    return ("● writing" if state.live and state.live.text else "● thinking"), "$sign-running"
+
+
+def _waiting(count: int) -> str:
+    return f"? {count} action{'s' if count > 1 else ''} waiting for you · F8"
+
+
+def _action(item: ActionItem) -> str:
+    command = item.arguments.get("command")
+    if item.tool == "execute_bash" and isinstance(command, str):
+        return f"running $ {first_line(command, 80)}"
+    path = item.arguments.get("path")
+    what = _NAMES.get(item.tool, f"running {visible(item.tool, lines=False)}")
+    return f"{what} {first_line(path, 80)}" if isinstance(path, str) else what
+
+
+def _seconds(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"

@@ -1,0 +1,89 @@
+"""The last line: keys that work now, read from the bindings in force, so that it never lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from workbench.text import visible
+from workbench.tui.state import SessionState
+from workbench.tui.widgets.activity import is_working
+
+Hint = tuple[str, str]
+"""A key and what it does."""
+
+
+class KeyHints(Widget):
+    """Shows as many hints as fit, the most needed first."""
+
+    def __init__(self) -> None:
+        super().__init__(id="hints")
+        self._hints: tuple[Hint, ...] = ()
+
+    def show(self, hints: Iterable[Hint]) -> None:
+        """Show these hints from now on."""
+        found = tuple(hints)
+        if found != self._hints:
+            self._hints = found
+            self.refresh()
+
+    def render(self) -> Content:
+        """One line."""
+        line = Content("")
+        for key, words in self._hints:
+            part = Content.assemble((visible(key, lines=False), "bold $footer-key-foreground"), (f" {words}", "$dim"))
+            longer = part if not line.plain else Content.assemble(line, "  ", part)
+            if longer.cell_length > self.size.width:
+                break
+            line = longer
+        return line
+
+
+def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
+    """Keys of the moment, with the names they have after the person's own settings."""
+    keys = bound_keys(screen)
+    wanted = _in_prompt(state) if in_prompt else _in_panel(screen)
+    wanted += [("diff", "diff"), ("mode", "mode"), ("zoom", "zoom"), ("palette", "palette"), ("help", "help")]
+    wanted.append(("quit", "quit"))
+    hints = [(keys[name], words) for name, words in wanted if name in keys]
+    panels = [keys[name] for name in ("timeline", "tasks", "changes") if name in keys]
+    if panels:
+        hints.insert(-6 if len(hints) > 6 else len(hints), (_span(panels), "panels"))
+    return hints
+
+
+def bound_keys(screen: Screen[Any]) -> dict[str, str]:
+    """Binding id -> the first key bound to it, as it is written on the screen."""
+    keys: dict[str, str] = {}
+    for active in screen.active_bindings.values():
+        if active.binding.id and active.enabled:
+            keys.setdefault(active.binding.id, key_name(active.binding.key))
+    return keys
+
+
+def key_name(key: str) -> str:
+    """`f1` as `F1`, the rest as it is."""
+    return key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc")
+
+
+def _in_prompt(state: SessionState) -> list[Hint]:
+    wanted = [("question", "answer")] if state.waiting else []
+    wanted += [("send", "queue" if state.is_running else "send"), ("newline", "newline")]
+    return wanted + ([("leave", "stop")] if is_working(state) else [])
+
+
+def _in_panel(screen: Screen[Any]) -> list[Hint]:
+    focused = screen.focused
+    own = focused._bindings.key_to_bindings.values() if focused is not None else ()
+    wanted = [(binding.id, binding.description.lower()) for found in own for binding in found if binding.show]
+    named = [(name, words) for name, words in dict(wanted).items() if name and words]
+    return [*named[:4], ("leave", "prompt")]
+
+
+def _span(keys: list[str]) -> str:
+    is_run = all(key[0] == "F" and key[1:].isdigit() for key in keys) and len(keys) > 2
+    return f"{keys[0]}–{keys[-1]}" if is_run else " ".join(keys)

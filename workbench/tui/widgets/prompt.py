@@ -1,0 +1,89 @@
+"""Where the person writes: several lines, history at the edges, and a paste that never sends."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import TextArea
+
+from workbench.text import visible
+
+
+class Prompt(TextArea):
+    """A text area that grows with its text; enter sends."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Send", id="send", priority=True),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline", priority=True),
+    ]
+
+    class Submitted(Message):
+        """The person sent the text; the prompt is emptied by `accept` once it was taken."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__(
+            id="prompt",
+            tab_behavior="focus",
+            highlight_cursor_line=False,
+            placeholder=Content("Ask anything   / commands"),
+        )
+        self._sent: list[str] = []
+        self._at = 0
+        self._draft = ""
+
+    def remember(self, text: str) -> None:
+        """Add one message to the history that up and down walk through."""
+        if text.strip() and self._sent[-1:] != [text]:
+            self._sent.append(text)
+        self._at = len(self._sent)
+
+    def accept(self) -> None:
+        """The text was taken: remember it and start anew."""
+        self.remember(self.text)
+        self.load_text("")
+
+    def action_submit(self) -> None:
+        """Send what is written; blanks alone are nothing."""
+        if self.text.strip():
+            self.post_message(self.Submitted(self.text))
+
+    def action_newline(self) -> None:
+        """Start a new line at the cursor."""
+        self.insert("\n")
+        self.scroll_cursor_visible()
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Up a line; in the first one, back in the history."""
+        if select or self.navigator.is_first_wrapped_line(self.cursor_location) is False or not self._recall(-1):
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Down a line; in the last one, forth in the history."""
+        if select or self.navigator.is_last_wrapped_line(self.cursor_location) is False or not self._recall(1):
+            super().action_cursor_down(select)
+
+    def _recall(self, step: int) -> bool:
+        target = self._at + step
+        if not 0 <= target <= len(self._sent):
+            return False
+        if self._at == len(self._sent):
+            self._draft = self.text
+        self._at = target
+        self.load_text(self._sent[target] if target < len(self._sent) else self._draft)
+        self.move_cursor(self.document.end)
+        return True
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Insert the paste as text, with what could hide in it made visible."""
+        event.prevent_default()
+        text = visible(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        self._replace_via_keyboard(text, *self.selection)
+        self.scroll_cursor_visible()

@@ -1,0 +1,89 @@
+"""The right side of the main screen: timeline, tasks, changes; on a narrow screen they fold into a line of tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from workbench.tui.changed import Changed
+from workbench.tui.state import SessionState
+from workbench.tui.titles import PANELS
+from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.widgets.tasks import TaskPanel
+from workbench.tui.widgets.timeline import Timeline
+
+
+class PanelTabs(Widget):
+    """One line that names the folded panels and what is in them."""
+
+    class Chosen(Message):
+        """A tab was clicked."""
+
+        def __init__(self, panel: str) -> None:
+            super().__init__()
+            self.panel = panel
+
+    def __init__(self) -> None:
+        super().__init__(id="tabs")
+        self._titles: Mapping[str, Content] = {}
+        self._open = ""
+
+    def show(self, titles: Mapping[str, Content], open_panel: str) -> None:
+        """Show these titles, one of them open."""
+        self._titles, self._open = titles, open_panel
+        self.refresh()
+
+    def render(self) -> Content:
+        """The tabs side by side."""
+        return Content.assemble(*(self._tab(name) for name in PANELS if name in self._titles))
+
+    def on_click(self, event: events.Click) -> None:
+        """Find the tab under the mouse."""
+        end = 0
+        for name in PANELS:
+            end += self._tab(name).cell_length
+            if event.x < end:
+                self.post_message(self.Chosen(name))
+                return
+
+    def _tab(self, name: str) -> Content:
+        is_open = name == self._open
+        style = "bold $panel-title-focus" if is_open else "$panel-title"
+        return Content.assemble(("▾ " if is_open else "▸ ", style), self._titles[name].stylize(style), "   ")
+
+
+class SidePanels(Vertical):
+    """Holds the three panels; `opened` is the one that is open while folded."""
+
+    def __init__(self) -> None:
+        super().__init__(id="side")
+        self.opened = ""
+        self._titles: Mapping[str, Content] = {}
+
+    def compose(self) -> ComposeResult:
+        """Tabs for the narrow screen, then the panels."""
+        yield PanelTabs()
+        yield Timeline(id="timeline", classes="panel")
+        yield TaskPanel(id="tasks", classes="panel")
+        yield ChangesPanel(id="changes", classes="panel")
+
+    def show(self, state: SessionState, changed: Changed | None, titles: Mapping[str, Content]) -> None:
+        """Pass on what changed to each panel."""
+        self.query_one(Timeline).show(state, changed)
+        self.query_one(TaskPanel).show(state, changed)
+        self.query_one(ChangesPanel).show(state, changed)
+        self._titles = titles
+        self.query_one(PanelTabs).show(titles, self.opened)
+
+    def open(self, panel: str) -> None:
+        """Unfold one panel, or none of them (an empty name)."""
+        self.opened = panel
+        for name in PANELS:
+            self.set_class(name == panel, f"-{name}")
+        self.query_one(PanelTabs).show(self._titles, panel)

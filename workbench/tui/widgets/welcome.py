@@ -1,0 +1,56 @@
+"""What stands in the conversation before anything was said: how to begin, or how to set up a model."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widget import Widget
+
+from workbench.text import visible
+from workbench.tui.notices import MODE_NAMES
+from workbench.tui.state import SessionState
+
+_SETUP = (
+    ("Name one when you start:", "ohw --model anthropic/claude-sonnet-4-5"),
+    ("A server on this machine:", "ohw --model openai/NAME --api-base http://127.0.0.1:8080/v1"),
+    ("Or for good, in settings.toml:", 'model = "anthropic/claude-sonnet-4-5"'),
+)
+
+
+class Welcome(Widget):
+    """Advice that is true for this session."""
+
+    def __init__(self, state: SessionState, has_model: bool) -> None:
+        super().__init__(id="welcome")
+        self._state = state
+        self._has_model = has_model
+
+    def render(self) -> Content:
+        """A few lines; never more than a small screen holds."""
+        lines = self._ready() if self._has_model else _advice()
+        return Content("\n").join(lines)
+
+    def _ready(self) -> list[Content]:
+        mode = MODE_NAMES.get(self._state.mode, self._state.mode)
+        folder = visible(self._state.workspace, lines=False)
+        return [
+            Content.styled("What shall we work on?", "bold $primary"),
+            Content(""),
+            Content.assemble("The agent works in ", (folder or "this folder", "bold"), "."),
+            Content.assemble("You see everything it does. Mode: ", (mode, "bold $accent"), " (shift+tab changes it)."),
+            Content(""),
+            Content.styled("Write below and press enter. F1 shows the keys.", "$dim"),
+        ]
+
+
+def _advice() -> list[Content]:
+    lines = [Content.styled("No model is set up yet.", "bold $warning"), Content("")]
+    for what, how in _SETUP:
+        lines += [Content.styled(what, "$dim"), Content.styled(f"  {how}", "bold")]
+    lines += [
+        Content.styled("Keys are read from the provider's usual variable, such as ANTHROPIC_API_KEY.", "$dim"),
+        Content(""),
+        Content.assemble(
+            "Or try it without one: ", ("F9", "bold $primary"), " or ", ("/demo", "bold $primary"), " starts the demo."
+        ),
+    ]
+    return lines
