@@ -18,11 +18,11 @@ _MANY = 50
 
 @dataclass(frozen=True)
 class Edited:
-    """The text after an edit and the lines (from 1) that are new in it; `last` < `first` when lines only went."""
+    """The text after an edit; what is new in it stands from `start` to before `stop`."""
 
     text: str
-    first: int
-    last: int
+    start: int
+    stop: int
 
 
 def line_count(text: str) -> int:
@@ -59,16 +59,15 @@ def insert_after(text: str, line: int, new: str) -> Edited:
         added = "\n" + added
     elif not added.endswith("\n"):
         added += "\n"
-    made = flat.splice(at, at, added)
-    return Edited(made, line + 1, line + 1 + new.removesuffix("\n").count("\n"))
+    edited = flat.splice(at, at, added)
+    return Edited(edited.text, edited.start + added.startswith("\n") if at else edited.start, edited.stop)
 
 
-def changed_lines(before: str, after: str) -> Edited:
-    """`after` with the lines in which it differs from `before`."""
+def changed_part(before: str, after: str) -> Edited:
+    """`after`, with the part in which it differs from `before`."""
     same = _common_prefix(before, after)
     tail = _common_prefix(before[same:][::-1], after[same:][::-1])
-    first = after.count("\n", 0, same) + 1
-    return Edited(after, first, first + after[same : len(after) - tail].count("\n"))
+    return Edited(after, same, len(after) - tail)
 
 
 class _Flat:
@@ -78,7 +77,7 @@ class _Flat:
         self._raw = text
         self._ends: list[int] = []
         self.text = text
-        if "\r\n" in text:
+        if "\r" in text and "\r\n" in text:
             # the places, in the plain text, of the newlines that had a carriage return
             starts = [match.start() for match in re.finditer("\r\n", text)]
             self._ends = [start - number for number, start in enumerate(starts)]
@@ -87,11 +86,11 @@ class _Flat:
     def raw_place(self, place: int) -> int:
         return place + bisect_left(self._ends, place)
 
-    def splice(self, first: int, end: int, new: str) -> str:
+    def splice(self, first: int, end: int, new: str) -> Edited:
         start, stop = self.raw_place(first), self.raw_place(end)
         if "\n" in new and self._ends and self._newline_near(first) == "\r\n":
             new = new.replace("\n", "\r\n")
-        return self._raw[:start] + new + self._raw[stop:]
+        return Edited("".join((self._raw[:start], new, self._raw[stop:])), start, start + len(new))
 
     def _newline_near(self, place: int) -> str:
         """The line end of the line at `place`, or of the one before where that has none."""
@@ -125,9 +124,10 @@ def _spliced(flat: _Flat, place: int, old: str, new: str) -> Edited:
     """Only what differs between old and new is touched, so that the lines around it keep their line ends."""
     head = _common_prefix(old, new)
     tail = _common_prefix(old[head:][::-1], new[head:][::-1])
-    text = flat.splice(place + head, place + len(old) - tail, new[head : len(new) - tail])
-    first = flat.text.count("\n", 0, place) + 1
-    return Edited(text, first, first + new.rstrip("\n").count("\n"))
+    edited = flat.splice(place + head, place + len(old) - tail, new[head : len(new) - tail])
+    start = flat.raw_place(place)
+    behind = flat.raw_place(place + len(old)) - flat.raw_place(place + len(old) - tail)
+    return Edited(edited.text, start, edited.stop + behind)
 
 
 def _common_prefix(one: str, other: str) -> int:

@@ -13,9 +13,9 @@ from workbench.tools.schema import TextContent
 from workbench.tools.str_replace_editor import atomic
 from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction, StrReplaceEditorObservation
 from workbench.tools.str_replace_editor.planning import Plan, Planner
-from workbench.tools.str_replace_editor.text_file import EditorError, coding_of, digest, read_bytes
+from workbench.tools.str_replace_editor.text_file import EditorError, decoded, digest, read_bytes
 from workbench.tools.str_replace_editor.undo import Earlier, UndoCopies
-from workbench.tools.str_replace_editor.view import image_in, show_file, show_folder, show_lines
+from workbench.tools.str_replace_editor.view import image_in, show_around, show_file, show_folder
 
 
 class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorObservation]):
@@ -59,23 +59,24 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         if image is not None:
             text = TextContent(text=f"The image {action.path}:")
             return StrReplaceEditorObservation(content=(text, image), command="view", path=action.path, prev_exist=True)
-        coding = coding_of(path, raw)
-        shown = show_file(action.path, coding.decode(raw), coding, action.view_range)
-        self._planner.remember(path, raw)
+        coding, content = decoded(path, raw)
+        shown = show_file(action.path, content, coding, action.view_range)
+        self._planner.remember(path, digest(raw))
         return _seen(action, shown)
 
     def _carry_out(self, plan: Plan, command: str) -> None:
+        made = "" if plan.raw_after is None else digest(plan.raw_after)
         if command == "undo_edit":
             _write(plan)
             self._undo.drop(plan.path)
         else:
-            self._undo.push(plan.path, _earlier(plan))
+            self._undo.push(plan.path, Earlier(plan.raw_before is not None, made, plan.raw_before or b""))
             try:
                 _write(plan)
             except OSError:
                 self._forget_if_unchanged(plan)
                 raise
-        self._planner.remember(plan.path, plan.raw_after)
+        self._planner.remember(plan.path, made)
 
     def _forget_if_unchanged(self, plan: Plan) -> None:
         """After a failed write: the copy is kept only where the file is not as it was."""
@@ -83,10 +84,6 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
             now = read_bytes(plan.path) if os.path.lexists(plan.path) else None
             if now == plan.raw_before or plan.raw_before is None:
                 self._undo.drop(plan.path)
-
-
-def _earlier(plan: Plan) -> Earlier:
-    return Earlier(plan.raw_before is not None, digest(plan.raw_after or b""), plan.raw_before or b"")
 
 
 def _write(plan: Plan) -> None:
@@ -115,7 +112,7 @@ def _said(action: StrReplaceEditorAction, plan: Plan) -> str:
     if plan.after is None or plan.edited is None:
         return f"Took the creation of {action.path} back: the file is removed."
     done = f"Took the last edit of {action.path} back." if action.command == "undo_edit" else f"Edited {action.path}."
-    lines = show_lines(plan.after, plan.edited.first, plan.edited.last)
+    lines = show_around(plan.edited)
     return f"{done} Here's the result of running `cat -n` on the changed part:\n{lines}\n"
 
 

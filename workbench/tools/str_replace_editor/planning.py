@@ -9,14 +9,14 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction
-from workbench.tools.str_replace_editor.edits import Edited, changed_lines, insert_after, replace_once
-from workbench.tools.str_replace_editor.text_file import MAX_BYTES, Coding, EditorError, coding_of, digest, read_bytes
-from workbench.tools.str_replace_editor.undo import Earlier, UndoCopies
+from workbench.tools.str_replace_editor.edits import Edited, changed_part, insert_after, replace_once
+from workbench.tools.str_replace_editor.text_file import MAX_BYTES, Coding, EditorError, decoded, digest, read_bytes
+from workbench.tools.str_replace_editor.undo import UndoCopies
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One file before and after, as bytes and as text; None where it does not exist. `edited` has the changed lines."""
+    """One file before and after, as bytes and as text; None where it does not exist."""
 
     path: Path
     raw_before: bytes | None
@@ -43,8 +43,7 @@ class Planner:
             return self._undoing(path)
         edit = self._edit_of(action)
         raw = self._read_unchanged(path)
-        coding = coding_of(path, raw)
-        before = coding.decode(raw)
+        coding, before = decoded(path, raw)
         edited = edit(before)
         after = _encoded(coding, edited.text, path)
         return Plan(path, raw, after, before, edited.text, edited)
@@ -57,12 +56,11 @@ class Planner:
             raise EditorError(f"The path {given!r} is not absolute. Did you mean {absolute}?")
         return Path(os.path.realpath(given))
 
-    def remember(self, path: Path, raw: bytes | None) -> None:
-        """The model knows this content of the file now."""
-        if raw is None:
-            self._shown.pop(path, None)
-        else:
-            self._shown[path] = digest(raw)
+    def remember(self, path: Path, content: str) -> None:
+        """The model knows the content with this digest now; an empty one: nothing any more."""
+        self._shown.pop(path, None)
+        if content:
+            self._shown[path] = content
 
     def existing(self, path: Path) -> Path:
         """The path, if something is there; raises EditorError that names what is near otherwise."""
@@ -101,18 +99,15 @@ class Planner:
                 f"{path} was changed by something else after the last edit, and taking that edit back would lose the "
                 "change. View the file and make the opposite edit with `str_replace`."
             )
-        before = coding_of(path, raw).decode(raw)
-        return self._back_to(path, earlier, raw, before)
-
-    def _back_to(self, path: Path, earlier: Earlier, raw: bytes, before: str) -> Plan:
+        before = decoded(path, raw)[1]
         if not earlier.existed:
             return Plan(path, raw, None, before, None)
-        after = coding_of(path, earlier.raw).decode(earlier.raw)
-        return Plan(path, raw, earlier.raw, before, after, changed_lines(before, after))
+        after = decoded(path, earlier.raw)[1]
+        return Plan(path, raw, earlier.raw, before, after, changed_part(before, after))
 
     def _read_unchanged(self, path: Path) -> bytes:
         raw = read_bytes(self.existing(path))
-        if self._shown.get(path, "") not in ("", digest(raw)):
+        if path in self._shown and self._shown[path] != digest(raw):
             raise EditorError(f"{path} has changed since it was last shown to you. View it again before you edit it.")
         return raw
 

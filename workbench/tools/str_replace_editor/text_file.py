@@ -6,6 +6,7 @@ import codecs
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +50,7 @@ class Coding:
 
 def digest(raw: bytes) -> str:
     """A fingerprint of a content."""
-    return hashlib.blake2b(raw, digest_size=16).hexdigest()
+    return hashlib.sha256(raw).hexdigest()
 
 
 def read_bytes(path: Path) -> bytes:
@@ -83,33 +84,37 @@ def _kind(mode: int) -> str:
     return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
 
 
-def coding_of(path: Path, raw: bytes) -> Coding:
-    """How the bytes are coded; raises EditorError when no way reads and writes them without loss."""
-    for bom, encoding in _BOMS:
-        if raw.startswith(bom) and _round_trips(raw, Coding(encoding, bom)):
-            return Coding(encoding, bom)
-    if _is_binary(raw):
+def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
+    """How the bytes are coded, and their text; raises EditorError when no way reads and writes them without loss."""
+    for coding in _codings(raw):
+        text = _decode(coding, raw)
+        if text is not None:
+            return coding, text
+    if b"\0" in raw or len(raw.translate(None, _CONTROLS)) < len(raw):
         raise EditorError(f"{path} is a binary file; this tool works on text only.")
-    coding = next((found for found in map(Coding, _candidates(raw)) if _round_trips(raw, found)), None)
-    if coding is None:
-        raise EditorError(f"{path} cannot be read without loss: it is neither UTF-8 nor another known encoding.")
-    return coding
+    raise EditorError(f"{path} cannot be read without loss: it is neither UTF-8 nor another known encoding.")
 
 
-def _is_binary(raw: bytes) -> bool:
-    return b"\0" in raw or (not _round_trips(raw, Coding()) and len(raw.translate(None, _CONTROLS)) < len(raw))
+def _codings(raw: bytes) -> Iterator[Coding]:
+    """What the bytes may be, the likeliest first.
+
+    One-byte encodings only where nothing above ASCII is UTF-8 (else it is UTF-8 with damage) and nothing is binary.
+    """
+    yield from (Coding(encoding, bom) for bom, encoding in _BOMS if raw.startswith(bom))
+    if b"\0" in raw:
+        return
+    yield Coding()
+    if len(raw.translate(None, _CONTROLS)) < len(raw):
+        return
+    if all(sign.isascii() or sign == "\ufffd" for sign in raw.decode("utf-8", "replace")):
+        has_c1 = any(0x80 <= sign <= 0x9F for sign in raw.translate(None, bytes(range(0x80))))
+        yield Coding("cp1252" if has_c1 else "latin-1")
 
 
-def _candidates(raw: bytes) -> tuple[str, ...]:
-    """UTF-8 first; one-byte encodings only where nothing above ASCII is UTF-8 (else it is UTF-8 with damage)."""
-    if raw.isascii() or any(not sign.isascii() and sign != "\ufffd" for sign in raw.decode("utf-8", "replace")):
-        return ("utf-8",)
-    has_c1 = any(0x80 <= sign <= 0x9F for sign in raw.translate(None, bytes(range(0x80))))
-    return ("utf-8", "cp1252" if has_c1 else "latin-1")
-
-
-def _round_trips(raw: bytes, coding: Coding) -> bool:
+def _decode(coding: Coding, raw: bytes) -> str | None:
     try:
-        return coding.encode(coding.decode(raw)) == raw
+        text = coding.decode(raw)
+        # strict UTF-8 has one form only; of the others that is made sure
+        return text if coding.encoding == "utf-8" or coding.encode(text) == raw else None
     except (UnicodeDecodeError, EditorError):
-        return False
+        return None

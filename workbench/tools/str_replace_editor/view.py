@@ -9,6 +9,7 @@ from pathlib import Path
 
 from workbench.text import cut_middle
 from workbench.tools.schema import ImageContent
+from workbench.tools.str_replace_editor.edits import Edited
 from workbench.tools.str_replace_editor.numbering import MAX_SHOWN, number_lines
 from workbench.tools.str_replace_editor.text_file import Coding, EditorError
 
@@ -38,11 +39,20 @@ def show_file(path: str, text: str, coding: Coding, view_range: Sequence[int] | 
     return f"Here's the result of running `cat -n` on {path}:\n{body}\n{_notes(text, coding)}"
 
 
-def show_lines(text: str, first: int, last: int) -> str:
-    """Some lines of a text with a few around them, numbered."""
-    lines = split_lines(text)
-    start = max(1, first - _CONTEXT)
-    return number_lines(lines[start - 1 : max(last, first - 1) + _CONTEXT], start) or "(the file is empty)"
+def show_around(edited: Edited) -> str:
+    """What an edit made, with a few lines around it, numbered; looks at no more of the text than that."""
+    text = edited.text
+    start = text.rfind("\n", 0, edited.start) + 1
+    stop = max(edited.stop - 1, start)
+    above = 0
+    while above < _CONTEXT and start > 0:
+        start = text.rfind("\n", 0, start - 1) + 1
+        above += 1
+    for _ in range(_CONTEXT + 1):
+        end = text.find("\n", stop)
+        stop = len(text) if end < 0 else end + 1
+    first = text.count("\n", 0, start) + 1
+    return number_lines(split_lines(text[start:stop]), first) or "(the file is empty)"
 
 
 def split_lines(text: str) -> list[str]:
