@@ -118,7 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        request = Request(self.path, dict(self.headers.items()), json.loads(body))
+        sender = f"{self.client_address[0]}:{self.client_address[1]}"
+        request = Request(self.path, dict(self.headers.items()), json.loads(body), sender)
         turn = self.server.model.answer(request)
         try:
             if isinstance(turn, Fault):

@@ -15,6 +15,8 @@ class Request:
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+    client: str = ""
+    """Address and port of the sender."""
 
     @property
     def messages(self) -> list[dict[str, Any]]:

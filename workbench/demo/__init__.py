@@ -1,0 +1,75 @@
+"""The demo's project: a small Python program with a failing test, copied to where the scripted model may work on it.
+
+Called by the `ohw demo` command; the model's part is the packaged script `scripted/demo`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from workbench.errors import UsageError
+
+DEMO_MODEL = "scripted/demo"
+DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and mend it."
+_PROJECT = Path(__file__).parent / "project"
+
+
+def copy_demo(target: Path | None = None) -> Path:
+    """Copy the project to `target`, an empty or new folder (default: a private temporary one); returns its path.
+
+    Where git is at hand the copy is a repository with one commit. Raises UsageError.
+    """
+    folder = _folder(target)
+    try:
+        _copy(_PROJECT, folder)
+    except OSError as error:
+        raise UsageError(f"cannot copy the demo to {folder}: {error.strerror or error}") from error
+    _commit(folder)
+    return folder
+
+
+def _folder(target: Path | None) -> Path:
+    if target is None:
+        return Path(tempfile.mkdtemp(prefix="ohw-demo-")).resolve() / "ledger"
+    try:
+        target.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if any(target.iterdir()):
+            raise UsageError(f"{target} is not empty; name a new folder for the demo")
+    except OSError as error:
+        raise UsageError(f"cannot use the folder {target}: {error.strerror or error}") from error
+    return target.resolve()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Fresh files that belong to the person, even where the installed ones may only be read."""
+    target.mkdir(exist_ok=True, mode=0o700)
+    for entry in source.iterdir():
+        if entry.is_dir() and entry.name != "__pycache__":
+            _copy(entry, target / entry.name)
+        elif entry.is_file():
+            name = ".gitignore" if entry.name == "gitignore" else entry.name  # packaging would obey the dotted one
+            (target / name).write_bytes(entry.read_bytes())
+
+
+def _commit(folder: Path) -> None:
+    """A first commit under a name of its own; without git, or where it fails, the demo works as well."""
+    git = shutil.which("git")
+    if git is None:
+        return
+    who = ["-c", "user.name=ohw demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    for command in (
+        ["init", "--quiet", "--initial-branch=main", "--template="],
+        ["add", "--all"],
+        [*who, "-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message=A ledger that drops the sign"],
+    ):
+        try:
+            done = subprocess.run([git, *command], cwd=folder, env=env, capture_output=True, timeout=30, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return
+        if done.returncode:
+            return

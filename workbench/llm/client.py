@@ -12,9 +12,10 @@ import logging
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
@@ -53,15 +54,21 @@ class Patience:
 def load_litellm() -> Any:
     """litellm, imported once and silent: no look-ups, no telemetry, no prints."""
     with _import_lock:
-        for name, value in _ENVIRONMENT.items():
-            os.environ.setdefault(name, value)
-        import litellm
+        return _imported()
 
-        litellm.telemetry = False
-        litellm.suppress_debug_info = True
-        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        return litellm
+
+@cache
+def _imported() -> Any:
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    import litellm
+
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    warnings.filterwarnings("ignore", message="Item .* using the `ReadOnly` qualifier", category=UserWarning)
+    return litellm
 
 
 class ProviderModel:
@@ -179,7 +186,7 @@ class ProviderModel:
             extra["api_base"] = self._api_base
         finished = False
         for chunk in self._complete(list(request.messages), **extra):
-            plain = chunk.model_dump(exclude_none=True)
+            plain = chunk.model_dump(exclude_none=True, warnings=False)
             finished = finished or any(choice.get("finish_reason") for choice in plain.get("choices", ()))
             yield plain
         if not finished:
@@ -197,6 +204,7 @@ class ProviderModel:
             max_retries=0,
             num_retries=0,
             drop_params=True,
+            _skip_mcp_handler=True,  # otherwise any request with tools imports a package that we do not need
             **extra,
         )
 

@@ -211,7 +211,7 @@ def _message(links: list[BaseException]) -> str:
 
 
 def _clean(text: str, api_key: str | None) -> str:
-    if api_key:
+    if api_key and len(api_key) >= 6:
         text = text.replace(api_key, "…")
     return first_line(_SECRET.sub("…", text), 300)
 

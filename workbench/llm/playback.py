@@ -103,7 +103,7 @@ def _holds(when: When, now: Situation) -> bool:
         when.rejected is None or when.rejected == now.rejected,
         when.waiting is None or when.waiting == now.waiting,
         when.result is None or any(_within(when.result, result) for result in now.results),
-        when.note is None or _within(when.note, now.note),
+        when.note is None or bool(now.note and _within(when.note, now.note)),
         when.user is None or _within(when.user, now.user),
     )
     return all(checks)

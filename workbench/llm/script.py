@@ -10,6 +10,7 @@ fits what has happened is played. One turn has
                                #   rejected = true | false   a call of the turn before was not run, or all were
                                #   result = "text"           a result of the turn before contains it
                                #   note = "text"             what the person wrote when rejecting contains it
+                               #                             ("" holds when there is any note)
                                #   user = "text"             the person's last message contains it
                                #   waiting = true | false    the person wrote since the turn before, or did not
     text = "…"                 # streamed in small pieces; `reasoning = "…"` comes before it

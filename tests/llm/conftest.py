@@ -1,0 +1,81 @@
+"""Models behind a real HTTP server; litellm is imported once for all tests of this folder."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.fakes.model_server import ModelServer, Script
+from workbench.llm.client import Patience, ProviderModel, load_litellm
+from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
+
+KEY = "sk-very-secret-0123456789"
+
+
+class Caller:
+    """A server with its script, a model that talks to it, and what streamed."""
+
+    def __init__(self, server: ModelServer, model: ProviderModel) -> None:
+        self.server = server
+        self.model = model
+        self.deltas: list[Delta] = []
+        self.cancel = Cancel()
+
+    def ask(self, text: str = "hello", tools: tuple[dict[str, object], ...] = ()) -> ModelResponse:
+        return self.model.respond(
+            ModelRequest([{"role": "user", "content": text}], tools), self.deltas.append, self.cancel
+        )
+
+    def ask_aside(self) -> Callable[[], ModelResponse]:
+        """Ask in a thread; the result of the returned function is the answer."""
+        answers: list[ModelResponse] = []
+        thread = threading.Thread(target=lambda: answers.append(self.ask()))
+        thread.start()
+
+        def join() -> ModelResponse:
+            thread.join(20)
+            return answers[0]
+
+        return join
+
+    def said(self, kind: str) -> str:
+        return "".join(delta.text for delta in self.deltas if delta.kind == kind)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _litellm() -> None:
+    load_litellm()
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Caller]]:
+    """Start a server with the script and open a model on it."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    opened: list[Caller] = []
+
+    def start(
+        *script: object, idle: float = 20.0, tries: int = 5, first_wait: float = 0.01, name: str = "openai/fake"
+    ) -> Caller:
+        server = ModelServer(script)  # type: ignore[arg-type]
+        server.__enter__()
+        patience = Patience(connect=10, idle=idle, tries=tries, first_wait=first_wait)
+        opened.append(Caller(server, ProviderModel(name, api_base=server.base_url, api_key=KEY, patience=patience)))
+        return opened[-1]
+
+    yield start
+    for caller in opened:
+        caller.model.close()
+        caller.server.__exit__()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Wait for a condition; False when it never came."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
+    return condition()
+
+
+__all__ = ["KEY", "Caller", "Script", "wait_until"]

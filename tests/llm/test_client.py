@@ -1,0 +1,138 @@
+"""Calls over real HTTP to a server that streams like an OpenAI-compatible one."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.fakes.model_turns import Called, Request, Turn, bash
+from workbench.llm.model import ModelRequest
+
+TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {"type": "object", "properties": {}}}}
+
+
+def test_text_and_reasoning_stream_and_are_joined(serve):
+    caller = serve(Turn("Hello there, dear world.", reasoning="I think of an answer."))
+    response = caller.ask()
+    assert response.text == "Hello there, dear world." == caller.said("text")
+    assert response.reasoning == "I think of an answer." == caller.said("reasoning")
+    assert (response.finish_reason, response.incomplete, response.model) == ("stop", False, "fake")
+    assert (response.usage.input, response.usage.output) == (100, 20)
+    assert response.cost is None
+    assert response.first_token is not None
+    assert 0 <= response.first_token <= response.latency
+
+
+def test_every_message_and_tool_arrives_as_it_was_sent(serve):
+    caller = serve(Turn("ok"), Turn("ok"))
+    caller.ask("one", (TOOL,))
+    caller.ask("two")
+    first, second = (request.body for request in caller.server.requests)
+    assert first["messages"] == [{"role": "user", "content": "one"}]
+    assert first["tools"] == [TOOL]
+    assert first["stream"] is True
+    assert first["model"] == "fake"
+    assert second["messages"] == [{"role": "user", "content": "two"}]
+    assert "tools" not in second
+
+
+def test_a_long_history_arrives_whole_and_in_order(serve):
+    caller = serve(Turn("ok"))
+    history = [{"role": "user" if number % 2 == 0 else "assistant", "content": str(number)} for number in range(600)]
+    caller.model.respond(ModelRequest(history), caller.deltas.append, caller.cancel)
+    assert caller.server.requests[0].messages == history
+
+
+def test_a_tool_call_is_joined_from_its_pieces(serve):
+    caller = serve(bash("echo 'one two three four'", text="I look."))
+    response = caller.ask()
+    (call,) = response.tool_calls
+    assert call.name == "execute_bash"
+    assert '"command": "echo \'one two three four\'"' in call.arguments
+    assert response.finish_reason == "tool_calls"
+
+
+def test_parallel_calls_keep_their_order_and_arguments(serve):
+    calls = tuple(Called("think", {"thought": f"number {number}"}) for number in range(40))
+    response = serve(Turn(calls=calls)).ask()
+    assert [call.arguments for call in response.tool_calls] == [f'{{"thought": "number {n}"}}' for n in range(40)]
+    assert len({call.id for call in response.tool_calls}) == 40
+
+
+def test_a_server_that_does_not_report_usage_leaves_it_unknown(serve):
+    response = serve(Turn("hi", usage=None)).ask()
+    assert (response.usage.input, response.usage.output, response.cost) == (None, None, None)
+
+
+def test_negative_counts_are_unknown(serve):
+    response = serve(Turn("hi", usage={"prompt_tokens": -3, "completion_tokens": "many"})).ask()
+    assert (response.usage.input, response.usage.output) == (None, None)
+
+
+def test_bytes_that_are_no_text_are_replaced(serve):
+    chunks = (
+        b'data: {"choices":[{"delta":{"content":"a\xff\xfeb \\ud83d"}}]}\n\n',
+        b": keep-alive\n\n",
+        b'data: {"choices":[{"delta":{"content":"\\ude00 \\ud800 \\u0000."},"finish_reason":"stop"}]}\n\n',
+    )
+    response = serve(Turn(raw=chunks)).ask()
+    assert response.text == "a��b 😀 � �."
+    assert response.text.encode("utf-8")
+
+
+def test_an_answer_without_choices_is_empty_and_not_an_error(serve):
+    response = serve(Turn(raw=(b'data: {"choices":[]}\n\n', b'data: {"choices":null}\n\n'))).ask()
+    assert (response.text, response.tool_calls, response.incomplete) == ("", (), False)
+
+
+def test_the_answer_may_depend_on_the_request(serve):
+    def echo(request: Request) -> Turn:
+        return Turn(request.messages[-1]["content"].upper())
+
+    assert serve(echo).ask("loud").text == "LOUD"
+
+
+def test_a_bare_name_with_an_address_is_taken_for_a_compatible_server(serve):
+    caller = serve(Turn("hi"), name="qwen-local")
+    assert caller.ask().text == "hi"
+    assert caller.server.requests[0].body["model"] == "qwen-local"
+
+
+@pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
+def test_another_provider_goes_through_the_general_route(serve):
+    caller = serve(bash("ls", text="Listing."), Turn("done"), name="hosted_vllm/some-model")
+    response = caller.ask("list it", (TOOL,))
+    assert response.text == "Listing."
+    assert response.tool_calls[0].name == "execute_bash"
+    assert caller.ask().text == "done"
+    assert caller.server.requests[0].messages[-1]["content"] == "list it"
+
+
+def test_the_connection_is_kept_for_the_next_call(serve):
+    ports: list[str] = []
+    caller = serve(Turn("one"), Turn("two"), Turn("three"))
+    for _ in range(3):
+        caller.ask()
+        ports.append(caller.server.requests[-1].client)
+    assert len(set(ports)) < 3
+
+
+def test_importing_the_layer_does_not_import_litellm():
+    code = (
+        "import sys, workbench.llm.router, workbench.llm.background, workbench.llm.client, workbench.agent.agent\n"
+        "print([name for name in ('litellm', 'openai', 'httpx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_early_import_prints_nothing_and_is_left_out_for_scripts():
+    code = (
+        "import sys\n"
+        "from workbench.llm.background import import_early\n"
+        "assert import_early('scripted/demo') is None and import_early(None) is None\n"
+        "import_early('openai/x').join()\n"
+        "assert 'litellm' in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,241 @@
+"""What goes wrong on the wire: which calls are tried again, what is kept, and the one line the person reads."""
+
+import contextlib
+import socket
+
+import pytest
+
+from tests.fakes.model_turns import Called, Fault, Turn
+from tests.llm.conftest import KEY, wait_until
+from workbench.llm.client import Patience, ProviderModel
+from workbench.llm.model import Cancel, ContextOverflow, ModelError, ModelRequest
+from workbench.llm.router import open_model
+
+HELLO = ModelRequest([{"role": "user", "content": "hello"}])
+
+
+def refused(caller) -> str:
+    with pytest.raises(ModelError) as caught:
+        caller.ask()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 529])
+def test_a_failing_server_is_tried_again_and_answers_once(serve, status):
+    caller = serve(Fault(status), Turn("back again"))
+    assert caller.ask().text == "back again" == caller.said("text")
+    assert len(caller.server.requests) == 2
+    assert "try 2 of 5" in caller.said("status")
+
+
+def test_a_rate_limit_waits_as_long_as_the_provider_asks(serve):
+    caller = serve(Fault(429, headers={"retry-after": "2"}), Turn("served"))
+    response = caller.ask()
+    assert response.text == "served"
+    assert response.latency >= 2
+    assert "in 2 s" in caller.said("status")
+    assert "in 1 s" in caller.said("status")
+
+
+def test_trying_again_ends_at_the_cap(serve):
+    caller = serve(*[Fault(429)] * 7)
+    assert "limits the rate" in refused(caller)
+    assert len(caller.server.requests) == 5
+
+
+def test_a_wait_of_an_hour_is_told_at_once(serve):
+    caller = serve(Fault(429, headers={"retry-after": "3600"}))
+    assert "3600 s" in refused(caller)
+    assert len(caller.server.requests) == 1
+
+
+def test_no_credit_is_not_a_rate_limit(serve):
+    caller = serve(Fault(429, "You exceeded your current quota", "insufficient_quota"))
+    assert "no credit" in refused(caller)
+    assert len(caller.server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key_points_at_the_setting_and_is_never_shown(serve, status):
+    caller = serve(Fault(status, f"Incorrect API key provided: {KEY[:8]}****6789 ({KEY})"))
+    line = refused(caller)
+    assert "OPENAI_API_KEY" in line
+    assert "api_key_env" in line
+    assert KEY not in line
+    assert KEY[:8] not in line
+    assert len(caller.server.requests) == 1
+
+
+def test_a_key_in_any_other_message_is_removed(serve):
+    line = refused(serve(Fault(400, f"bad request with key {KEY} and sk-other-abcdefghijk")))
+    assert KEY not in line
+    assert "abcdefghijk" not in line
+    assert "bad request" in line
+
+
+def test_a_key_with_a_line_break_is_refused_before_it_travels():
+    with pytest.raises(ModelError, match="api_key") as caught:
+        open_model("openai/x", api_key="secret-part\n")
+    assert "secret-part" not in str(caught.value)
+
+
+def test_a_full_window_is_told_apart(serve):
+    message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    with pytest.raises(ContextOverflow, match="window"):
+        serve(Fault(400, message, "context_length_exceeded")).ask()
+
+
+def test_another_bad_request_is_told_and_not_tried_again(serve):
+    caller = serve(Fault(400, "tool_use without\ntool_result"))
+    assert "tool_use without" in refused(caller)
+    assert len(caller.server.requests) == 1
+
+
+def test_an_unknown_model_is_told(serve):
+    assert "does not know the model openai/fake" in refused(serve(Fault(404, "no such model", "model_not_found")))
+
+
+def test_nothing_listens_at_the_address():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        model = ProviderModel("openai/x", api_base=address, api_key="k")
+        with contextlib.closing(model), pytest.raises(ModelError, match=f"nothing answers at {address}"):
+            model.respond(HELLO, print, Cancel())
+
+
+def test_a_host_that_does_not_exist():
+    model = ProviderModel("openai/x", api_base="http://no-such-host.invalid/v1")
+    with contextlib.closing(model), pytest.raises(ModelError, match=r"cannot reach http://no-such-host\.invalid/v1"):
+        model.respond(HELLO, print, Cancel())
+
+
+def test_a_server_that_speaks_no_tls(serve):
+    address = serve(Turn("x")).server.base_url.replace("http:", "https:")
+    model = ProviderModel("openai/x", api_base=address, api_key="k")
+    with contextlib.closing(model), pytest.raises(ModelError, match="cannot reach https:"):
+        model.respond(HELLO, print, Cancel())
+
+
+def test_a_provider_nobody_knows():
+    model = ProviderModel("nobody/x")
+    with contextlib.closing(model), pytest.raises(ModelError, match="PROVIDER/NAME"):
+        model.respond(HELLO, print, Cancel())
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"), [("openai/gpt-4o", "OPENAI"), ("anthropic/claude-opus-4-1", "ANTHROPIC")]
+)
+def test_a_missing_key_names_its_variable(monkeypatch, name, variable):
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
+    model = ProviderModel(name)
+    with contextlib.closing(model), pytest.raises(ModelError, match=f"no key .*{variable}_API_KEY"):
+        model.respond(HELLO, print, Cancel())
+
+
+@pytest.mark.parametrize("name", [None, "", "  "])
+def test_no_model_says_how_to_set_one(name):
+    with pytest.raises(ModelError, match=r"no model is set.*ohw demo"):
+        open_model(name)
+
+
+def test_a_connection_that_breaks_before_the_answer_is_tried_again(serve):
+    caller = serve(Fault(kind="hang up"), Turn("second time"))
+    assert caller.ask().text == "second time"
+
+
+def test_a_stream_cut_in_the_text_keeps_what_came(serve):
+    caller = serve(Turn("twelve chars and then twelve more", cut_after=3))
+    response = caller.ask()
+    assert response.text == "twelve chars and then tw"
+    assert (response.incomplete, response.finish_reason) == (True, "cut")
+    assert "broke" in caller.said("status")
+    assert len(caller.server.requests) == 1
+
+
+def test_a_stream_cut_inside_a_call_drops_the_call(serve):
+    call = Called("execute_bash", {"command": "rm -r build && echo all gone"})
+    response = serve(Turn("I delete.", calls=(call,), cut_after=5)).ask()
+    assert response.text == "I delete."
+    assert response.incomplete
+    assert response.tool_calls == ()
+
+
+def test_a_stream_that_ends_without_an_end_is_cut(serve):
+    response = serve(Turn(raw=(b'data: {"choices":[{"delta":{"content":"half"}}]}\n\n',), done=False)).ask()
+    assert (response.text, response.incomplete) == ("half", True)
+
+
+def test_an_answer_at_its_length_limit_says_so(serve):
+    call = Called("execute_bash", '{"command": "echo on')
+    response = serve(Turn(calls=(call,), finish="length")).ask()
+    assert response.finish_reason == "length"
+    assert response.tool_calls[0].arguments == '{"command": "echo on'
+
+
+def test_a_server_that_never_answers_ends_at_the_idle_limit(serve):
+    caller = serve(Fault(kind="silent"), idle=0.3)
+    assert "stopped answering" in refused(caller)
+    assert len(caller.server.requests) == 1
+
+
+def test_a_stall_keeps_the_text_and_marks_it(serve):
+    response = serve(Turn("three little tokens", cut_after=2, then="stall"), idle=0.3).ask()
+    assert response.text == "three little"
+    assert (response.incomplete, response.finish_reason) == (True, "stalled")
+
+
+def test_an_error_in_the_middle_of_the_stream(serve):
+    chunks = (
+        b'data: {"choices":[{"delta":{"content":"so far"}}]}\n\n',
+        b'data: {"error":{"message":"overloaded","code":529}}\n\n',
+    )
+    response = serve(Turn(raw=chunks)).ask()
+    assert (response.text, response.incomplete) == ("so far", True)
+
+
+def test_cancel_while_nothing_comes(serve):
+    caller = serve(Fault(kind="silent"))
+    join = caller.ask_aside()
+    assert caller.server.arrived.wait(20)
+    caller.cancel.set()
+    response = join()
+    assert (response.incomplete, response.finish_reason, response.text) == (True, "interrupted", "")
+
+
+def test_cancel_in_the_stream_keeps_the_text_and_closes_the_connection(serve):
+    caller = serve(Turn("first words, and then a silence", cut_after=2, then="stall"))
+    join = caller.ask_aside()
+    assert wait_until(lambda: "first" in caller.said("text"))
+    caller.cancel.set()
+    response = join()
+    assert (response.text, response.finish_reason) == ("first words,", "interrupted")
+    assert caller.server.gone.wait(20)
+
+
+def test_cancel_while_waiting_for_the_next_try(serve):
+    caller = serve(Fault(429, headers={"retry-after": "100"}))
+    join = caller.ask_aside()
+    assert wait_until(lambda: "in 100 s" in caller.said("status"))
+    caller.cancel.set()
+    assert join().finish_reason == "interrupted"
+    assert len(caller.server.requests) == 1
+
+
+def test_the_model_can_be_called_again_after_a_cancel(serve):
+    caller = serve(Turn("first words, and then", cut_after=2, then="stall"), Turn("again"))
+    join = caller.ask_aside()
+    assert wait_until(lambda: bool(caller.said("text")))
+    caller.cancel.set()
+    join()
+    caller.cancel = Cancel()
+    assert caller.ask().text == "again"
+
+
+def test_a_password_in_the_address_is_not_shown():
+    model = ProviderModel("openai/x", api_base="http://me:hidden@127.0.0.1:9/v1", patience=Patience(connect=5))
+    with contextlib.closing(model), pytest.raises(ModelError) as caught:
+        model.respond(HELLO, print, Cancel())
+    assert "hidden" not in str(caught.value)
