@@ -1,10 +1,14 @@
+import json
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 
+import workbench.tools
 from workbench.errors import UsageError
 from workbench.tools import (
+    BUILTIN_TOOLS,
     FileEditorTool,
     ThinkTool,
     Tool,
@@ -120,6 +124,26 @@ def test_tools_open_by_name(context):
     assert all(tool.executor is not None for tool in tools.values())
 
 
+def test_every_built_in_tool_opens_and_shows_a_plain_schema(context):
+    tools = open_tools(context)
+    try:
+        assert tuple(tools) == BUILTIN_TOOLS
+        for tool in tools.values():
+            parameters = tool.to_openai_tool()["function"]["parameters"]
+            jsonschema.Draft202012Validator.check_schema(parameters)
+            assert "$ref" not in json.dumps(parameters)
+            assert all("description" in part for part in parameters["properties"].values())
+    finally:
+        for tool in tools.values():
+            tool.close()
+
+
+def test_every_name_of_the_package_can_be_imported():
+    names = [name for name in dir(workbench.tools) if not name.startswith("_")]
+    assert {"BashTool", "FileEditorTool", "Tool", "Schema"} <= set(names)
+    assert all(hasattr(workbench.tools, name) for name in names)
+
+
 def test_when_one_tool_cannot_open_the_others_are_closed(context):
     closed = []
 
@@ -144,8 +168,6 @@ def test_names_load_only_when_they_are_used():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    import workbench.tools
-
     with pytest.raises(AttributeError, match="Nothing"):
         workbench.tools.Nothing  # noqa: B018
     assert "open_tools" in dir(workbench.tools)
