@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+from pathlib import Path
 from types import TracebackType
 
 from workbench.engine.broadcast import Broadcast
@@ -22,7 +23,7 @@ from workbench.engine.server import Server
 from workbench.engine.sockets import listen, socket_path
 from workbench.errors import WorkbenchError
 from workbench.llm.background import import_early
-from workbench.session.opening import open_session, start_session
+from workbench.session.opening import OpenedSession, open_session, start_session
 
 logger = logging.getLogger("workbench.engine")
 
@@ -46,8 +47,7 @@ def main() -> int:
 async def _serve(launch: Launch) -> int:
     screens = Screens()
     broadcast = Broadcast(asyncio.get_running_loop(), screens.give)
-    start = start_session if launch.is_new else open_session
-    opened = start(launch, on_event=broadcast.event, on_live=broadcast.live)
+    opened = _opened(launch, broadcast)
     try:
         path = socket_path(launch.locations, launch.session_id)
         with listen(path) as listener:
@@ -59,6 +59,14 @@ async def _serve(launch: Launch) -> int:
                 path.unlink(missing_ok=True)
     finally:
         opened.close()
+
+
+def _opened(launch: Launch, broadcast: Broadcast) -> OpenedSession:
+    where, what, name = launch.locations, launch.settings, launch.session_id
+    if launch.is_new:
+        folder = Path(launch.workspace)
+        return start_session(where, what, folder, name, on_event=broadcast.event, on_live=broadcast.live)
+    return open_session(where, what, name, on_event=broadcast.event, on_live=broadcast.live)
 
 
 def _say(line: bytes) -> None:

@@ -8,35 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel, Model
 from workbench.session.actions import Actions
+from workbench.session.decisions import Refused, decision_on
 from workbench.session.events import (
     ActionDecided,
     EngineState,
     Event,
     LiveEvent,
     Mode,
-    RunEnded,
     SettingsChanged,
     UserMessage,
     Verdict,
 )
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
-from workbench.session.recovery import after_a_stop
-from workbench.session.results import none_run, rejected
+from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.store import Store, StoreError
 from workbench.session.thinking import Responder, Thinking
-from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
-_NOT_RUN = "This call was not run: the person interrupted."
+__all__ = ["Refused", "Session"]
+
 _EXIT = "/exit"
-
-
-class Refused(WorkbenchError):
-    """A command does not fit the state of the session; one line for the person."""
 
 
 def _ignore(event: object) -> None:
@@ -127,34 +121,17 @@ class Session:
         """The person's decision on the action that was shown with this fingerprint; raises Refused."""
         with self._lock:
             self._journal.save()
-            waiting = self.question
-            if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
-                raise Refused("this action does not wait for a decision any more")
-            if hunks is not None:
-                raise Refused("an edit can be approved or rejected only as a whole; reject it with a note")
             decided = ActionDecided(
-                action_id=action_id, verdict=verdict, by="person", note=note, edited=edited, fingerprint=fingerprint
+                action_id=action_id,
+                verdict=verdict,
+                by="person",
+                note=note,
+                edited=edited,
+                hunks=hunks,
+                fingerprint=fingerprint,
             )
-            if verdict == "rejected":
-                decided = decided.model_copy(update={"edited": None, "fingerprint": waiting.assessed.fingerprint})
-                self._journal.commit(decided, rejected(action_id, note))
-            elif fingerprint != waiting.assessed.fingerprint:
-                raise Refused("the action has changed since it was shown; look at it again")
-            else:
-                self._journal.commit(self._bound(decided, waiting))
+            self._journal.commit(*decision_on(self.question, decided, self._actions))
             self._announce()
-
-    def _bound(self, decided: ActionDecided, waiting: OpenAction) -> ActionDecided:
-        """The approval, bound to the person's own version where they edited the arguments."""
-        if decided.verdict != "edited":
-            return decided.model_copy(update={"edited": None})
-        if decided.edited is None:
-            raise Refused("the edited arguments are missing")
-        try:
-            readied = self._actions.ready(waiting.proposed.tool, decided.edited)
-        except ArgumentError as error:
-            raise Refused(f"these arguments do not fit: {error}") from error
-        return decided.model_copy(update={"fingerprint": readied.fingerprint})
 
     def interrupt(self) -> None:
         """Stop the agent, whatever it does; everything is kept. Does nothing when it is idle."""
@@ -221,11 +198,16 @@ class Session:
 
     def _end_interrupted(self) -> None:
         self._journal.save()
-        ledger = self._journal.ledger
-        if ledger.is_running:
-            results = none_run(ledger.batch.values(), _NOT_RUN)
-            self._journal.commit(*results, RunEnded(reason="interrupted", detail="stopped by the person"))
+        self._journal.commit(*after_an_interrupt(self._journal.ledger))
         self._stop = False
+
+    def fail(self, detail: str) -> None:
+        """End the run with one line because a step raised what it never should; raises StoreError."""
+        with self._lock:
+            self._journal.save()
+            self._journal.commit(*after_a_fault(self._journal.ledger, detail))
+            self._stop = False
+            self._announce()
 
     def _fail_to_save(self, error: StoreError) -> bool:
         with self._lock:

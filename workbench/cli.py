@@ -1,0 +1,111 @@
+"""The `ohw` command: arguments and dispatch only; everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from workbench import __version__
+from workbench.errors import UsageError, WorkbenchError
+
+_HELP = "A terminal workbench where you and a coding agent work on one folder."
+_COMMANDS = {
+    "demo": "watch a scripted agent fix a bug in a small project; needs no model",
+    "run": "let the agent work on PROMPT without a screen",
+    "sessions": "list the sessions",
+    "resume": "go on with a session",
+    "tools": "list the tools the agent has",
+    "locate": "show where settings, sessions and logs are",
+}
+_EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
+_EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
+_WITH_VALUE = frozenset({"--model", "--api-base", "--theme", "--workspace", "--mode", "--max-steps"})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code. A WorkbenchError is one line on stderr."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(words)
+    except WorkbenchError as error:
+        _complain(error)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads any more; the last flush must not complain
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(words: list[str]) -> int:
+    at = _command_at(words)
+    command = words.pop(at) if at is not None else ""
+    arguments = _parser(command).parse_args(words)
+    from workbench.commands import COMMANDS  # not before the arguments are read: --help and --version stay quick
+
+    return COMMANDS[command](arguments)
+
+
+def _complain(error: WorkbenchError) -> None:
+    from workbench.text import visible
+
+    sys.stderr.write(f"ohw: {visible(str(error), lines=False)}\n")
+
+
+def _command_at(words: Sequence[str]) -> int | None:
+    """Where the name of a command stands: the first word that is neither an option nor its value."""
+    skip = False
+    for at, word in enumerate(words):
+        if word == "--":
+            return None
+        if skip or word.startswith("-"):
+            skip = not skip and word in _WITH_VALUE
+            continue
+        return at if word in _COMMANDS else None
+    return None
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def _parser(command: str) -> _Parser:
+    shape = argparse.RawDescriptionHelpFormatter
+    if not command:
+        parser = _Parser("ohw", description=_HELP, epilog=_EPILOG, formatter_class=shape, allow_abbrev=False)
+        parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to begin with")
+        parser.add_argument("--version", action="version", version=f"ohw {__version__}")
+    else:
+        parser = _Parser(f"ohw {command}", description=_COMMANDS[command], allow_abbrev=False)
+        _add_arguments(parser, command)
+    _add_options(parser)
+    return parser
+
+
+def _add_arguments(parser: _Parser, command: str) -> None:
+    if command == "run":
+        parser.add_argument("prompt", metavar="PROMPT", help="what to do; `-` reads it from stdin")
+        parser.add_argument("--json", action="store_true", help="events as JSON lines on stdout")
+    elif command == "resume":
+        parser.add_argument("id", nargs="?", metavar="ID", help="the session, or how its id begins")
+        parser.add_argument("--last", action="store_true", help="the session used last, in whatever folder")
+    elif command == "tools":
+        parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
+
+
+def _add_options(parser: _Parser) -> None:
+    add = parser.add_argument_group("settings").add_argument
+    add("--model", metavar="NAME", help="the model as PROVIDER/NAME")
+    add("--api-base", metavar="URL", help="the address of a local or compatible provider")
+    add("--theme", metavar="NAME", help="the colours of the screen")
+    add("--workspace", metavar="DIR", help="the folder to work in (the current one)")
+    add("--mode", metavar="MODE", help="when to ask you: ask (always), medium, high, never, plan (read only)")
+    add("--max-steps", metavar="N", help="model calls in one run before it pauses")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

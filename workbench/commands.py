@@ -1,0 +1,173 @@
+"""What each `ohw` command does; called by `cli` with read arguments, returns the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.config import Locations, Settings, load_settings
+from workbench.errors import UsageError, WorkbenchError
+from workbench.text import first_line, visible
+
+if TYPE_CHECKING:
+    from workbench.session.catalog import SessionSummary
+
+
+def _start(arguments: Namespace) -> int:
+    where, settings = _settings(arguments)
+    _need_terminal()
+    from workbench.tui.start import open_screen
+
+    return open_screen(where, settings, _workspace(arguments), prompt=arguments.prompt or "")
+
+
+def _demo(arguments: Namespace) -> int:
+    where, settings = _settings(arguments)
+    _need_terminal()
+    from workbench.tui.start import open_screen
+
+    return open_screen(where, settings, _workspace(arguments), demo=True)
+
+
+def _run(arguments: Namespace) -> int:
+    where, settings = _settings(arguments)
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    from workbench.headless import run
+
+    return run(where, settings, _workspace(arguments), prompt, as_json=arguments.json)
+
+
+def _sessions(arguments: Namespace) -> int:
+    where, _ = _settings(arguments)
+    from workbench.session.catalog import list_sessions
+
+    sessions = list_sessions(where)
+    if sessions:
+        _print_sessions(sessions)
+    else:
+        _say("No sessions yet. `ohw PROMPT` starts one.")
+    return 0
+
+
+def _resume(arguments: Namespace) -> int:
+    where, settings = _settings(arguments)
+    _need_terminal()
+    found = _chosen(where, arguments)
+    if found.damaged:
+        raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; its file is left as it is")
+    from workbench.tui.start import open_screen
+
+    return open_screen(where, settings, Path(found.workspace), session_id=found.id)
+
+
+def _tools(arguments: Namespace) -> int:
+    from workbench.tools.builtin import open_tools
+    from workbench.tools.tool import ToolContext
+
+    tools = open_tools(ToolContext(str(_workspace(arguments)))).values()
+    try:
+        if arguments.json:
+            _say(json.dumps([tool.to_mcp_tool() for tool in tools], indent=2))
+        else:
+            for tool in tools:
+                _say(f"{tool.name:<20}{first_line(tool.short_description, 100)}")
+    finally:
+        for tool in tools:
+            tool.close()
+    return 0
+
+
+def _locate(arguments: Namespace) -> int:
+    where = Locations.from_environment()
+    rows = {
+        "settings": where.settings_file,
+        "themes": where.themes,
+        "sessions": where.sessions,
+        "logs": where.logs,
+        "sockets": where.runtime,
+    }
+    for name, path in rows.items():
+        _say(f"{name:<10}{visible(str(path), lines=False)}")
+    return 0
+
+
+COMMANDS: dict[str, Callable[[Namespace], int]] = {
+    "": _start,
+    "demo": _demo,
+    "run": _run,
+    "sessions": _sessions,
+    "resume": _resume,
+    "tools": _tools,
+    "locate": _locate,
+}
+
+
+def _settings(arguments: Namespace) -> tuple[Locations, Settings]:
+    where = Locations.from_environment()
+    names = ("model", "api_base", "theme", "mode", "max_steps")
+    return where, load_settings(where, **{name: getattr(arguments, name) for name in names})
+
+
+def _workspace(arguments: Namespace) -> Path:
+    folder = Path(arguments.workspace or ".").expanduser()
+    if arguments.workspace == "":
+        raise UsageError("--workspace is empty; give a folder")
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(f"the folder {folder} {what}; give another one with --workspace")
+    return folder.resolve()
+
+
+def _need_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("this needs a terminal; without one use `ohw run PROMPT`")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("this terminal (TERM=dumb) cannot show a screen; use `ohw run PROMPT`")
+
+
+def _chosen(where: Locations, arguments: Namespace) -> SessionSummary:
+    from workbench.session.catalog import find_session, last_session
+
+    if arguments.id and arguments.last:
+        raise UsageError("give an ID or --last, not both")
+    if arguments.id:
+        return find_session(where, arguments.id)
+    folder = None if arguments.last else _workspace(arguments)
+    found = last_session(where, folder)
+    if found is None:
+        here = "no session yet" if folder is None else f"no session in {folder} yet"
+        raise UsageError(f"there is {here}; `ohw sessions` lists all")
+    return found
+
+
+def _print_sessions(sessions: list[SessionSummary]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    is_terminal = sys.stdout.isatty()
+    console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("id", "last used", "events", "cost", "state", "folder", "first message"):
+        table.add_column(heading, no_wrap=True, overflow="fold" if heading == "id" else "ellipsis")
+    for entry in sessions:
+        table.add_row(*(Text(visible(cell, lines=False)) for cell in _cells(entry)))
+    console.print(table)
+
+
+def _cells(entry: SessionSummary) -> tuple[str, ...]:
+    used = entry.updated.astimezone().strftime("%Y-%m-%d %H:%M")
+    if entry.damaged:
+        return (entry.id, used, "", "", "damaged", "", first_line(entry.damaged))
+    cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
+    return (entry.id, used, str(entry.events), cost, entry.ended or "open", entry.workspace, entry.title)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")

@@ -1,0 +1,88 @@
+"""Tells a headless run on stderr, line by line and safe to show; colour only on a terminal."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    EngineState,
+    Event,
+    LiveEvent,
+    ModelResponded,
+    RunEnded,
+    SessionStarted,
+)
+from workbench.text import first_line, visible
+
+_DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
+
+
+class Narrator:
+    """One run's story."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._colour = out.isatty()
+        self._last_detail = ""
+
+    def event(self, event: Event) -> None:
+        """A line for what a reader of the log would want to see."""
+        match event:
+            case SessionStarted():
+                self._say(f"session {event.id} in {event.workspace}, model {event.model}, mode {event.mode}", _DIM)
+            case ModelResponded() if event.text.strip():
+                self._say(event.text.strip())
+            case ActionProposed():
+                self._say(f"▸ {event.tool}: {_what(event)}", _BOLD)
+            case ActionDecided() if event.verdict == "rejected":
+                self._say(f"  rejected by {event.rule or event.by}", _RED)
+            case ActionObserved():
+                self._observed(event)
+            case ActionAbandoned():
+                self._say(f"  outcome unknown: {event.reason}", _RED)
+            case RunEnded():
+                self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
+
+    def live(self, event: LiveEvent) -> None:
+        """Retries and waits."""
+        if isinstance(event, EngineState) and event.detail and event.detail != self._last_detail:
+            self._say(event.detail, _RED)
+        if isinstance(event, EngineState):
+            self._last_detail = event.detail
+
+    def close(self, session_id: str, question: str, unsaved: str) -> None:
+        """How to go on; only what is true is said."""
+        if unsaved:
+            self._say(unsaved, _RED)
+            return
+        if question:
+            self._say(f"stopped at a question: may {question} run? Answer it with `ohw resume {session_id}`", _BOLD)
+            return
+        self._say(f"to go on: ohw resume {session_id}", _DIM)
+
+    def _observed(self, event: ActionObserved) -> None:
+        failed = bool(event.observation.get("is_error"))
+        text = "".join(str(part.get("text", "")) for part in event.observation.get("content", ()))
+        line = first_line(text, 160)
+        if line:
+            self._say(f"  {'✗ ' if failed else ''}{line}", _RED if failed else _DIM)
+
+    def _say(self, text: str, style: str = "") -> None:
+        shown = visible(text)
+        if self._colour and style:
+            shown = f"{style}{shown}{_PLAIN}"
+        try:
+            self._out.write(shown + "\n")
+            self._out.flush()
+        except (BrokenPipeError, UnicodeEncodeError):
+            return  # nobody reads the narration, or it cannot be written in this locale; the log has everything
+
+
+def _what(event: ActionProposed) -> str:
+    said = event.arguments.get("command") or event.summary
+    path = event.arguments.get("path")
+    return first_line(f"{said} {path}" if path else str(said or event.error), 160)

@@ -1,0 +1,208 @@
+"""Puts a session together: lock, file, tools, model, agent; used by the engine and the headless command."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from workbench import __version__
+from workbench.agent.agent import Agent
+from workbench.config import Locations, Settings, private_folder
+from workbench.errors import UsageError
+from workbench.llm.model import Model
+from workbench.llm.router import is_scripted, open_model
+from workbench.session.events import (
+    Event,
+    LiveEvent,
+    Mode,
+    SessionStarted,
+    SettingsChanged,
+    UserMessage,
+    event_from_json,
+)
+from workbench.session.lock import SessionLock
+from workbench.session.names import session_path, state_folder
+from workbench.session.session import Session
+from workbench.session.store import Store, StoreError
+from workbench.text import first_line
+from workbench.tools.builtin import BUILTIN_TOOLS, open_tools
+from workbench.tools.tool import ToolContext
+
+logger = logging.getLogger(__name__)
+_WAIT_FOR_LOCK = 3.0  # seconds: an engine that is just ending gives the session free
+OnEvent = Callable[[Event], None]
+OnLive = Callable[[LiveEvent], None]
+
+
+@dataclass
+class OpenedSession:
+    """A session ready to be driven, with everything it holds; `close` gives it all back."""
+
+    id: str
+    session: Session
+    model_name: str
+    _store: Store
+    _resources: ExitStack
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the last event on disk."""
+        return self._store.last_seq
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The events on disk behind `after`."""
+        return self._store.events(after)
+
+    def fail(self, reason: str) -> None:
+        """A step failed through a fault of ours: the run ends with one line, the session lives on."""
+        try:
+            self.session.fail(first_line(f"a fault of the workbench itself, see its log: {reason}", 300))
+        except StoreError:
+            logger.exception("the end of the run could not be written")
+
+    def close(self) -> None:
+        """End children, close the file (an empty session is deleted) and give the lock back; twice is fine."""
+        self._resources.close()
+
+
+def start_session(
+    locations: Locations,
+    settings: Settings,
+    workspace: Path,
+    session_id: str,
+    *,
+    on_event: OnEvent,
+    on_live: OnLive,
+) -> OpenedSession:
+    """A new session in that folder; raises UsageError, ModelError, StoreError or SessionInUse with one line each."""
+    folder = checked_workspace(workspace)
+    path = session_path(locations, session_id)
+    private_folder(path.parent)
+    model = open_model(settings.model, api_base=settings.api_base)  # a bad name makes no file
+    model.close()
+    started = SessionStarted(
+        id=session_id,
+        workspace=str(folder),
+        model=settings.model or "",
+        mode=_mode(settings.mode),
+        tools=BUILTIN_TOOLS,
+        app_version=__version__,
+        api_base=settings.api_base,
+        scripted=is_scripted(settings.model),
+    )
+    with ExitStack() as resources:
+        resources.callback(SessionLock.take(path).release)
+        store = resources.enter_context(Store.create(path))
+        resources.callback(_remove_if_empty, store)
+        (first,) = store.append(started)
+        on_event(first)
+        return _put_together(resources, locations, settings, started, store, on_event=on_event, on_live=on_live)
+
+
+def open_session(
+    locations: Locations, settings: Settings, session_id: str, *, on_event: OnEvent, on_live: OnLive
+) -> OpenedSession:
+    """A session from its file, made whole after a stop in the middle; settings given by flag change it."""
+    path = session_path(locations, session_id)
+    if not path.is_file():
+        raise UsageError(f"there is no session {session_id}; `ohw sessions` lists them")
+    with ExitStack() as resources:
+        resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
+        store = resources.enter_context(Store.open(path))
+        resources.callback(_remove_if_empty, store)
+        started = _last_settings(store)
+        given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
+        if "api_base" in settings.given or "model" in given:
+            started = started.model_copy(update={"api_base": settings.api_base})
+        started = started.model_copy(update={"model": given.get("model", started.model)})
+        checked_workspace(Path(started.workspace))
+        opened = _put_together(resources, locations, settings, started, store, on_event=on_event, on_live=on_live)
+    with ExitStack() as undo:
+        undo.callback(opened.close)
+        opened.session.recover()
+        opened.session.set(**given)
+        undo.pop_all()
+    return opened
+
+
+def checked_workspace(folder: Path) -> Path:
+    """The folder, absolute; raises UsageError with one line when nobody could work there."""
+    whole = folder.expanduser().absolute()
+    if not whole.exists():
+        raise UsageError(f"the folder {whole} does not exist; give another one with --workspace")
+    if not whole.is_dir():
+        raise UsageError(f"{whole} is not a folder; give one with --workspace")
+    try:
+        with tempfile.TemporaryFile(dir=whole):
+            pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"the folder {whole} cannot be written ({why}); give another one with --workspace") from error
+    return whole.resolve()
+
+
+def take_key(settings: Settings, env: MutableMapping[str, str] = os.environ) -> str | None:
+    """The provider's key of the settings; what held it leaves the environment, so that no child inherits it."""
+    env.pop("OHW_API_KEY", None)
+    from_variable = env.pop(settings.api_key_env, None) if settings.api_key_env else None
+    return settings.api_key or from_variable
+
+
+def _put_together(
+    resources: ExitStack,
+    locations: Locations,
+    settings: Settings,
+    started: SessionStarted,
+    store: Store,
+    *,
+    on_event: OnEvent,
+    on_live: OnLive,
+) -> OpenedSession:
+    open_named: Callable[[str], Model] = partial(open_model, api_base=started.api_base, api_key=take_key(settings))
+    folder = private_folder(state_folder(locations, started.id))
+    tools = open_tools(ToolContext(started.workspace, folder))
+    for tool in tools.values():
+        resources.callback(tool.close)
+    agent = Agent(open_named(started.model), tools, Path(started.workspace))
+    resources.callback(lambda: agent.model.close())
+    session = Session(
+        store, agent, tools, max_steps=settings.max_steps, open_model=open_named, on_event=on_event, on_live=on_live
+    )
+    resources.callback(session.close)
+    return OpenedSession(started.id, session, started.model, store, resources.pop_all())
+
+
+def _last_settings(store: Store) -> SessionStarted:
+    """How the session was started, with the model it had last."""
+    started: SessionStarted | None = None
+    for seq, line in store.lines():
+        if seq > 1 and '"settings_changed"' not in line:
+            continue  # a long log is not read twice
+        event = event_from_json(line)
+        if isinstance(event, SessionStarted):
+            started = event
+        elif isinstance(event, SettingsChanged) and event.model and started is not None:
+            started = started.model_copy(update={"model": event.model})
+    if started is None:
+        raise StoreError(f"the session file {store.path} does not say how it began; start a new session")
+    return started
+
+
+def _remove_if_empty(store: Store) -> None:
+    """A session in which nobody said anything is not worth a line in the list."""
+    if store.readonly or any(isinstance(event, UserMessage) for event in store.events(limit=20)):
+        return
+    store.close()
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{store.path}{suffix}").unlink(missing_ok=True)
+
+
+def _mode(name: str) -> Mode:
+    modes: dict[str, Mode] = {"ask": "ask", "medium": "medium", "high": "high", "never": "never", "plan": "plan"}
+    return modes[name]
