@@ -11,7 +11,7 @@ from typing import Any
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE
 from workbench.config import Settings
-from workbench.tui.app import WorkbenchApp
+from workbench.tui.app import Opened, WorkbenchApp
 
 PATIENCE = 10.0
 
@@ -19,7 +19,8 @@ PATIENCE = 10.0
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
     """An app whose seconds stand still."""
     settings = more.pop("settings", Settings(model="scripted/demo", **more.pop("set", {})))
-    return WorkbenchApp(link, settings, Path(WORKSPACE), clock=more.pop("clock", lambda: 0.0), **more)
+    opened = Opened(link, Path(WORKSPACE), more.pop("message", ""))
+    return WorkbenchApp(opened, settings, clock=more.pop("clock", lambda: 0.0), **more)
 
 
 async def wait_until(pilot: Any, condition: Callable[[], Any]) -> None:

@@ -8,19 +8,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.tui.background import in_daemon
 from workbench.tui.keys import key_problems, known_ids
 from workbench.tui.late_link import LateLink
 from workbench.tui.link import Link
@@ -37,13 +38,22 @@ _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A session to show: its link (None when no model is set up), its folder, and what to send first."""
+
+    link: Link | None
+    workspace: Path
+    message: str = ""
+
+
 class WorkbenchApp(App[int]):
     """One session in one terminal; `state` holds what is known of it, also after the end."""
 
     TITLE = "ohw"
     CSS_PATH = "app.tcss"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-wide"), (150, "-broad")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-flat"), (12, "-low"), (30, "-high")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-broad")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (12, "-low"), (30, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help", id="help", priority=True),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
@@ -54,24 +64,19 @@ class WorkbenchApp(App[int]):
 
     def __init__(
         self,
-        link: Link | None,
+        opened: Opened,
         settings: Settings,
-        workspace: Path,
         *,
-        message: str = "",
         themes: Path | None = None,
-        demo: Callable[[], tuple[Link, Path]] | None = None,
+        demo: Callable[[], Opened] | None = None,
         clock: Callable[[], float] = time.monotonic,
-        driver_class: type[Driver] | None = None,
     ) -> None:
-        """`link` is None when no model is set up; `demo` then makes one of the demo."""
-        super().__init__(driver_class=driver_class)
-        self.link = link
+        """`themes` is the person's folder; `demo` makes a session of the demo, offered when no model is set up."""
+        super().__init__()
+        self.opened = opened
         self.settings = settings
-        self.workspace = workspace
         self.clock = clock
-        self.state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
-        self._message = message
+        self.state = SessionState(workspace=str(opened.workspace), model=settings.model or "", mode=settings.mode)
         self._demo = demo
         self._leave_until = 0.0
         self._themes = load_themes(shipped_folder(), *([themes] if themes else []))
@@ -128,10 +133,14 @@ class WorkbenchApp(App[int]):
 
     async def action_demo(self) -> None:
         """From the advice of an empty start into the demo."""
-        if self.link is not None or self._demo is None:
+        if self.opened.link is not None or self._demo is None:
             return
-        self.link, self.workspace = self._demo()
-        self.state = SessionState(workspace=str(self.workspace))
+        try:
+            self.opened = await in_daemon(self._demo)
+        except WorkbenchError as error:
+            self.notify(visible(str(error)), severity="error", markup=False)
+            return
+        self.state = SessionState(workspace=str(self.opened.workspace))
         await self.switch_screen(self._main_screen())
 
     def action_leave(self) -> None:
@@ -158,9 +167,16 @@ class WorkbenchApp(App[int]):
         self.exit(code, return_code=code)
 
     def _main_screen(self) -> MainScreen:
-        link = self.link or LateLink(_no_model)
-        message, self._message = self._message, ""
-        return MainScreen(link, self.state, self.workspace, has_model=self.link is not None, message=message)
+        opened = self.opened
+        link = opened.link or LateLink(_no_model)
+        return MainScreen(
+            link,
+            self.state,
+            opened.workspace,
+            has_model=opened.link is not None,
+            message=opened.message,
+            clock=self.clock,
+        )
 
 
 def _no_model() -> Link:

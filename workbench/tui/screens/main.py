@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -53,13 +55,23 @@ class MainScreen(Screen[None]):
         Binding("ctrl+down", "scroll(3)", "Conversation down", id="scroll-down", priority=True, show=False),
     ]
 
-    def __init__(self, link: Link, state: SessionState, workspace: Path, *, has_model: bool, message: str = "") -> None:
+    def __init__(
+        self,
+        link: Link,
+        state: SessionState,
+        workspace: Path,
+        *,
+        has_model: bool,
+        message: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         super().__init__(id="main")
         self.link = link
         self.state = state
         self._workspace = workspace
         self._has_model = has_model
         self._message = message
+        self._clock = clock
         self._outbox = Outbox()
         self._asking = Asking(self, link, state)
         self._follower = Follower(link, state, self.show)
@@ -72,7 +84,7 @@ class MainScreen(Screen[None]):
                 yield Welcome(self.state, self._has_model)
                 yield Conversation(id="conversation", classes="panel")
             yield SidePanels()
-        yield Activity(self.state)
+        yield Activity(self.state, self._clock)
         yield Prompt()
         yield KeyHints()
 
@@ -82,8 +94,10 @@ class MainScreen(Screen[None]):
         self.show(None)
         if self._has_model:
             self.call_after_refresh(self.run_worker, self._follower.run, name="follower")
-        if self._message:
+        if self._message and self._has_model:
             self._send(self._message)
+        elif self._message:
+            self.query_one(Prompt).load_text(self._message)
 
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed; None repaints everything."""

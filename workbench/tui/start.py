@@ -1,0 +1,83 @@
+"""Opens the screen on a session, and says after its end what is true about it; called by the commands."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from workbench.config import Locations, Settings
+from workbench.demo import DEMO_MODEL, DEMO_PROMPT, copy_demo
+from workbench.errors import WorkbenchError
+from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.late_link import LateLink
+from workbench.tui.link import Link
+from workbench.tui.state import SessionState, UserItem
+
+
+def open_screen(
+    locations: Locations,
+    settings: Settings,
+    workspace: Path,
+    *,
+    prompt: str = "",
+    session_id: str | None = None,
+    demo: bool = False,
+) -> int:
+    """Show a new session, the one of that id, or the demo; the exit code. The engine starts behind the first frame."""
+    opener = Opener(locations, settings)
+    opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
+    app = WorkbenchApp(opened, settings, themes=locations.themes, demo=opener.demo)
+    code = app.run()
+    if app.opened.link is not None:
+        app.opened.link.close()
+    said = farewell(locations, app.state)
+    if said:
+        sys.stdout.write(said + "\n")
+    return code if code is not None else app.return_code or 0
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Makes links to sessions; their engines start when the link is first asked for its history."""
+
+    locations: Locations
+    settings: Settings
+
+    def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
+        """A new session, or the one of that id; without a model there is no link."""
+        if not (self.settings.model or session_id):
+            return Opened(None, workspace, prompt)
+        return Opened(LateLink(lambda: self._link(self.settings, workspace, prompt, session_id)), workspace, prompt)
+
+    def demo(self) -> Opened:
+        """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""
+        folder = copy_demo()
+        settings = replace(self.settings, model=DEMO_MODEL)
+        return Opened(LateLink(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
+
+    def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Link:
+        from workbench.engine.launch import Launch
+        from workbench.session.names import new_id
+        from workbench.tui.engine_link import EngineLink
+
+        name = session_id or new_id(hint or workspace.name)
+        return EngineLink(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))
+
+
+def farewell(locations: Locations, state: SessionState) -> str:
+    """Where the session is and how to go on, when that is true; empty when there is nothing to go on with."""
+    if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
+        return ""
+    from workbench.session.names import session_path
+    from workbench.session.store import Store
+
+    path = session_path(locations, state.session_id)
+    try:
+        with Store.open(path, readonly=True) as store:
+            is_saved = store.last_seq >= state.last_seq
+    except WorkbenchError as error:
+        return f"The session may not be saved: {error}"
+    if not is_saved:
+        return f"The last events of this session are not saved in {path}."
+    return f"Saved in {path}\nGo on with: ohw resume {state.session_id}"
