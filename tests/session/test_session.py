@@ -425,6 +425,33 @@ def test_an_interrupt_of_an_idle_session_does_nothing(desk):
     assert "interrupted" not in [getattr(e, "reason", "") for e in d.log()]
 
 
+def test_a_fault_of_ours_ends_the_run_and_the_session_lives_on(desk):
+    def broken(messages, on_delta, cancel):
+        raise ZeroDivisionError("ours")
+
+    d = desk(calls(("look", {})), broken, says("well again"))
+    d.session.send("go")
+    with pytest.raises(ZeroDivisionError):
+        d.run()
+    d.session.fail("a fault of the workbench")
+    assert (d.session.phase, d.session.ended) == ("idle", "error")
+    d.session.send("again")
+    d.run()
+    assert d.session.ended == "waiting"
+
+
+def test_an_approval_taken_back_before_it_starts_is_not_run(desk):
+    d = desk(calls(NOTE))
+    d.session.send("go")
+    d.run()
+    shown = d.session.question
+    d.session.decide(shown.proposed.action_id, "approved", fingerprint=shown.assessed.fingerprint)
+    d.session.interrupt()
+    d.run()
+    assert d.notes == []
+    assert "not run" in d.results()[0]
+
+
 def test_exit_ends_the_run_and_blank_text_is_refused(desk):
     d = desk(calls(NOTE))
     d.session.send("go")

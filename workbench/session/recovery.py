@@ -1,28 +1,47 @@
-"""What is to be recorded when a session is opened again after its engine ended in the middle; used by the session."""
+"""What is to be recorded when a run ends before its batch does: after a kill, an interrupt or a fault of ours."""
 
 from __future__ import annotations
 
-from workbench.session.events import ActionAbandoned, Event, RunEnded
+from collections.abc import Collection
+
+from workbench.session.events import ActionAbandoned, Event, RunEnd, RunEnded
 from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.results import none_run, not_run, rejected
 
 _STOPPED = "the workbench stopped here; send a message to go on"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 _BEFORE = "This call was not run: the workbench stopped before its turn came."
+_INTERRUPTED = "This call was not run: the person interrupted."
 
 
 def after_a_stop(ledger: Ledger) -> list[Event]:
-    """The events that make a half-done run whole again; nothing is ever run a second time.
+    """The events that make a half-done run whole again after a kill; nothing is ever run a second time.
 
     A question that was open stays open. A decided action without a result is abandoned, and the run ends.
     """
-    broken = [action for action in ledger.batch.values() if action.decided or action.started]
-    if ledger.is_running and ledger.batch and not broken:
+    unknown = [action for action in ledger.batch.values() if action.decided or action.started]
+    if ledger.is_running and ledger.batch and not unknown:
         return []
-    events: list[Event] = [_closed(action) for action in broken]
-    events += none_run((action for action in ledger.batch.values() if action not in broken), _BEFORE)
+    return _ended(ledger, unknown, _BEFORE, "interrupted", _STOPPED)
+
+
+def after_an_interrupt(ledger: Ledger) -> list[Event]:
+    """The events that end the run on the person's wish; the rest of its batch gets results."""
+    started = [action for action in ledger.batch.values() if action.started]
+    return _ended(ledger, started, _INTERRUPTED, "interrupted", "stopped by the person")
+
+
+def after_a_fault(ledger: Ledger, detail: str) -> list[Event]:
+    """The events that end the run because something of ours failed; the session lives on."""
+    started = [action for action in ledger.batch.values() if action.started]
+    return _ended(ledger, started, _BEFORE, "error", detail)
+
+
+def _ended(ledger: Ledger, unknown: Collection[OpenAction], said: str, reason: RunEnd, detail: str) -> list[Event]:
+    events: list[Event] = [_closed(action) for action in unknown]
+    events += none_run((action for action in ledger.batch.values() if action not in unknown), said)
     if ledger.is_running:
-        events.append(RunEnded(reason="interrupted", detail=_STOPPED))
+        events.append(RunEnded(reason=reason, detail=detail))
     return events
 
 

@@ -172,7 +172,7 @@ class Store:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?{mode if '=' in mode else f'mode={mode}'}"
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=5)
 
 

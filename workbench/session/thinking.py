@@ -114,7 +114,9 @@ class Thinking:
             answer = _answer(response, seen)
             if cancel.is_set:  # its calls were never proposed; an interrupted answer without text says nothing
                 if response.text.strip() or response.reasoning.strip():
-                    self._journal.commit(answer.model_copy(update={"tool_calls": ()}), happened=True)
+                    self._journal.commit(
+                        answer.model_copy(update={"tool_calls": (), "incomplete": True}), happened=True
+                    )
                 return
             calls = read_response(response, self._tools, self._journal.ledger.call_ids)
             if not calls:

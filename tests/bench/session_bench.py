@@ -1,0 +1,122 @@
+"""What a session file costs: commits against bare SQLite, opening long sessions, the session's share of a step."""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+from tests.bench.measure import Measure
+from tests.session.fake_agent import Desk, FakeAgent, calls, says
+from workbench.session.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
+from workbench.session.session import Session
+from workbench.session.store import Store
+
+TEXT = "some words of a result, as a tool would print them; " * 8
+
+
+def event(number: int) -> Event:
+    match number % 3:
+        case 0:
+            return UserMessage(text=f"{number} {TEXT}")
+        case 1:
+            return ModelResponded(response_id=f"r{number}", model="m", text=TEXT)
+    return ActionObserved(action_id=f"a{number}", observation={"content": [{"type": "text", "text": TEXT}]})
+
+
+def median_ms(work: Callable[[int], object], times: int) -> float:
+    took = []
+    for number in range(times):
+        began = time.perf_counter()
+        work(number)
+        took.append(time.perf_counter() - began)
+    return statistics.median(took) * 1e3
+
+
+def bare_insert(folder: Path, times: int) -> float:
+    """One row a transaction with the same settings; the row is made beforehand."""
+    db = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    db.executescript(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE e(a INTEGER PRIMARY KEY, j TEXT)"
+    )
+    rows = [event(number).model_dump_json() for number in range(times)]
+
+    def insert(number: int) -> None:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("INSERT INTO e(j) VALUES (?)", (rows[number],))
+        db.execute("COMMIT")
+
+    found = median_ms(insert, times)
+    db.close()
+    return found
+
+
+def commits(folder: Path, times: int = 1_000) -> Measure:
+    events = [event(number) for number in range(times)]
+    with Store.create(folder / "commit.ohw") as store:
+        ours = median_ms(lambda number: store.append(events[number]), times)
+    bare = bare_insert(folder, times)
+    return Measure("commit an event", ours, "ms", bare, 2 * bare, ours <= 2 * bare)
+
+
+def opening(folder: Path, count: int, budget: float) -> list[Measure]:
+    path = folder / f"{count}.ohw"
+    with Store.create(path) as store:
+        store.append(SessionStarted(id="x", workspace="/", model="m", mode="medium"))
+        for first in range(2, count + 1, 1_000):
+            store.append(*(event(number) for number in range(first, min(first + 1_000, count + 1))))
+    found = []
+    for name, after in (("all events", 0), ("the last 500", count - 500)):
+        began = time.perf_counter()
+        with Store.open(path, readonly=True) as store:
+            read = sum(1 for _ in store.events(after))
+        took = time.perf_counter() - began
+        assert read == count - after
+        found.append(Measure(f"read {name} of {count:,}", took, "s", None, budget, took <= budget))
+    with Store.open(path) as store:
+        began = time.perf_counter()
+        Session(store, FakeAgent(), {}).close()
+        took = time.perf_counter() - began
+    return [*found, Measure(f"session on {count:,} events", took, "s", None, None, True)]
+
+
+def steps(folder: Path, times: int = 1_000) -> list[Measure]:
+    """A step with a model and a tool that cost nothing: model answer to next request, at the start and far on."""
+    folder = folder / "steps"
+    folder.mkdir()
+    desk = Desk(folder, *(calls(("look", {})) for _ in range(times)), says("end"), max_steps=2 * times)
+    starts: list[float] = []
+
+    def respond(messages: list, on_delta: Callable, cancel: object) -> object:
+        starts.append(time.perf_counter())
+        desk.agent.requests.clear()
+        return desk.agent.script.pop(0)
+
+    desk.agent.respond = respond  # type: ignore[method-assign, assignment]
+    desk.session.send("go")
+    while desk.session.step():
+        pass
+    desk.close()
+    took = [(after - before) * 1e3 for before, after in pairwise(starts)]
+    early, late = statistics.median(took[:50]), statistics.median(took[-50:])
+    budget = 1.4 * early
+    return [
+        Measure("session's share of a step, first 50", early, "ms", None, None, True),
+        Measure(f"session's share of a step, at {times}", late, "ms", early, budget, late <= budget),
+    ]
+
+
+def measures() -> list[Measure]:
+    """All measures of this file."""
+    with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
+        folder = Path(name)
+        return [commits(folder), *opening(folder, 10_000, 0.5), *opening(folder, 100_000, 1.0), *steps(folder)]
+
+
+if __name__ == "__main__":
+    for one in measures():
+        print(one)

@@ -1,0 +1,156 @@
+"""Random commands, random work and kills at random moments: the promises of the session hold in every order."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tests.session.fake_agent import Desk, calls, faults_of, says
+from tests.session.test_recovery import undecided_starts
+from workbench.llm.model import ModelError
+from workbench.session.session import Refused
+
+KINDS = ("low", "high", "look", "write", "bad", "unknown", "finish")
+RISKS = {"low": "LOW", "high": "HIGH"}
+
+
+class SessionMachine(RuleBasedStateMachine):
+    @initialize(mode=st.sampled_from(["medium", "ask", "high", "never", "plan"]))
+    def start(self, mode):
+        self.root = Path(tempfile.mkdtemp(prefix="ohw-machine-"))
+        self.lives = 0
+        self.count = 0
+        self.approved: set[str] = set()
+        self.mode_at: str = mode
+        self.desk = Desk(self.folder(), mode=mode, max_steps=4)
+        self.requests_checked = 0
+
+    def folder(self) -> Path:
+        folder = self.root / str(self.lives)
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def teardown(self):
+        if hasattr(self, "desk"):
+            self.desk.close()
+            shutil.rmtree(self.root)
+
+    def call(self, kind: str) -> tuple:
+        self.count += 1
+        text = f"n{self.count}"
+        match kind:
+            case "low" | "high":
+                return ("note", {"text": text}, RISKS[kind])
+            case "look" | "finish":
+                return (kind, {})
+            case "write":
+                return ("write", {"path": str(self.root / "shared.txt"), "text": text}, "MEDIUM")
+            case "bad":
+                return ("note", "{broken")
+        return ("no_such_tool", {})
+
+    @rule(kinds=st.lists(st.sampled_from(KINDS), max_size=4), text=st.sampled_from(["", "words"]))
+    def the_model_will_answer(self, kinds, text):
+        self.desk.agent.script.append(calls(*(self.call(kind) for kind in kinds), text=text))
+
+    @rule(fault=st.sampled_from(["error", "broken", "cut"]))
+    def the_model_will_fail(self, fault):
+        if fault == "error":
+            self.desk.agent.script.append(ModelError("the server is down; start it"))
+        elif fault == "broken":
+            self.desk.agent.script.append(says("half", incomplete=True))
+        else:
+            self.desk.agent.script.append(calls(self.call("high"), finish_reason="length"))
+
+    @rule()
+    def the_person_sends(self):
+        self.desk.session.send("go on")
+
+    @rule(steps=st.integers(1, 6))
+    def the_engine_steps(self, steps):
+        for _ in range(steps):
+            if not self.desk.session.step():
+                return
+
+    @precondition(lambda self: self.desk.session.question is not None)
+    @rule(verdict=st.sampled_from(["approved", "rejected"]), stale=st.booleans())
+    def the_person_decides(self, verdict, stale):
+        shown = self.desk.session.question
+        print_ = "stale" if stale else shown.assessed.fingerprint
+        try:
+            self.desk.session.decide(shown.proposed.action_id, verdict, fingerprint=print_)
+        except Refused:
+            assert stale
+            assert verdict == "approved"
+
+    @rule()
+    def the_person_interrupts(self):
+        self.desk.session.interrupt()
+        assert self.desk.session.phase == "idle"
+
+    @rule(mode=st.sampled_from(["medium", "ask", "high", "never", "plan"]))
+    def the_mode_changes(self, mode):
+        self.desk.session.set(mode=mode)
+
+    @rule()
+    def somebody_else_writes_the_file(self):
+        self.count += 1
+        (self.root / "shared.txt").write_text(f"by hand {self.count}")
+
+    @rule()
+    def the_engine_is_killed(self):
+        """What is on disk at this moment is opened elsewhere; the old process never says good-bye."""
+        old = self.desk
+        self.lives += 1
+        folder = self.folder()
+        for file in old.folder.iterdir():
+            if file.is_file() and not file.name.endswith("-shm"):
+                shutil.copy(file, folder)
+        script = old.agent.script
+        old.close()
+        self.desk = Desk(folder, max_steps=4)
+        self.desk.agent.script = script
+        self.requests_checked = 0
+
+    @invariant()
+    def nothing_starts_undecided(self):
+        if hasattr(self, "desk"):
+            assert undecided_starts(self.desk.log()) == []
+
+    @invariant()
+    def nothing_runs_twice(self):
+        if hasattr(self, "desk"):
+            notes = self.desk.notes
+            assert len(notes) == len(set(notes))
+            started = [event.action_id for event in self.desk.log() if event.kind == "action_started"]
+            assert len(started) == len(set(started))
+
+    @invariant()
+    def every_result_is_said_once(self):
+        if hasattr(self, "desk"):
+            ended = [e.action_id for e in self.desk.log() if e.kind in ("action_observed", "action_abandoned")]
+            assert len(ended) == len(set(ended))
+
+    @invariant()
+    def requests_are_valid(self):
+        if hasattr(self, "desk"):
+            requests = self.desk.agent.requests
+            for request in requests[self.requests_checked :]:
+                assert faults_of(request) == []
+            self.requests_checked = len(requests)
+
+    @invariant()
+    def the_state_is_what_the_log_says(self):
+        if hasattr(self, "desk"):
+            last = self.desk.log()[-1]
+            if last.kind == "run_ended":
+                assert self.desk.session.phase == "idle"
+            if last.kind == "user_message":
+                assert self.desk.session.phase != "idle"
+
+
+SessionMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestSessionMachine = SessionMachine.TestCase
