@@ -75,6 +75,8 @@ class Play:
 @pytest.fixture
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Play]:
     monkeypatch.setenv("OHW_SCRIPT_PACE", "0")
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"):
+        monkeypatch.delenv(name, raising=False)
     played = Play(copy_demo(tmp_path / "ledger"), tmp_path / "state")
     yield played
     for tool in played.tools.values():

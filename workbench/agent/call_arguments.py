@@ -61,7 +61,8 @@ _TOO_DEEP = f"the arguments are nested more than {_MAX_DEPTH} levels deep."
 
 def _explain(text: str, error: json.JSONDecodeError) -> str:
     near = visible(text[max(0, error.pos - 20) : error.pos + 20], lines=False)
-    where = "they end too early, perhaps cut off" if error.pos >= len(text.rstrip()) else f"near `{near}`"
+    is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+    where = "they end too early, perhaps cut off" if is_cut else f"near `{near}`"
     return f"the arguments are no valid JSON ({error.msg}, {where}). Send the call again with one valid JSON object."
 
 

@@ -1,0 +1,114 @@
+"""What the agent sends: its instructions first, its tools beside, fewer of them in plan mode."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.agent.agent import Agent
+from workbench.agent.prompts import MAX_GUIDE, system_prompt
+from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
+from workbench.tools.builtin import open_tools
+from workbench.tools.tool import ToolContext
+
+USER = {"role": "user", "content": "hello"}
+
+
+class RecordingModel:
+    """Answers everything with "ok" and remembers the requests."""
+
+    def __init__(self, name: str = "openai/some") -> None:
+        self.name = name
+        self.requests: list[ModelRequest] = []
+
+    def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        self.requests.append(request)
+        return ModelResponse(id="1", model=self.name, text="ok")
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def open_agent(tmp_path: Path) -> Iterator[Callable[..., tuple[Agent, RecordingModel]]]:
+    tools = open_tools(ToolContext(str(tmp_path)))
+
+    def start(name: str = "openai/some", **options: bool) -> tuple[Agent, RecordingModel]:
+        model = RecordingModel(name)
+        return Agent(model, tools, tmp_path, **options), model
+
+    yield start
+    for tool in tools.values():
+        tool.close()
+
+
+def names(request: ModelRequest) -> set[str]:
+    return {tool["function"]["name"] for tool in request.tools}
+
+
+def test_instructions_go_first_and_the_tools_beside(open_agent, tmp_path):
+    agent, model = open_agent()
+    assert agent.respond([USER], lambda delta: None, Cancel()).text == "ok"
+    system, user = model.requests[0].messages
+    assert system["role"] == "system"
+    assert f"Working directory: {tmp_path}" in system["content"]
+    assert user == USER
+    assert names(model.requests[0]) == {"execute_bash", "str_replace_editor", "task_tracker", "think", "finish"}
+
+
+def test_plan_mode_offers_only_what_changes_nothing(open_agent):
+    agent, model = open_agent(plan=True)
+    agent.respond([USER], lambda delta: None, Cancel())
+    agent.plan = False
+    agent.respond([USER], lambda delta: None, Cancel())
+    planned, free = model.requests
+    assert names(planned) == {"task_tracker", "think", "finish"}
+    assert "Plan mode" in planned.messages[0]["content"]
+    assert "execute_bash" in names(free)
+    assert "Plan mode" not in free.messages[0]["content"]
+
+
+def test_models_with_small_tool_budgets_get_the_short_form(open_agent):
+    agent, model = open_agent("openai/gpt-4o")
+    agent.respond([USER], lambda delta: None, Cancel())
+    long_agent, long_model = open_agent("openai/other")
+    long_agent.respond([USER], lambda delta: None, Cancel())
+    assert len(str(model.requests[0].tools)) < len(str(long_model.requests[0].tools))
+
+
+def test_the_prompt_names_place_rules_and_risks(tmp_path):
+    prompt = system_prompt(tmp_path, {"task_tracker", "finish"})
+    for part in ("Working directory", "security_risk", "LOW", "MEDIUM", "HIGH", "summary", "task_tracker", "finish"):
+        assert part in prompt
+    assert "task_tracker" not in system_prompt(tmp_path, ())
+
+
+def test_the_projects_notes_are_added(tmp_path):
+    (tmp_path / "AGENTS.md").write_bytes(b"Use tabs.\x00\xff")
+    prompt = system_prompt(tmp_path, ())
+    assert "Use tabs.��" in prompt
+    assert "AGENTS.md" in prompt
+
+
+def test_long_notes_are_cut_and_that_is_said(tmp_path):
+    (tmp_path / "AGENTS.md").write_text("x" * (MAX_GUIDE * 3))
+    prompt = system_prompt(tmp_path, ())
+    assert "longer than 32 kB" in prompt
+    assert prompt.count("x") < MAX_GUIDE + 500
+
+
+def test_notes_that_cannot_be_read_are_left_out(tmp_path):
+    plain = system_prompt(tmp_path, ())
+    os.mkfifo(tmp_path / "AGENTS.md")
+    assert system_prompt(tmp_path, ()) == plain
+    (tmp_path / "AGENTS.md").unlink()
+    (tmp_path / "AGENTS.md").mkdir()
+    assert system_prompt(tmp_path, ()) == plain
+
+
+def test_notes_behind_a_link_out_of_the_folder_are_never_sent(tmp_path):
+    (tmp_path / "secret").write_text("the key")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/AGENTS.md").symlink_to(tmp_path / "secret")
+    assert "the key" not in system_prompt(tmp_path / "work", ())

@@ -1,0 +1,82 @@
+"""Arguments are read strictly: what is not plainly one JSON object never becomes an action."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.agent.call_arguments import MAX_ARGUMENTS, UnreadableArguments, read_arguments
+
+
+def test_an_object_is_read():
+    assert read_arguments(' {"a": 1, "b": [true, null, "x"]} ') == {"a": 1, "b": [True, None, "x"]}
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n"])
+def test_nothing_counts_as_no_arguments(text):
+    assert read_arguments(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{'command': 'ls'}", "no valid JSON"),
+        ('{"a": 1,}', "no valid JSON"),
+        ('{"a": "line\nbreak"}', "no valid JSON"),
+        ('{"command": "rm -rf ', "cut off"),
+        ('{"a": 1} {"b": 2}', "no valid JSON"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": -Infinity}', "Infinity"),
+        ('{"a": 1e999}', "too large"),
+        ('{"a": ' + "9" * 5000 + "}", "too long"),
+        ('{"a": 1, "a": 2}', "twice"),
+        ('{"x": {"b": 1, "b": 2}}', "twice"),
+        ("[1, 2]", "a list"),
+        ('"{}"', "a string"),
+        ("true", "true or false"),
+        ("null", "null"),
+        ("7", "a number"),
+        ('{"a":' * 10_000 + "1" + "}" * 10_000, "deep"),
+        ('{"a":' + "[" * 60 + "]" * 60 + "}", "deep"),
+        ('{"a": "' + "x" * 20_000_000 + '"}', "too large"),
+    ],
+    ids=range(19),
+)
+def test_everything_else_is_refused_with_a_reason(text, said):
+    with pytest.raises(UnreadableArguments, match=said) as caught:
+        read_arguments(text)
+    assert len(str(caught.value)) < 400
+
+
+def test_half_characters_and_nul_are_replaced():
+    assert read_arguments('{"a": "x\\ud800y\\u0000", "\\udfff": ["\\ud83d"]}') == {"a": "x�y�", "�": ["�"]}
+
+
+def test_a_file_close_to_the_limit_passes():
+    assert len(read_arguments(json.dumps({"a": "x" * (MAX_ARGUMENTS - 20)}))["a"]) == MAX_ARGUMENTS - 20
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.dictionaries(st.text(st.characters(exclude_characters="\x00")), json_values, max_size=4))
+def test_any_object_comes_back_as_it_was_written(value):
+    written = json.dumps(value)
+    assert read_arguments(written) == json.loads(written.replace("\\u0000", "\\ufffd"))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text())
+def test_no_text_makes_it_raise_anything_else(text):
+    said = ""
+    try:
+        read = read_arguments(text)
+    except UnreadableArguments as error:
+        read, said = {}, str(error)
+    assert said or isinstance(read, dict)

@@ -1,0 +1,113 @@
+"""From a response to actions: each call on its own, in order, and nothing a model sends raises."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from workbench.agent.responses import read_response
+from workbench.llm.model import ModelResponse, ToolCall
+from workbench.tools.builtin import open_tools
+from workbench.tools.tool import ToolContext, ToolDefinition
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ToolDefinition]]:
+    opened = open_tools(ToolContext(str(tmp_path_factory.mktemp("work"))), ("task_tracker", "think", "finish"))
+    yield opened
+    for tool in opened.values():
+        tool.close()
+
+
+def answer(*calls: ToolCall, **more: object) -> ModelResponse:
+    return ModelResponse(id="r1", model="m", tool_calls=calls, **more)
+
+
+def think(call_id: str = "c1", arguments: str = '{"thought": "hm"}', name: str = "think") -> ToolCall:
+    return ToolCall(call_id, name, arguments)
+
+
+def test_a_call_becomes_an_action_with_its_notes_taken_off(tools):
+    arguments = '{"security_risk": "HIGH", "summary": "Think about\\nit", "thought": "hm"}'
+    (read,) = read_response(answer(think(arguments=arguments), text=" I think. "), tools, set())
+    assert read.error == ""
+    assert read.action is not None
+    assert read.action.model_dump()["thought"] == "hm"
+    assert read.arguments == {"thought": "hm"}
+    assert (read.call_id, read.tool, read.thought) == ("c1", "think", "I think.")
+    assert (read.summary, read.risk) == ("Think about", "HIGH")
+
+
+@pytest.mark.parametrize("risk", ['"SAFE"', "3", "null", '"low"', '["LOW"]', '{"LOW": 1}', "true"])
+def test_a_risk_that_is_none_is_unknown(tools, risk):
+    (read,) = read_response(answer(think(arguments=f'{{"security_risk": {risk}, "thought": "x"}}')), tools, set())
+    assert (read.risk, read.error) == ("UNKNOWN", "")
+
+
+def test_a_missing_risk_and_a_summary_of_another_type(tools):
+    (read,) = read_response(answer(think(arguments='{"summary": ["no"], "thought": "x"}')), tools, set())
+    assert (read.risk, read.summary, read.error) == ("UNKNOWN", "", "")
+
+
+def test_forty_calls_keep_their_order_and_only_the_first_has_the_thought(tools):
+    calls = [think(f"c{number}", f'{{"thought": "{number}"}}') for number in range(40)]
+    read = read_response(answer(*calls, text="So:"), tools, set())
+    assert [call.arguments["thought"] for call in read] == [str(number) for number in range(40)]
+    assert [call.thought for call in read] == ["So:"] + [""] * 39
+
+
+def test_ids_are_unique_and_fit_every_provider(tools):
+    calls = [think("a"), think("a"), think(""), think(""), think("old"), think("x y\n" * 100)]
+    read = read_response(answer(*calls), tools, {"old", "old-2"})
+    ids = [call.call_id for call in read]
+    assert len(set(ids)) == 6
+    assert ids[0] == "a"
+    assert not {"old", "old-2"} & set(ids)
+    assert all(0 < len(name) <= 64 and name.replace("_", "").replace("-", "").isalnum() for name in ids)
+
+
+def test_an_alias_finds_its_tool(tools):
+    (read,) = read_response(answer(ToolCall("c", "terminate", '{"message": "bye"}')), tools, set())
+    assert (read.tool, read.error) == ("finish", "")
+
+
+@pytest.mark.parametrize("name", ["no_such_tool", "two words", "x" * 10_000, "", "\x1b[2Jclear", "think; rm"])
+def test_an_unknown_tool_is_told_which_there_are(tools, name):
+    (read,) = read_response(answer(think(name=name)), tools, set())
+    assert read.action is None
+    assert "finish, task_tracker, think" in read.error
+    assert len(read.error) < 500
+    assert "\x1b" not in read.error
+    assert 0 < len(read.tool) <= 64
+
+
+@pytest.mark.parametrize("arguments", ["{'thought': 1}", '{"thought": NaN}', "[]", '{"thought": "cut o', "1"])
+def test_arguments_that_are_no_object_give_an_error(tools, arguments):
+    (read,) = read_response(answer(think(arguments=arguments)), tools, set())
+    assert read.action is None
+    assert read.error.startswith("think was not run: ")
+    assert read.arguments == {}
+
+
+def test_wrong_arguments_list_what_is_allowed(tools):
+    (read,) = read_response(answer(think(arguments='{"thougt": "x"}')), tools, set())
+    assert read.action is None
+    assert "thought" in read.error
+    assert read.arguments == {"thougt": "x"}
+
+
+def test_one_bad_call_does_not_take_the_others_with_it(tools):
+    read = read_response(answer(think("a"), think("b", "{"), think("c")), tools, set())
+    assert [bool(call.error) for call in read] == [False, True, False]
+    assert [call.action is None for call in read] == [False, True, False]
+
+
+def test_a_call_at_the_length_limit_is_never_run_even_when_it_parses(tools):
+    read = read_response(answer(think("a"), think("b"), finish_reason="length"), tools, set())
+    assert [call.action is None for call in read] == [False, True]
+    assert "length limit" in read[1].error
+
+
+def test_calls_of_a_broken_answer_are_not_run(tools):
+    (read,) = read_response(answer(think(), incomplete=True), tools, set())
+    assert read.action is None
+    assert "broke" in read.error
