@@ -175,6 +175,7 @@ class Desk:
         self.tools = small_tools(folder, self.hang)
         self.more = more
         self.events, self.live = [], []
+        self.hook = lambda event: None
         if not self.path.exists():
             with Store.create(self.path) as store:
                 store.append(SessionStarted(id="one", workspace=str(folder), model="fake/one", mode=mode))
@@ -183,9 +184,13 @@ class Desk:
     def open(self) -> None:
         self.store = Store.open(self.path)
         self.session = Session(
-            self.store, self.agent, self.tools, on_event=self.events.append, on_live=self.live.append, **self.more
+            self.store, self.agent, self.tools, on_event=self.heard, on_live=self.live.append, **self.more
         )
         self.session.recover()
+
+    def heard(self, event) -> None:
+        self.events.append(event)
+        self.hook(event)
 
     def close(self) -> None:
         self.hang.released.set()

@@ -1,8 +1,10 @@
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ def die(event):
     if event.kind == moment:
         os.kill(os.getpid(), signal.SIGKILL)
 
-made.session._journal._on_event = die
+made.hook = die
 if moment == "inside":
     real = type(made.tools["note"].executor).__call__
     def call(self, action):
@@ -107,7 +109,8 @@ def test_a_log_with_a_gap_in_the_middle_goes_on(desk, tmp_path):
     d = desk(calls(("look", {})), says("hi"), says("ok"))
     d.session.send("go")
     d.run()
-    d.store._db.execute("UPDATE events SET json = '{}' WHERE kind = 'action_observed'")
+    with closing(sqlite3.connect(d.path)) as db, db:
+        db.execute("UPDATE events SET json = '{}' WHERE kind = 'action_observed'")
     d.reopen()
     d.session.send("and now?")
     d.run()
@@ -174,7 +177,7 @@ def test_a_kill_at_any_commit_loses_nothing_runs_nothing_twice_and_nothing_undec
             if file.exists():
                 shutil.copy(file, folder)
 
-    d.session._journal._on_event = keep
+    d.hook = keep
     d.session.send("go")
     d.run()
     d.answer()
