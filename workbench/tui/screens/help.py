@@ -53,14 +53,14 @@ class HelpScreen(ModalScreen[None]):
 
 
 def keys_of(screen: Screen[Any]) -> str:
-    """A table of the keys in force on a screen, those of the focused widget first."""
+    """A list of the keys in force on a screen, those of the focused widget first."""
     focused = screen.focused
     rows: dict[str, list[str]] = {}
     actives = sorted(screen.active_bindings.values(), key=lambda active: active.node is not focused)
     for active in actives:
         words = active.binding.description
-        if words and active.enabled:
+        if words and active.enabled and active.binding.id:
             rows.setdefault(words, []).append(key_name(active.binding.key))
     where = f"in {focused.id or type(focused).__name__.lower()}" if focused is not None else "here"
-    lines = [f"| `{' '.join(dict.fromkeys(keys))}` | {words} |" for words, keys in rows.items()]
-    return "\n".join([f"# Keys {where}", "", "| key | what it does |", "|---|---|", *lines])
+    lines = [f"- `{' '.join(dict.fromkeys(keys))}` {words}" for words, keys in rows.items()]
+    return "\n".join([f"## Keys {where}", "", *lines])

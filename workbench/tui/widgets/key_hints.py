@@ -16,6 +16,8 @@ from workbench.tui.widgets.activity import is_working
 Hint = tuple[str, str]
 """A key and what it does."""
 
+_ELSEWHERE = (("mode", "mode"), ("diff", "diff"), ("zoom", "maximise"), ("palette", "palette"), ("quit", "quit"))
+
 
 class KeyHints(Widget):
     """Shows as many hints as fit, the most needed first."""
@@ -47,13 +49,11 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list
     """Keys of the moment, with the names they have after the person's own settings."""
     keys = bound_keys(screen)
     wanted = _in_prompt(state) if in_prompt else _in_panel(screen)
-    wanted += [("diff", "diff"), ("mode", "mode"), ("zoom", "zoom"), ("palette", "palette"), ("help", "help")]
-    wanted.append(("quit", "quit"))
-    hints = [(keys[name], words) for name, words in wanted if name in keys]
+    hints = [(keys[name], words) for name, words in [*wanted, ("help", "help")] if name in keys]
     panels = [keys[name] for name in ("timeline", "tasks", "changes") if name in keys]
     if panels:
-        hints.insert(-6 if len(hints) > 6 else len(hints), (_span(panels), "panels"))
-    return hints
+        hints.append((_span(panels), "panels"))
+    return hints + [(keys[name], words) for name, words in _ELSEWHERE if name in keys]
 
 
 def bound_keys(screen: Screen[Any]) -> dict[str, str]:
