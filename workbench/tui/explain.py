@@ -109,4 +109,5 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
 
 
 def _one(text: str) -> str:
-    return paint_line(text.replace("\n", " ")).text.replace("\n", " ")
+    """One line of it, where a tab is an escape too: in a command it is no mere blank."""
+    return paint_line(text.replace("\n", " ").replace("\t", "\\t")).text

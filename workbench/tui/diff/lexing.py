@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_for_filename
-from pygments.token import Token, _TokenType
-from pygments.util import ClassNotFound
+if TYPE_CHECKING:  # pygments is loaded when the first file is painted, not with the screen
+    from pygments.lexer import Lexer
 
 _MOST_SIGNS = 400_000
 _LONGEST_LINE = 2_000
-_STYLES: dict[_TokenType, str] = {
-    Token.Comment: "comment",
-    Token.Keyword: "keyword",
-    Token.Operator.Word: "keyword",
-    Token.Literal.String: "string",
-    Token.Literal.String.Doc: "comment",
-    Token.Literal.Number: "number",
-    Token.Name.Builtin: "builtin",
-    Token.Name.Class: "definition",
-    Token.Name.Function: "definition",
-    Token.Name.Decorator: "builtin",
-    Token.Name.Tag: "keyword",
-    Token.Name.Attribute: "builtin",
+_STYLES = {
+    "Comment": "comment",
+    "Keyword": "keyword",
+    "Operator.Word": "keyword",
+    "Literal.String": "string",
+    "Literal.String.Doc": "comment",
+    "Literal.Number": "number",
+    "Name.Builtin": "builtin",
+    "Name.Class": "definition",
+    "Name.Function": "definition",
+    "Name.Decorator": "builtin",
+    "Name.Tag": "keyword",
+    "Name.Attribute": "builtin",
 }
+"""Names of pygments' token kinds, and the style of each kind and of all below it."""
 
 
 class SyntaxSpan(NamedTuple):
@@ -87,16 +86,18 @@ def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _lexer_for(path: str) -> Lexer | None:
+    from pygments.lexers import get_lexer_for_filename
+    from pygments.util import ClassNotFound
+
     try:
         return get_lexer_for_filename(PurePath(path).name)
     except ClassNotFound:
         return None
 
 
-def _style_of(kind: _TokenType) -> str:
-    at: _TokenType | None = kind
-    while at is not None:
-        if at in _STYLES:
-            return _STYLES[at]
-        at = at.parent
+def _style_of(kind: tuple[str, ...]) -> str:
+    for length in range(len(kind), 0, -1):
+        style = _STYLES.get(".".join(kind[:length]))
+        if style:
+            return style
     return ""

@@ -62,12 +62,9 @@ def paint_line(line: str) -> PaintedLine:
 
 def _painted_signs(body: str) -> Iterator[str]:
     for sign in body:
-        if sign == "\t" or (sign.isascii() and sign.isprintable()):
-            yield sign
-        elif sign.isspace() and not sign.isascii():
-            yield f"\\u{ord(sign):04x}"
-        else:
-            yield visible(sign, lines=False)
+        escaped = sign if sign == "\t" else visible(sign, lines=False)
+        is_hidden = escaped == sign and not sign.isprintable() and sign != "\t"
+        yield f"\\u{ord(sign):04x}" if is_hidden else escaped
 
 
 def line_cells(line: str) -> int:

@@ -45,8 +45,8 @@ class ApprovalScreen(ModalScreen[Decision | None]):
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "approve", "Approve", id="approval.approve"),
-        Binding("n", "reject", "Reject", id="approval.reject"),
-        Binding("tab", "note", "Note", id="approval.note"),
+        Binding("n", "note(True)", "Reject", id="approval.reject"),
+        Binding("tab", "note(False)", "Note", id="approval.note"),
         Binding("v", "full", "Full text", id="approval.full"),
         Binding("d", "viewer", "Diff viewer", id="approval.viewer"),
         Binding("s", "diff('split')", "Side by side", id="approval.split"),
@@ -75,6 +75,7 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         self._ticks: Timer | None = None
         self._rejecting = False
         self._withdrawn = False
+        self._has_left = False
 
     def compose(self) -> ComposeResult:
         """Nothing but the box."""
@@ -83,7 +84,7 @@ class ApprovalScreen(ModalScreen[Decision | None]):
     def on_screen_resume(self) -> None:
         """Visible (again): the quiet time begins when it has been painted."""
         if self._withdrawn:
-            self.dismiss(None)
+            self._leave(None)
             return
         self.call_after_refresh(self._appeared)
 
@@ -109,7 +110,13 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         """The action was decided elsewhere or has ended: go away, at once or when this screen is on top again."""
         self._withdrawn = True
         if self.is_current:
-            self.dismiss(None)
+            self._leave(None)
+
+    def _leave(self, result: Decision | None) -> None:
+        """Close, once: what comes after the first answer is not heard."""
+        if not self._has_left:
+            self._has_left = True
+            self.dismiss(result)
 
     def _tell(self) -> None:
         """Show the keys that work now."""
@@ -129,17 +136,10 @@ class ApprovalScreen(ModalScreen[Decision | None]):
     def action_approve(self) -> None:
         """Approve, if the question was seen to its end."""
         if self._box.look() and not self._box.is_writing:
-            self.dismiss(Decision("approved", self._box.note))
+            self._leave(Decision("approved", self._box.note))
 
-    def action_reject(self) -> None:
-        """Ask for a reason; Enter rejects with it."""
-        self._write(rejecting=True)
-
-    def action_note(self) -> None:
-        """Write a note that goes with either answer."""
-        self._write(rejecting=False)
-
-    def _write(self, *, rejecting: bool) -> None:
+    def action_note(self, rejecting: bool) -> None:
+        """Ask for a reason, with which Enter rejects, or for a note that goes with either answer."""
         if not self._box.is_writing:
             self._rejecting = rejecting
             self._box.open_note(_REASON_ASKED if rejecting else _NOTE_ASKED)
@@ -150,7 +150,7 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         """Enter in the note: keeps it, or rejects with it."""
         self._box.close_note(written.value.strip())
         if self._rejecting:
-            self.dismiss(Decision("rejected", self._box.note))
+            self._leave(Decision("rejected", self._box.note))
         self._tell()
 
     def action_later(self) -> None:
@@ -159,7 +159,7 @@ class ApprovalScreen(ModalScreen[Decision | None]):
             self._box.close_note(None)
             self._tell()
         else:
-            self.dismiss(None)
+            self._leave(None)
 
     async def action_diff(self, command: str) -> None:
         """Pass a command on to the diff."""

@@ -61,10 +61,10 @@ class Painter:
     def _half(self, row: Row, side: Side, part: int, marked: bool) -> list[Segment]:
         """One column: mark, numbers, sign, text."""
         line = row.old if side == "old" else row.new
-        if line < 0:
-            return [Segment(" " * self.geometry.column, self.style("nothing"))]
-        kind = self._kind_of(row, side)
         mark = Segment("▌" if marked else " ", self.style("mark"))
+        if line < 0:
+            return [mark, Segment(" " * (self.geometry.column - 1), self.style("nothing"))]
+        kind = self._kind_of(row, side)
         if row.kind == "no-newline":
             blank = " " * (self.geometry.numbers * (self.geometry.digits + 1))
             text = set_cell_size("\\ No newline at end of file", self.geometry.text_width + 2)

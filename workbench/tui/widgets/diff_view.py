@@ -169,7 +169,8 @@ class DiffView(ScrollView, can_focus=True):
             self._opened.clear()
         self.lay_out()
         after = self.geometry.top_of(self.geometry.hunk_row(self.current)) if self.current >= 0 else before
-        self.scroll_relative(y=after - before, animate=False)
+        top = int(self.scroll_offset.y) + after - before
+        self.call_after_refresh(self.scroll_to, y=top, animate=False)  # the new height counts from then on
 
     def action_split(self) -> None:
         """Side by side or one over the other."""
@@ -185,7 +186,7 @@ class DiffView(ScrollView, can_focus=True):
         self.lay_out()
         self.scroll_to(x=0, animate=False)
         if self.current >= 0:
-            self._show_current()
+            self.call_after_refresh(self._show_current)
 
     def on_click(self, event: events.Click) -> None:
         place = event.y + int(self.scroll_offset.y)

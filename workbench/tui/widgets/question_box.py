@@ -44,6 +44,7 @@ class QuestionBox(Vertical):
         self._files = files_written(action)
         self._keys = Static(id="keys")
         self._hints: tuple[Hint, ...] = ()
+        self._rows: dict[str, int] = {}
         self._seen: set[str] = set()
         self.note = ""
         """What the person wrote for the model so far."""
@@ -125,9 +126,10 @@ class QuestionBox(Vertical):
         self._place_text(self._why, why, inner)
         self._why.styles.margin = (1, 0, 1 if room > 8 else 0, 0)
         self._what.styles.margin = (0, 0, gaps - 1, 0)
+        self._rows = {"what": what_rows}
         if diff is not None:
-            diff.styles.height = max(_SMALLEST_DIFF, left - what_rows)
-            diff.styles.max_height = max(1, diff.rows_at(inner + 1))
+            self._rows["diff"] = min(max(_SMALLEST_DIFF, left - what_rows), max(1, diff.rows_at(inner)))
+            diff.styles.height = self._rows["diff"]
 
     def _place_text(self, text: QuestionText, rows: int, width: int) -> None:
         text.styles.height = rows
@@ -153,9 +155,10 @@ class QuestionBox(Vertical):
         """Note what has been seen to its end; whether that is all of it."""
         scrollers = list(self.scrollers())
         for scroller in scrollers:
-            bottom = scroller.scroll_offset.y + scroller.size.height
-            if scroller.size.height and bottom >= scroller.virtual_size.height:
-                self._seen.add(scroller.id or "")
+            name, height = scroller.id or "", scroller.size.height
+            is_settled = 0 < height <= self._rows.get(name, 0) and scroller.virtual_size.height > 0
+            if is_settled and scroller.scroll_offset.y + height >= scroller.virtual_size.height:
+                self._seen.add(name)
         return all(scroller.id in self._seen for scroller in scrollers)
 
     def scroll_on(self, lines: int) -> None:

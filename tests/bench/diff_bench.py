@@ -1,0 +1,50 @@
+"""How long a diff takes to open: a hundred thousand changed lines, and a file of 5,000 lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from difflib import SequenceMatcher
+
+from tests.bench.measure import Measure
+from workbench.tui.diff.document import Document
+from workbench.tui.diff.geometry import Geometry, Look
+from workbench.tui.diff.hunks import compare
+
+
+def measures() -> list[Measure]:
+    """The figures of the diff view, with their limits."""
+    many = _changed(100_000, every=2)
+    file = _changed(5_000, every=100)
+    plain = _best(lambda: _difflib_alone(*file))
+    return [
+        _seconds("100,000 changed lines: compare and lay out", _best(lambda: _open(*many)), 1.0, None),
+        _seconds("5,000-line file, 50 lines changed", _best(lambda: _open(*file)), 0.05, plain),
+    ]
+
+
+def _changed(lines: int, *, every: int) -> tuple[str, str]:
+    before = [f"    value_{number} = compute({number})\n" for number in range(lines)]
+    after = [f"{line[:-1]}  # new\n" if number % every == 0 else line for number, line in enumerate(before)]
+    return "".join(before), "".join(after)
+
+
+def _open(before: str, after: str) -> None:
+    Geometry(Document([compare("a.py", before, after)]), Look(120, beside=False, wrapped=False))
+
+
+def _difflib_alone(before: str, after: str) -> None:
+    SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False).get_opcodes()
+
+
+def _best(run: Callable[[], object]) -> float:
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+def _seconds(name: str, value: float, budget: float, reference: float | None) -> Measure:
+    return Measure(name, value, "s", reference, budget, value <= budget)

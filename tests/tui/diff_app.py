@@ -1,0 +1,83 @@
+"""Small apps around the diff view and the screens of a question, so that they can be tried without the main screen."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widget import Widget
+
+from workbench.tui.diff.hunks import FileDiff
+from workbench.tui.screens.approval import ApprovalScreen, BehindScrolled, Decision
+from workbench.tui.themes import variable_defaults
+from workbench.tui.widgets.diff_view import DiffView
+
+
+class Clock:
+    """Time that moves only when told."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class DiffApp(App[None]):
+    """One diff view over the whole screen."""
+
+    def __init__(self, files: list[FileDiff], *, wrapped: bool = False) -> None:
+        super().__init__()
+        self._view = DiffView(files, wrapped=wrapped)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults(True)
+
+    def compose(self) -> ComposeResult:
+        yield self._view
+
+
+class ScreenApp(App[None]):
+    """Pushes one screen and keeps what it was dismissed with."""
+
+    def __init__(self, screen: Screen[object]) -> None:
+        super().__init__()
+        self.pushed = screen
+        self.results: list[object] = []
+        self.behind: list[int] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults(True)
+
+    def on_mount(self) -> None:
+        self.push_screen(self.pushed, self.results.append)
+
+    def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:
+        self.behind.append(scrolled.lines)
+
+
+async def until(pilot: Pilot[object], holds: Callable[[], bool], what: str = "") -> None:
+    """Wait until something holds; fails after ten seconds."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline, f"never happened: {what or holds}"
+        await pilot.pause()
+        await asyncio.sleep(0.01)
+
+
+def painted(widget: Widget) -> str:
+    """What a line-API widget shows, as text."""
+    return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
+
+
+def question(app: ScreenApp) -> ApprovalScreen:
+    """The question the app shows."""
+    assert isinstance(app.pushed, ApprovalScreen)
+    return app.pushed
+
+
+__all__ = ["Clock", "Decision", "DiffApp", "ScreenApp", "painted", "question", "until"]

@@ -1,0 +1,279 @@
+"""The approval modal: what it shows, what it takes for an answer, and what it never does."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
+from workbench.session.events import FileDelta, Segment
+from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.state import ActionItem
+from workbench.tui.widgets.diff_view import DiffView
+from workbench.tui.widgets.question_box import QuestionBox
+from workbench.tui.widgets.question_text import QuestionText
+
+
+def command(text: str = "rm -rf build", **more: object) -> ActionItem:
+    fields: dict[str, object] = {
+        "summary": "clean up",
+        "model_risk": "LOW",
+        "risk": "HIGH",
+        "rule": 'mode "ask from MEDIUM"',
+        "working_dir": "/w",
+    }
+    return ActionItem(1, 1, "a1", "execute_bash", {"command": text}, **{**fields, **more})  # type: ignore[arg-type]
+
+
+def edit(before: str | None = "x = 1\n", after: str | None = "x = 2\n") -> ActionItem:
+    delta = FileDelta(path="/w/a.py", before=before, after=after)
+    arguments = {"command": "str_replace", "path": "/w/a.py", "old_str": "1", "new_str": "2"}
+    return ActionItem(1, 1, "a1", "str_replace_editor", arguments, risk="MEDIUM", preview=(delta,), working_dir="/w")
+
+
+def ask(action: ActionItem, position: int = 1, total: int = 1) -> tuple[ScreenApp, Clock]:
+    clock = Clock()
+    return ScreenApp(ApprovalScreen(action, position, total, "medium", clock=clock)), clock
+
+
+def keys_shown(app: ScreenApp) -> str:
+    return str(app.pushed.query_one("#keys").render())
+
+
+def shown(app: ScreenApp, part: str) -> str:
+    return painted(app.pushed.query_one(part))
+
+
+async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
+    await until(pilot, lambda: question(app).arming._quiet_since is not None, "visible")
+    await until(pilot, lambda: app.pushed.query_one("#what").size.height > 0 and shown(app, "#what") != "", "painted")
+
+
+async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
+    await visible_now(pilot, app)
+    clock.now += 60
+    await until(pilot, lambda: "in a moment" not in keys_shown(app), "armed")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_y_approves_once_armed(size: tuple[int, int]) -> None:
+    app, clock = ask(command(), 1, 3)
+    async with app.run_test(size=size) as pilot:
+        await visible_now(pilot, app)
+        await pilot.press("y", "n", "tab")
+        assert "y in a moment" in keys_shown(app)
+        assert not question(app).query_one(QuestionBox).is_writing
+        await arm(pilot, app, clock)
+        await until(pilot, lambda: "y approve" in keys_shown(app))
+        await pilot.press("y")
+        await until(pilot, lambda: app.results == [Decision("approved")])
+
+
+async def test_it_shows_what_runs_why_and_where() -> None:
+    parts = (Segment(text="rm -rf build", risk="HIGH", reason="cannot be taken back"),)
+    app, _ = ask(command(segments=parts, reasons=("matches a rule",)), 2, 3)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await visible_now(pilot, app)
+        assert shown(app, "#what").startswith("$ rm -rf build")
+        assert "HIGH    cannot be taken back" in shown(app, "#what")
+        why = shown(app, "#why")
+        assert 'Why asked: mode "ask from MEDIUM". The model says LOW: "clean up".' in why
+        assert "matches a rule" in why
+        assert "Working directory /w" in why
+        title = str(app.pushed.query_one(QuestionBox)._border_title)
+        assert "Approve?" in title
+        assert "2 of 3" in title
+        assert "▲ HIGH" in title
+
+
+async def test_keys_typed_through_its_arrival_answer_nothing() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        for _ in range(20):
+            clock.now += 0.1
+            await pilot.press("y", "enter", "n", "space")
+        assert app.results == []
+        assert app.screen is app.pushed
+
+
+async def test_enter_paste_and_clicks_never_approve() -> None:
+    app, clock = ask(edit())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("enter")
+        app.post_message(events.Paste("y\ny\n"))
+        await pilot.click("#keys")
+        await pilot.click("#what")
+        await pilot.click("#keys", offset=(1, 0))
+        await pilot.pause()
+        assert app.results == []
+        await pilot.press("y")
+        await until(pilot, lambda: app.results == [Decision("approved")])
+
+
+async def test_n_rejects_with_an_optional_reason() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.focused, Input), "the line for the reason")
+        await pilot.press(*"yny")
+        assert app.results == []
+        await pilot.press("enter")
+        await until(pilot, lambda: app.results == [Decision("rejected", "yny")])
+
+
+async def test_escape_leaves_the_reason_and_the_question_stays() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("n", "escape")
+        await until(pilot, lambda: not question(app).query_one(QuestionBox).is_writing)
+        assert app.results == []
+        await pilot.press("escape")
+        await until(pilot, lambda: app.results == [None])
+
+
+async def test_a_note_goes_with_an_approval() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("tab", *"only this once", "enter")
+        await until(pilot, lambda: not question(app).query_one(QuestionBox).is_writing)
+        assert "Note: only this once" in str(app.pushed.query_one("#note-said").render())
+        await pilot.press("y")
+        await until(pilot, lambda: app.results == [Decision("approved", "only this once")])
+
+
+async def test_escape_means_later_at_any_time() -> None:
+    app, _ = ask(command())
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.results == [None])
+
+
+@pytest.mark.parametrize("action", [command("\n".join(f"echo {n}" for n in range(200))), edit("", "x = 1\n" * 200)])
+async def test_what_does_not_fit_must_be_scrolled_to_its_end(action: ActionItem) -> None:
+    app, clock = ask(action)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await arm(pilot, app, clock)
+        await until(pilot, lambda: "scroll to the end" in keys_shown(app))
+        await pilot.press("y")
+        assert app.results == []
+        await pilot.press("down", "pagedown")
+        assert "scroll to the end" in keys_shown(app)
+        await pilot.press("end")
+        await until(pilot, lambda: "y approve" in keys_shown(app))
+        await pilot.press("home", "y")
+        await until(pilot, lambda: app.results == [Decision("approved")])
+
+
+async def test_nothing_hides_in_a_command() -> None:
+    hidden = "ls" + " " * 300 + "; rm -rf ~ \u202e\x1b[8m #\u00a0x\t.\u200b"
+    app, _ = ask(command(hidden))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await visible_now(pilot, app)
+        text = shown(app, "#what").replace("\n", "")
+        assert text.count("·") == 300
+        assert "; rm -rf ~ \\u202e\\e[8m #\\u00a0x\\t." in text
+        assert "\\u200b" in text
+
+
+async def test_all_arguments_of_any_tool_are_shown() -> None:
+    action = ActionItem(1, 1, "a", "deploy", {"where": "prod [/x]", "script": "one\ntwo", "n": 3, "deep": {"a": [1]}})
+    app, _ = ask(action)
+    async with app.run_test(size=(80, 40)) as pilot:
+        await visible_now(pilot, app)
+        text = shown(app, "#what")
+        assert all(part in text for part in ("deploy", "where: prod [/x]", "script:", "  one\n  two", "n: 3", '"a": ['))
+
+
+async def test_an_edit_shows_its_diff_and_the_keys_for_it() -> None:
+    before = "".join(f"line {number}\n" for number in range(80))
+    app, clock = ask(edit(before, before.replace("line 9\n", "nine\n").replace("line 70\n", "seventy\n")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await arm(pilot, app, clock)
+        diff = app.pushed.query_one(DiffView)
+        await until(pilot, lambda: "+ nine" in painted(diff))
+        await pilot.press("j")
+        await until(pilot, lambda: diff.current == 0)
+        await pilot.press("s")
+        await until(pilot, lambda: diff.is_beside)
+        await pilot.press("d")
+        await until(pilot, lambda: app.screen is not app.pushed, "the viewer")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.pushed, "back")
+        assert app.results == []
+
+
+async def test_after_another_screen_the_quiet_time_begins_anew() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("v")
+        await until(pilot, lambda: app.screen is not app.pushed, "the full text")
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is app.pushed, "back")
+        await until(pilot, lambda: "in a moment" in keys_shown(app), "quiet again")
+        await pilot.press("y")
+        assert app.results == []
+
+
+async def test_a_withdrawn_question_goes_away() -> None:
+    app, _ = ask(command())
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        question(app).withdraw()
+        await until(pilot, lambda: app.results == [None])
+
+
+async def test_a_question_withdrawn_under_another_screen_goes_when_it_is_back() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("v")
+        await until(pilot, lambda: app.screen is not app.pushed)
+        question(app).withdraw()
+        assert app.results == []
+        await pilot.press("q")
+        await until(pilot, lambda: app.results == [None])
+
+
+async def test_the_conversation_behind_scrolls() -> None:
+    app, _ = ask(command())
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        await pilot.press("ctrl+up", "ctrl+down")
+        await until(pilot, lambda: app.behind == [-3, 3])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 15), (40, 12), (20, 6)])
+@pytest.mark.parametrize("action", [command("x" * 500), edit("", "y = 1\n" * 50)], ids=["command", "edit"])
+async def test_it_fits_small_screens_and_survives_resizing(size: tuple[int, int], action: ActionItem) -> None:
+    app, clock = ask(action)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.resize_terminal(*size)
+        box = app.pushed.query_one(QuestionBox)
+        await until(pilot, lambda: 0 < box.size.width <= size[0], "resized")
+        await pilot.press("end", "end", "end")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.results == [None])
+
+
+async def test_no_text_becomes_markup() -> None:
+    action = command("[/foo]", summary="[/bar] [bold", rule="[/x]", working_dir="/w/[/y]", note="")
+    app, clock = ask(action)
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        assert "[/foo]" in shown(app, "#what")
+        assert "[/bar] [bold" in shown(app, "#why")
+        await pilot.press("tab", *"[/z]", "enter")
+        await until(pilot, lambda: "[/z]" in str(app.pushed.query_one("#note-said").render()))
+        assert isinstance(app, App)
+        assert isinstance(app.pushed.query_one("#what"), QuestionText)

@@ -1,0 +1,206 @@
+"""The pure half of the diff: lines, hunks, words, rows, folding."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from workbench.tui.diff.document import Document
+from workbench.tui.diff.geometry import Geometry, Look
+from workbench.tui.diff.hunks import FileDiff, compare, taken
+from workbench.tui.diff.layout import Row, split_rows, unified_rows
+from workbench.tui.diff.lexing import Lexed
+from workbench.tui.diff.lines import cut_cells, line_cells, paint_line, split_lines, wrap_places
+from workbench.tui.diff.matching import matching_blocks
+from workbench.tui.diff.words import changed_words, line_pairs
+
+steady = settings(deadline=None, derandomize=True, max_examples=150)
+# Few different lines, so that texts share some; odd ends, wide signs and controls among them.
+LINE = st.sampled_from(["", "a", "b", "    a", "}", "x\ty", "end\r", "日本", "\u202eabc", "a   b", "\x1b[31m"])
+TEXT = st.one_of(
+    st.none(),
+    st.text(max_size=40),
+    st.builds(lambda lines, last: "\n".join(lines) + last, st.lists(LINE, max_size=30), st.sampled_from(["", "\n"])),
+)
+
+
+def lines_of(rows: list[Row], diff: FileDiff, side: str) -> str:
+    found: list[str] = []
+    for row in rows:
+        line = row.old if side == "old" else row.new
+        if row.kind in ("file", "no-newline") or line < 0:
+            continue
+        lines = diff.old if side == "old" else diff.new
+        found += lines[line : line + max(1, row.size)]
+    return "".join(found)
+
+
+@steady
+@given(TEXT, TEXT)
+def test_the_rows_reproduce_both_texts(before: str | None, after: str | None) -> None:
+    diff = compare("f.py", before, after)
+    if not diff.hunks:
+        assert (before or "") == (after or "")
+        return
+    for rows in (unified_rows([diff]), split_rows([diff])):
+        assert lines_of(rows, diff, "old") == (before or "")
+        assert lines_of(rows, diff, "new") == (after or "")
+
+
+@steady
+@given(TEXT, TEXT, st.data())
+def test_a_text_is_its_base_and_the_hunks_taken(before: str | None, after: str | None, data: st.DataObject) -> None:
+    diff = compare("f", before, after)
+    every = range(len(diff.hunks))
+    assert taken(diff, []) == (before or "")
+    assert taken(diff, every) == (after or "")
+    some = data.draw(st.sets(st.sampled_from(every))) if diff.hunks else set()
+    grown = sum(hunk.new_end - hunk.new - hunk.old_end + hunk.old for hunk in map(diff.hunks.__getitem__, some))
+    ended = taken(diff, some).count("\n") + 2
+    assert len(diff.old) + grown - ended in (-2, -1)
+
+
+@steady
+@given(st.lists(LINE), st.lists(LINE))
+def test_blocks_hold_the_same_lines_and_never_touch(old: list[str], new: list[str]) -> None:
+    ends = (-1, -1)
+    for block in matching_blocks(old, new):
+        assert old[block.old : block.old + block.size] == new[block.new : block.new + block.size]
+        assert block.size > 0
+        assert block.old > ends[0] or block.new > ends[1]
+        ends = (block.old + block.size, block.new + block.size)
+
+
+@steady
+@given(st.text())
+def test_a_painted_line_holds_no_sign_that_hides(text: str) -> None:
+    shown = paint_line(text.replace("\n", " ")).text
+    assert not [sign for sign in shown if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+    assert line_cells(text.replace("\n", " ")) == cell_len(shown)
+
+
+@steady
+@given(st.text(alphabet="ab 日本é\t", max_size=60), st.integers(2, 12))
+def test_wrapped_parts_join_to_the_line_and_fit(text: str, width: int) -> None:
+    shown = paint_line(text).text
+    places = [*wrap_places(shown, width), len(shown)]
+    parts = [shown[first:end] for first, end in pairwise(places)]
+    assert "".join(parts) == shown
+    assert all(cell_len(part) <= width for part in parts)
+
+
+@steady
+@given(st.text(alphabet="ab日本", max_size=40), st.integers(0, 60), st.integers(2, 20))
+def test_a_cut_line_never_is_wider_than_its_room(text: str, start: int, width: int) -> None:
+    first, end, indent = cut_cells(text, start, width)
+    assert indent + cell_len(text[first:end]) <= width
+
+
+def test_hidden_signs_blanks_and_line_ends_are_shown() -> None:
+    assert paint_line("a\r\n").text == "a\\r"
+    assert paint_line("a     b\n").text == "a·····b"
+    assert paint_line("a  \n").text == "a··"
+    assert paint_line("\ta").text == "    a"
+    assert paint_line("a\u00a0b").text == "a\\u00a0b"
+    assert paint_line("a\u200bb").text == "a\\u200bb"
+
+
+def test_split_lines_keeps_what_only_looks_like_a_line_end() -> None:
+    assert split_lines("a\u2028b\x0cc\r\nd") == ["a\u2028b\x0cc\r\n", "d"]
+    assert split_lines(None) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sign"),
+    [(None, "a\n", "A"), ("a\n", None, "D"), ("a\n", "b\n", "M"), ("a", "a", "="), (None, "", "A")],
+)
+def test_a_file_that_appears_goes_or_changes_says_so(before: str | None, after: str | None, sign: str) -> None:
+    assert compare("f", before, after).sign == sign
+
+
+def test_a_missing_last_newline_has_a_row() -> None:
+    rows = unified_rows([compare("f", "a\nb", "a\nb\n")])
+    assert [row.kind for row in rows] == ["same", "removed", "no-newline", "added"]
+
+
+def test_unchanged_lines_fold_and_open() -> None:
+    before = "".join(f"{number}\n" for number in range(40))
+    diff = compare("f", before, before.replace("20\n", "twenty\n"))
+    rows = unified_rows([diff])
+    folds = [row for row in rows if row.kind == "fold"]
+    assert [fold.size for fold in folds] == [17, 16]
+    opened = unified_rows([diff], {(0, folds[0].old)})
+    assert [row.size for row in opened if row.kind == "fold"] == [16]
+    assert opened[0] == Row("same", 0, 0, 0)
+
+
+def test_changed_words_are_found_and_lines_with_nothing_in_common_are_left_alone() -> None:
+    assert changed_words("total = price + tax", "total = cost + tax") == ([(8, 13)], [(8, 12)])
+    assert changed_words("abc", "xyz(1, 2)") == ([], [])
+    long = "x" * 10 + " y" * 400
+    assert changed_words(long, long + "!") == ([(810, 810)], [(810, 811)])
+
+
+def test_an_added_line_goes_beside_the_line_it_came_from() -> None:
+    assert line_pairs(["    return total"], ["    check(total)", "    return round(total)"]) == [(0, 1)]
+
+
+def test_syntax_goes_only_as_far_as_it_is_asked() -> None:
+    lexed = Lexed("a.py", "x = 1\n" * 500)
+    lexed.reach(3)
+    assert not lexed.is_done
+    assert ("number" in [span.name for span in lexed.line(3)], lexed.line(499)) == (True, [])
+    unknown = Lexed("a.unknown-kind", "x = 1\n")
+    unknown.reach(0)
+    assert unknown.line(0) == []
+
+
+def test_far_syntax_comes_in_steps() -> None:
+    before = "x = 1\n" * 3_000
+    document = Document([compare("a.py", before, before + "y = 2\n")])
+    assert document.syntax(0, "new", 2_999) == []
+    steps = 0
+    while not document.work():
+        steps += 1
+    assert steps > 2
+    assert document.syntax(0, "new", 2_999) != []
+
+
+def test_a_hundred_thousand_changed_lines_end_soon_and_stay_true() -> None:
+    before = [f"line {number}\n" if number % 3 else "\n" for number in range(100_000)]
+    after = [line if number % 2 else f"new {number}\n" for number, line in enumerate(before)]
+    begun = time.process_time()
+    diff = compare("f", "".join(before), "".join(after))
+    geometry = Geometry(Document([diff]), Look(100, False, False))
+    spent = time.process_time() - begun
+    assert taken(diff, range(len(diff.hunks))) == "".join(after)
+    assert geometry.height > 100_000
+    assert spent < 20  # the budget is in tests/bench; this only catches work that grows with the square
+
+
+def test_texts_that_share_only_common_lines_end_too() -> None:
+    before = "".join(f"{number % 7}\n" for number in range(20_000))
+    after = "".join(f"{number % 5}\n" for number in range(20_000))
+    diff = compare("f", before, after)
+    assert taken(diff, range(len(diff.hunks))) == after
+
+
+def test_a_moved_block_in_a_long_file_is_found() -> None:
+    lines = [f"line {number}\n" for number in range(6_000)]
+    after = [*lines[:100], "new\n", *lines[100:5_900], *lines[5_901:], "end\n"]
+    diff = compare("f", "".join(lines), "".join(after))
+    assert (diff.added, diff.removed, len(diff.hunks)) == (2, 1, 3)
+
+
+def test_wrapped_lines_take_the_rows_they_need() -> None:
+    document = Document([compare("f", None, "x" * 100 + "\n")])
+    geometry = Geometry(document, Look(44, False, True))
+    assert geometry.height == 1 + -(-100 // geometry.text_width)
+    assert geometry.at(2) == (1, 1)
+    assert Geometry(document, Look(44, False, False)).overhang == 100 - geometry.text_width

@@ -1,0 +1,106 @@
+"""When a question may open, and when it takes an answer."""
+
+from __future__ import annotations
+
+from workbench.tui.arming import QUIET, Arming
+from workbench.tui.questions import QuestionDesk
+
+
+def opens(desk: QuestionDesk, waiting: list[str], text: str = "", covered: bool = False) -> str | None:
+    return desk.next_to_open(waiting, prompt_text=text, is_covered=covered)
+
+
+def test_a_question_opens_when_nothing_is_in_its_way() -> None:
+    desk = QuestionDesk()
+    assert opens(desk, []) is None
+    assert opens(desk, ["a", "b"]) == "a"
+
+
+def test_text_in_the_prompt_or_another_screen_keeps_it_closed() -> None:
+    desk = QuestionDesk()
+    assert opens(desk, ["a"], text="stop, do not") is None
+    assert opens(desk, ["a"], covered=True) is None
+    assert opens(desk, ["a"]) == "a"
+
+
+def test_escape_means_later_until_f8() -> None:
+    desk = QuestionDesk()
+    desk.put_off(["a", "b"])
+    assert opens(desk, ["a", "b"]) is None
+    assert desk.line(["a", "b"]) == "2 actions waiting · F8"
+    desk.call()
+    assert opens(desk, ["a", "b"], text="half a sentence") == "a"
+
+
+def test_f8_never_opens_over_another_screen_but_waits_for_it_to_go() -> None:
+    desk = QuestionDesk()
+    desk.put_off(["a"])
+    desk.call()
+    assert opens(desk, ["a"], covered=True) is None
+    assert opens(desk, ["a"]) == "a"
+
+
+def test_f8_lasts_no_longer_than_what_waited() -> None:
+    desk = QuestionDesk()
+    desk.call()
+    assert opens(desk, []) is None
+    assert opens(desk, ["a"], text="typing") is None
+
+
+def test_a_new_question_opens_although_older_ones_were_put_off() -> None:
+    desk = QuestionDesk()
+    desk.put_off(["a"])
+    assert opens(desk, ["a", "b"]) == "b"
+
+
+def test_the_next_of_a_batch_opens_after_the_answer() -> None:
+    desk = QuestionDesk()
+    assert opens(desk, ["a", "b"]) == "a"
+    desk.answered("a")
+    assert opens(desk, ["b"]) == "b"
+
+
+def test_the_bell_rings_once_a_question() -> None:
+    desk = QuestionDesk()
+    assert desk.rings(["a"])
+    assert not desk.rings(["a"])
+    assert desk.rings(["a", "b"])
+    assert not desk.rings([])
+    assert desk.line([]) == ""
+    assert desk.line(["a"]) == "1 action waiting · F8"
+
+
+def test_a_question_takes_answers_after_half_a_quiet_second() -> None:
+    arming = Arming()
+    arming.shown(10.0)
+    assert not arming.key(10.0 + QUIET - 0.01)
+    assert arming.key(10.0 + 2 * QUIET)
+
+
+def test_each_key_begins_the_quiet_time_anew() -> None:
+    arming = Arming()
+    arming.shown(10.0)
+    for step in range(1, 400):
+        assert not arming.key(10.0 + step * 0.005)
+    assert not arming.is_armed(12.0 + QUIET - 0.1)
+    assert arming.is_armed(12.0 + QUIET)
+
+
+def test_once_armed_keys_do_not_disarm_it_but_showing_it_again_does() -> None:
+    arming = Arming()
+    arming.shown(10.0)
+    assert arming.key(11.0)
+    assert arming.key(11.01)
+    arming.shown(12.0)
+    assert not arming.key(12.1)
+
+
+def test_a_question_that_is_not_visible_yet_takes_nothing() -> None:
+    assert not Arming().key(1e9)
+
+
+def test_a_key_pressed_before_it_was_visible_counts_from_when_it_was() -> None:
+    arming = Arming()
+    arming.shown(10.0)
+    assert not arming.key(9.0)
+    assert not arming.is_armed(10.0 + QUIET - 0.01)
