@@ -14,6 +14,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +35,8 @@ class ModelServer:
     port: int = 0
     requests: list[Request] = field(default_factory=list)
     repeat_last: bool = False
+    on_moment: Callable[[str], object] = lambda moment: None
+    """Called with "asked" when a request begins to arrive and "answered" when its answer has been sent."""
 
     def __post_init__(self) -> None:
         self._turns = list(self.script)
@@ -117,6 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Http
 
     def do_POST(self) -> None:
+        self.server.model.on_moment("asked")
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         sender = f"{self.client_address[0]}:{self.client_address[1]}"
         request = Request(self.path, dict(self.headers.items()), json.loads(body), sender)
@@ -126,6 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._fail(turn)
             else:
                 self._stream(turn)
+                self.server.model.on_moment("answered")
         except OSError:
             self.server.model.gone.set()
             self.close_connection = True
@@ -201,9 +206,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="A fake model server on loopback.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--script", type=Path, required=True, help="a JSON file with a list of turns")
+    parser.add_argument("--times", type=Path, help="a file for one line a moment: asked or answered, and seconds")
     options = parser.parse_args(arguments)
     turns = [turn_from_json(entry) for entry in json.loads(options.script.read_text())]
-    with ModelServer(turns, port=options.port) as server:
+    with contextlib.ExitStack() as stack:
+        server = ModelServer(turns, port=options.port)
+        if options.times:
+            lines = stack.enter_context(options.times.open("w", buffering=1))
+            server.on_moment = lambda moment: lines.write(f"{moment} {time.monotonic()}\n")
+        stack.enter_context(server)
         sys.stdout.write(f"{server.base_url}\n")
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
