@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from workbench.tui.messages import ActionChosen, FileChosen
 from workbench.tui.state import SessionState
 from workbench.tui.story import Changed, apply
-from workbench.tui.themes import variable_defaults
+from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.tasks import TaskPanel
@@ -47,7 +47,9 @@ class PanelApp(App[None]):
                 yield ChangesPanel()
 
     def on_mount(self) -> None:
-        self.theme = "textual-dark" if self.dark else "textual-light"
+        for theme in load_themes(shipped_folder()).usable:
+            self.register_theme(theme)
+        self.theme = "ohw-dark" if self.dark else "ohw-light"
         self.show(None)
 
     def show(self, changed: Changed | None) -> None:

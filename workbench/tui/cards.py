@@ -63,7 +63,7 @@ def _ended(item: ActionItem) -> Line:
 
 def _body(item: ActionItem, width: int) -> list[Line]:
     if item.phase in ("rejected", "lost", "skipped"):
-        return _bars([[Piece(_one(item.note), "dim")]], item) if item.note else []
+        return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
     if item.tool == "think":
         return _output(str(item.arguments.get("thought", "")), item, width, head=True)
     if item.tool in _QUIET_TOOLS and item.phase != "failed":

@@ -31,7 +31,7 @@ STATE_SIGNS: Final[dict[str, tuple[str, str]]] = {
 }
 """Sign and style of each phase."""
 
-_TOOL_SIGNS: Final = {SHELL_TOOL: "$", "task_tracker": "☰", "think": "✎", "finish": "■"}
+_TOOL_SIGNS: Final = {SHELL_TOOL: "$", "task_tracker": "▤", "think": "✎", "finish": "■"}
 _OUTCOMES: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "unknown"}
 
 
@@ -81,7 +81,9 @@ def plus_minus(added: int, removed: int) -> str:
 
 
 def seconds(value: float, *, live: bool = False) -> str:
-    """A duration as a person reads it: `0.02 s`, `1.2 s`, `42 s`, `3:05 min`."""
+    """A duration as a person reads it: `0.02 s`, `1.2 s`, `42 s`, `3:05 min`, `2 h 10`."""
+    if value >= 3600:
+        return f"{int(value) // 3600} h {int(value) % 3600 // 60:02d}"
     if value >= 60:
         return f"{int(value) // 60}:{int(value) % 60:02d} min"
     if live or value >= 10:

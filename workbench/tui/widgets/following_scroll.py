@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from textual.containers import VerticalScroll
+from textual.geometry import Size
+from textual.layout import DockArrangeResult
 
 
 class FollowingScroll(VerticalScroll):
@@ -11,6 +13,14 @@ class FollowingScroll(VerticalScroll):
     def on_mount(self) -> None:
         """Begin at the end."""
         self.anchor()
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
+        """What fits begins at the top: Textual would push it down to the end, and forget to follow it."""
+        result = super().arrange(size, optimal)
+        self._anchored = result.spatial_map.total_region.bottom > self.container_size.height
+        if not self._anchored:
+            self._anchor_released = False
+        return result
 
     @property
     def follows(self) -> bool:

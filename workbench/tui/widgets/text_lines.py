@@ -58,6 +58,11 @@ class TextLines(LineList):
             return f"{self._current + 1} of {count}{more}"
         return f"{len(self._text.lines)} lines"
 
+    def first_line_in_sight(self) -> int:
+        """The line of the text at the top of the screen, counted from 0."""
+        rows = self._text.rows
+        return rows[min(self.scroll_offset.y, len(rows) - 1)].line if rows else 0
+
     def action_move(self, by: int) -> None:
         """Scroll by lines."""
         self._scroll(self.scroll_offset.y + by)

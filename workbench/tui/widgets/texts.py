@@ -20,6 +20,7 @@ from workbench.tui.window import head_of
 
 MOST_OF_A_MESSAGE: Final = 4_000
 """Characters of a message of the person's that are shown in place."""
+_CSS: Final = css_beside(__file__)
 _NOTICE_STYLES: Final = {
     "info": ("·", "$dim"),
     "finished": ("✓", "bold $sign-ok"),
@@ -31,7 +32,8 @@ _NOTICE_STYLES: Final = {
 class UserText(Static):
     """A message of the person's."""
 
-    DEFAULT_CSS = css_beside(__file__)
+    DEFAULT_CSS = _CSS
+    SCOPED_CSS = False
 
     def __init__(self, item: UserItem) -> None:
         super().__init__()
@@ -49,6 +51,9 @@ class UserText(Static):
 class NoticeText(Static):
     """A line of the workbench itself."""
 
+    DEFAULT_CSS = _CSS
+    SCOPED_CSS = False
+
     def __init__(self, item: NoticeItem) -> None:
         super().__init__()
         self.item = item
@@ -63,6 +68,8 @@ class NoticeText(Static):
 class MoreText(Static, can_focus=True):
     """A line that opens a whole text in the pager."""
 
+    DEFAULT_CSS = _CSS
+    SCOPED_CSS = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="conversation.open-text")]
 
     def __init__(self, title: str, text: str) -> None:
@@ -88,6 +95,9 @@ class MoreText(Static, can_focus=True):
 
 class AgentText(Vertical):
     """What the agent says: reasoning folded to one line, then Markdown, streaming or whole."""
+
+    DEFAULT_CSS = _CSS
+    SCOPED_CSS = False
 
     def __init__(self, item: AgentItem) -> None:
         super().__init__()
@@ -125,6 +135,9 @@ class AgentText(Vertical):
 
 class FinalText(Vertical):
     """The agent's last word: the message of its `finish` action."""
+
+    DEFAULT_CSS = _CSS
+    SCOPED_CSS = False
 
     def __init__(self, item: ActionItem) -> None:
         super().__init__()

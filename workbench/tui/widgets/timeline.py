@@ -27,10 +27,12 @@ class Timeline(LineList):
         self._rows: list[Item] = []
         self._index: dict[int, int] = {}
         self._timer: Timer | None = None
+        self.is_ticking = False
 
     def on_mount(self) -> None:
         """One timer for all running rows; it sleeps while nothing runs."""
-        self._timer = self.set_interval(1.0, self._tick, pause=not self._state.running)
+        self._timer = self.set_interval(1.0, self._tick, pause=True)
+        self._wake()
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
@@ -43,8 +45,7 @@ class Timeline(LineList):
             self._add(changed.added)
             for item in changed.updated:
                 self._update(item)
-        if self._timer is not None:
-            (self._timer.resume if state.running else self._timer.pause)()
+        self._wake()
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
@@ -73,6 +74,11 @@ class Timeline(LineList):
         index = self._index.get(id(item))
         if index is not None:
             self.forget(index)
+
+    def _wake(self) -> None:
+        if self._timer is not None and self.is_ticking != bool(self._state.running):
+            self.is_ticking = bool(self._state.running)
+            (self._timer.resume if self.is_ticking else self._timer.pause)()
 
     def _tick(self) -> None:
         for item in self._state.running.values():

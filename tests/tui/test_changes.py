@@ -1,0 +1,62 @@
+"""The changes list."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.panel_app import PanelApp, until
+from tests.tui.sample_session import WORKSPACE, working_session
+from workbench.session import events as ev
+from workbench.tui.pieces import line_width
+from workbench.tui.state import FileState, SessionState
+from workbench.tui.widgets.changes import ChangesPanel, file_line
+
+
+def text_of(file: FileState, width: int = 60) -> str:
+    return "".join(piece.text for piece in file_line(file, WORKSPACE, width))
+
+
+def test_a_file_shows_how_it_changed():
+    assert text_of(FileState(f"{WORKSPACE}/a.py", "x\n", "y\nz\n")).split() == ["M", "a.py", "+2", "−1"]
+    assert text_of(FileState(f"{WORKSPACE}/a.py", None, "y\n")).split() == ["A", "a.py", "+1"]
+    assert text_of(FileState("/etc/b", "x\n", None)).split() == ["D", "/etc/b", "−1"]
+
+
+def test_what_others_changed_is_said():
+    assert "not by the agent alone" in text_of(FileState("/b", "x\n", None, by_others=True))
+
+
+@given(st.text(), st.integers(8, 100))
+def test_any_path_fits_on_one_line(path, width):
+    line = file_line(FileState(path, "a", "b"), WORKSPACE, width)
+
+    assert line_width(line) <= width
+    assert not any("\n" in piece.text or "\x1b" in piece.text for piece in line)
+
+
+def test_the_border_counts_files_and_lines():
+    state = SessionState()
+    assert ChangesPanel.title_counts(state) == ""
+    state.changes["/a"] = FileState("/a", None, "1\n2\n3\n")
+    assert ChangesPanel.title_counts(state) == "1 file +3"
+    state.changes["/b"] = FileState("/b", "1\n", "2\n")
+    assert ChangesPanel.title_counts(state) == "2 files +4 −1"
+
+
+async def test_the_list_is_live_and_enter_opens_a_file():
+    app = PanelApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = app.query_one(ChangesPanel)
+        await until(pilot, lambda: panel.size.height > 0)
+        assert "No file changed yet" in panel.render_line(0).text
+
+        app.take(*working_session().events)
+        app.take(ev.FilesChanged(seq=99, files=(ev.FileDelta(path="/etc/x", before="a", after=None),)))
+        assert "src/calc.py" in panel.render_line(0).text
+        assert "/etc/x" in panel.render_line(1).text
+
+        panel.focus()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.chosen)
+        assert app.chosen == ["/etc/x"]

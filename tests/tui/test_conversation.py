@@ -1,0 +1,341 @@
+"""The conversation: what was said and done, streaming, bounded, and safe for any text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.widgets import Markdown
+
+from tests.tui.panel_app import PanelApp, until
+from tests.tui.sample_session import AFTER, BEFORE, WORKSPACE, Script, long_session, working_session
+from workbench.session import events as ev
+from workbench.text import visible
+from workbench.tui.cards import OUTPUT_LINES, card
+from workbench.tui.markdown_cut import MarkdownCut
+from workbench.tui.pieces import line_width
+from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.state import ActionItem, UserItem
+from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.markdown_stream import plain_parser
+from workbench.tui.widgets.texts import AgentText, FinalText, MoreText, UserText
+from workbench.tui.window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
+
+
+def lines_of(item: ActionItem, width: int = 70) -> list[str]:
+    return ["".join(piece.text for piece in line).rstrip() for line in card(item, width, WORKSPACE)]
+
+
+def screen_lines(app: PanelApp) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+def test_a_failed_command_looks_failed_and_shows_its_last_lines():
+    item = working_session().state().actions["a4"]
+
+    lines = lines_of(item)
+
+    assert lines[0].startswith("✗ $ pytest -q")
+    assert lines[0].endswith("exit 1 · 0.81 s")
+    assert len(lines) == 1 + OUTPUT_LINES
+    assert "FAILED tests/test_calc.py" in lines[-2]
+    assert lines[-1].endswith("35 lines more · enter")
+
+
+def test_an_edit_shows_what_it_changed():
+    script = Script().start()
+    delta = ev.FileDelta(path=f"{WORKSPACE}/src/calc.py", before=BEFORE, after=AFTER)
+    script.run("str_replace_editor", command="str_replace", path=delta.path, _files=(delta,))
+
+    lines = lines_of(script.state().actions["a1"])
+
+    assert lines[0].startswith("✓ ± src/calc.py")
+    assert lines[0].endswith("+2 −1")
+    assert [line[3] for line in lines[1:]] == ["−", "+", "+"]
+
+
+def test_a_large_edit_says_that_there_is_more():
+    script = Script().start()
+    delta = ev.FileDelta(path="/x", before=None, after="line\n" * 5_000)
+    script.run("str_replace_editor", command="create", path="/x", _files=(delta,))
+
+    lines = lines_of(script.state().actions["a1"])
+
+    assert len(lines) < 12
+    assert lines[-1].endswith("more · enter")
+
+
+def test_a_waiting_and_a_rejected_action_say_so():
+    script = Script().start()
+    first = script.ask("execute_bash", command="rm x")
+    second = script.ask("execute_bash", command="rm y")
+    script.add(ev.ActionDecided, action_id=second, verdict="rejected", by="person", note="keep it")
+    state = script.state()
+
+    assert lines_of(state.actions[first])[0].endswith("waiting for you")
+    assert lines_of(state.actions[second])[0].endswith("rejected")
+    assert lines_of(state.actions[second])[1].endswith("keep it")
+
+
+@given(st.text(), st.integers(20, 120), st.sampled_from(["execute_bash", "str_replace_editor", "think", "finish", "x"]))
+def test_a_card_has_as_many_lines_at_every_width_and_none_is_too_wide(text, width, tool):
+    delta = ev.FileDelta.model_construct(path=text, before=text, after=text + "\nx")
+    arguments = {"command": text, "path": text, "thought": text}
+    for phase in ("failed", "running", "done", "rejected", "waiting"):
+        item = ActionItem(1, 1, "a", tool, arguments, phase=phase, output=text * 9, files=(delta,), note=text)  # type: ignore[arg-type]
+        lines = card(item, width)
+        assert all(line_width(line) <= width for line in lines)
+        assert len(lines) == len(card(item, 200))
+        assert not any("\n" in piece.text or "\x1b" in piece.text for line in lines for piece in line)
+
+
+@given(st.lists(st.text(alphabet="ab`~ \n", max_size=12), max_size=12))
+def test_streamed_markdown_loses_nothing_when_it_is_cut(parts):
+    cut, settled = MarkdownCut(), ""
+    for part in parts:
+        cut.feed(part)
+        settled += cut.take()
+
+    assert settled + cut.tail == "".join(parts)
+
+
+def test_markdown_is_cut_at_blank_lines_but_never_inside_a_fence():
+    cut = MarkdownCut()
+
+    cut.feed("one\n\ntwo\n```python\na\n\nb\n")
+    assert cut.take() == "one\n\n"
+    cut.feed("```\n\nthree")
+    assert cut.take() == "two\n```python\na\n\nb\n```\n\n"
+    assert cut.tail == "three"
+
+
+@pytest.mark.parametrize("text", ["[a](http://x)", "![a](http://x)", "<b>hi</b>", "<!-- hidden -->", "[a]: http://x"])
+def test_links_images_and_html_are_shown_as_they_were_written(text):
+    tokens = plain_parser().parse(text)
+
+    assert "".join(token.content for token in tokens if token.type == "inline") == text
+    kinds = {child.type for token in tokens for child in token.children or ()}
+    assert kinds == {"text"}
+
+
+def test_a_window_holds_the_newest_and_stays_in_its_budget():
+    window = Window(lambda index: 8)
+
+    assert window.reset(1_000) == range(960, 1_000)
+    step = window.append(1_003, follows=True)
+    assert (step.mount, step.unmount) == (range(1_000, 1_003), range(960, 963))
+
+
+def test_a_window_gives_up_its_end_for_older_parts_and_takes_it_back():
+    window = Window(lambda index: 1)
+    window.reset(200)
+
+    older = window.older()
+    assert (older.mount, older.unmount) == (range(108, 120), range(188, 200))
+    newer = window.newer(200)
+    assert (newer.mount, newer.unmount) == (range(188, 200), range(108, 120))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["append", "stay", "older", "newer"]), st.integers(1, 30)), max_size=30))
+def test_a_window_is_always_one_run_within_its_budget(moves):
+    total, window = 50, Window(lambda index: 1 + index % 9)
+    mounted = set(window.reset(total))
+    for move, count in moves:
+        if move in ("append", "stay"):
+            total += count
+            step = window.append(total, follows=move == "append")
+        else:
+            step = window.older() if move == "older" else window.newer(total)
+        mounted = (mounted - set(step.unmount)) | set(step.mount)
+        assert mounted == set(range(window.first, window.last))
+        assert len(mounted) <= MAX_ITEMS
+        assert sum(1 + index % 9 for index in mounted) <= MAX_NODES
+
+
+@given(st.text(alphabet="a-|\n `"), st.integers(1, 20))
+def test_the_head_of_a_text_keeps_its_budget(text, nodes):
+    head = head_of(text, nodes)
+
+    assert text.startswith(head)
+    assert markdown_nodes(head) <= nodes
+
+
+async def test_everything_said_and_done_is_there():
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(120, 60)) as pilot:
+        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+
+        assert len(app.query(UserText)) == 1
+        assert len(app.query(AgentText)) == 2
+        assert [card.item.action_id for card in app.query(ActionCard) if card.has_class("-failed")] == ["a4"]
+
+
+async def test_a_streaming_answer_becomes_the_stored_one_in_its_place():
+    app = PanelApp(Script().start().user("hi").state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.take(ev.TextDelta(text="First **part**.\n\nSecond"))
+        await until(pilot, lambda: app.query("MarkdownParagraph"))
+        streaming = app.query_one(AgentText)
+        whole = "First **part**.\n\nSecond part.\n\n- one\n- two\n"
+
+        app.take(ev.ModelResponded(seq=9, response_id="r", model="m", text=whole))
+        await until(pilot, lambda: app.query("MarkdownBulletList"))
+
+        assert app.query_one(AgentText) is streaming
+        assert app.query_one(Markdown).source == whole
+        await until(pilot, lambda: not app.query_one(".tail").display)
+
+
+async def test_an_answer_that_differs_from_what_streamed_wins():
+    app = PanelApp(Script().start().user("hi").state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.take(ev.TextDelta(text="Wrong.\n\nMore"))
+        await until(pilot, lambda: app.query("MarkdownParagraph"))
+
+        app.take(ev.ModelResponded(seq=9, response_id="r", model="m", text="Right."))
+        await until(pilot, lambda: [part.source for part in app.query(Markdown)] == ["Right."])
+
+        assert len(app.query(AgentText)) == 1
+
+
+async def test_many_deltas_arrive_whole():
+    app = PanelApp(Script().start().user("hi").state())
+    words = [f"word{number}{chr(10) * 2 if number % 7 == 0 else ' '}" for number in range(400)]
+    async with app.run_test(size=(120, 40)) as pilot:
+        for at in range(0, 400, 8):
+            app.take(*(ev.TextDelta(text=word) for word in words[at : at + 8]))
+            await pilot.pause()
+        app.take(ev.ModelResponded(seq=9, response_id="r", model="m", text="".join(words)))
+        await until(pilot, lambda: app.query_one(Markdown).source == "".join(words))
+
+        assert len(app.query("MarkdownParagraph")) == "".join(words).strip().count("\n\n") + 1
+
+
+async def test_live_output_is_shown_while_a_command_runs():
+    script = Script().start()
+    action_id = script.begin("execute_bash", command="make")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.query(ActionCard))
+
+        app.take(ev.ToolOutput(action_id=action_id, text="compiling one\ncompiling two\n"))
+
+        shown = app.query_one(ActionCard)
+        await until(pilot, lambda: shown.size.height == 3)
+        assert "compiling two" in shown.render().plain
+
+
+async def test_enter_and_click_open_an_action():
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(120, 60)) as pilot:
+        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+        app.query_one(Conversation).focus()
+        await pilot.press("k", "enter", "k", "enter")
+        await pilot.click(app.query(ActionCard).last())
+        await until(pilot, lambda: len(app.chosen) == 3)
+
+        assert app.chosen == ["a8", "a7", "a8"]
+
+
+async def test_reasoning_is_folded_and_opens_in_the_pager():
+    app = PanelApp(Script().start().answer("Hello", reasoning="secret\nthoughts").state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.query(MoreText))
+        folded = app.query(MoreText).first()
+        assert "2 lines" in str(folded.content)
+
+        folded.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PagerScreen))
+
+        await until(pilot, lambda: any("secret" in line for line in screen_lines(app)))
+        assert any("thoughts" in line for line in screen_lines(app))
+
+
+async def test_the_last_word_of_a_run_is_markdown():
+    script = Script().start().user("hi")
+    script.run("finish", "ok", message="All **done**.")
+    script.add(ev.RunEnded, reason="finished", detail="All **done**.")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.query("FinalText MarkdownParagraph"))
+        await until(pilot, lambda: any("All done." in line for line in screen_lines(app)))
+
+        assert len(app.query(FinalText)) == 1
+
+
+async def test_a_queued_message_says_so_until_it_is_read():
+    app = PanelApp(Script().start().user("first").state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.take(ev.UserMessage(seq=50, text="and this"))
+        await until(pilot, lambda: len(app.query(UserText)) == 2)
+        shown = app.query(UserText).last()
+        assert "queued" in str(shown.content)
+        item = app.state.items[-1]
+        assert isinstance(item, UserItem)
+
+        app.take(ev.ModelResponded(seq=51, response_id="r", model="m", text="x"))
+
+        assert "queued" not in str(shown.content)
+
+
+async def test_a_long_session_mounts_a_window_and_older_parts_load_at_the_top():
+    app = PanelApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.take(*long_session(500))
+        conversation = app.query_one(Conversation)
+        await until(pilot, lambda: conversation.max_scroll_y > 0)
+        assert len(app.query("*")) < 400
+        assert len(app.query(Markdown)) <= 40
+        newest = max(card.item.number for card in app.query(ActionCard))
+        oldest = min(card.item.number for card in app.query(ActionCard))
+        assert newest == 500
+
+        conversation.focus()
+        await pilot.press("home")
+        await until(pilot, lambda: min(card.item.number for card in app.query(ActionCard)) < oldest)
+        assert not conversation.follows
+        assert len(app.query("*")) < 400
+
+        await pilot.press("end")
+        await until(pilot, lambda: conversation.follows and conversation.is_vertical_scroll_end)
+        await until(pilot, lambda: max((card.item.number for card in app.query(ActionCard)), default=0) == 500)
+        assert len(app.query("*")) < 400
+
+
+async def test_scrolling_up_stops_following_and_end_follows_again():
+    app = PanelApp()
+    script = working_session()
+    async with app.run_test(size=(120, 24)) as pilot:
+        app.take(*script.events)
+        conversation = app.query_one(Conversation)
+        await until(pilot, lambda: conversation.max_scroll_y > 10 and conversation.is_vertical_scroll_end)
+        conversation.focus()
+
+        await pilot.press("pageup")
+        await until(pilot, lambda: not conversation.is_vertical_scroll_end)
+        stood = conversation.scroll_offset.y
+        app.take(ev.UserMessage(seq=90, text="one\ntwo\nthree"))
+        await until(pilot, lambda: len(app.query(UserText)) == 2)
+        await pilot.pause()
+        assert conversation.scroll_offset.y == stood
+        assert not conversation.follows
+
+        await pilot.press("end")
+        await until(pilot, lambda: conversation.is_vertical_scroll_end)
+        app.take(ev.UserMessage(seq=91, text="four\nfive\nsix"))
+        await until(pilot, lambda: len(app.query(UserText)) == 3 and conversation.is_vertical_scroll_end)
+        assert conversation.follows
+
+
+async def test_a_message_as_long_as_a_book_is_cut_and_opens_whole():
+    text = "\n".join(f"- item {number}" for number in range(500))
+    app = PanelApp(Script().start().answer(text).state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.query("MarkdownBulletList"))
+        more = app.query(MoreText).last()
+
+        assert len(app.query("*")) < 400
+        assert "450 lines more" in str(more.content)
+        assert more.text == visible(text)

@@ -1,0 +1,310 @@
+"""The fold from events to what the screen shows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.sample_session import AFTER, BEFORE, START, WORKSPACE, Script, fold, long_session, working_session
+from workbench.session import events as ev
+from workbench.tui.detail import detail_text, detail_title
+from workbench.tui.line_counts import count_lines
+from workbench.tui.link import CommandRefused, LinkLost
+from workbench.tui.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
+from workbench.tui.story import Changed, apply
+
+
+def test_a_session_under_way_is_told_in_order():
+    state = working_session().state()
+
+    assert [type(item) for item in state.items[:3]] == [UserItem, AgentItem, ActionItem]
+    assert [item.number for item in state.actions.values()] == list(range(1, 9))
+    assert state.is_running
+    assert state.waiting == ["a8"]
+    assert list(state.running) == ["a7"]
+    assert state.cost == pytest.approx(0.02)
+
+
+def test_a_failed_command_is_failed_with_its_exit_code():
+    state = working_session().state()
+
+    failed = state.actions["a4"]
+
+    assert (failed.phase, failed.exit_code) == ("failed", 1)
+
+
+def test_one_unknown_price_makes_the_cost_unknown_for_good():
+    script = Script().start().user("hi").answer("a", cost=0.5).answer("b", cost=None).answer("c", cost=0.5)
+
+    assert script.state().cost is None
+
+
+def test_tokens_of_the_last_request_say_how_full_the_context_is():
+    script = Script().start().answer("a", usage=ev.Usage(input=100, output=5)).answer("b", usage=ev.Usage(input=140))
+
+    state = script.state()
+
+    assert state.input_tokens == 140
+    assert state.total_tokens == 245
+
+
+@pytest.mark.parametrize("verdict", ["approved", "edited", "rejected"])
+def test_a_decision_ends_the_waiting(verdict):
+    script = Script().start()
+    action_id = script.ask("execute_bash", command="rm x")
+    state = script.state()
+    assert state.waiting == [action_id]
+    decision = ev.ActionDecided(seq=99, action_id=action_id, verdict=verdict, by="person", note="not that")
+
+    changed = apply(state, decision)
+
+    assert state.waiting == []
+    assert changed.waiting
+    assert state.actions[action_id].phase == ("rejected" if verdict == "rejected" else "approved")
+    assert state.actions[action_id].note == "not that"
+
+
+def test_an_action_that_never_ran_no_longer_waits():
+    script = Script().start()
+    action_id = script.ask("execute_bash", command="rm x")
+    script.add(ev.ActionObserved, action_id=action_id, observation={}, ran=False)
+
+    state = script.state()
+
+    assert state.waiting == []
+    assert state.actions[action_id].phase == "skipped"
+
+
+def test_a_message_sent_while_the_agent_runs_is_queued_until_a_call_that_began_after_it():
+    script = Script().start().user("first")
+    state = script.state()
+    sent = START + timedelta(seconds=60)
+    apply(state, ev.UserMessage(seq=10, at=sent, text="and this"))
+    assert [item.text for item in state.queued] == ["and this"]
+
+    began_before = ev.ModelResponded(
+        seq=11, at=sent + timedelta(seconds=5), latency=9, response_id="r", model="m", text="x"
+    )
+    apply(state, began_before)
+    assert [item.text for item in state.queued] == ["and this"]
+
+    began_after = ev.ModelResponded(seq=12, at=sent + timedelta(seconds=9), latency=2, response_id="s", model="m")
+    changed = apply(state, began_after)
+
+    assert not state.queued
+    assert [item.queued for item in changed.updated if isinstance(item, UserItem)] == [False]
+
+
+def test_what_streams_gives_way_to_the_stored_answer():
+    state = Script().start().user("hi").state()
+    apply(state, ev.ReasoningDelta(text="hm"))
+    apply(state, ev.TextDelta(text="Hel"))
+    apply(state, ev.TextDelta(text="lo"))
+    assert state.live is not None
+    assert (state.live.text, state.live.reasoning) == ("Hello", "hm")
+
+    changed = apply(state, ev.ModelResponded(seq=9, response_id="r", model="m", text="Hello!"))
+
+    assert state.live is None
+    assert changed.live
+    assert [item.text for item in changed.added if isinstance(item, AgentItem)] == ["Hello!"]
+
+
+def test_live_output_is_bounded_and_replaced_by_the_observation():
+    script = Script().start()
+    action_id = script.begin("execute_bash", command="yes")
+    state = script.state()
+    for _ in range(30):
+        apply(state, ev.ToolOutput(action_id=action_id, text="y\n" * 1_000))
+    assert len(state.actions[action_id].output) == 20_000
+
+    apply(state, ev.ActionObserved(seq=50, action_id=action_id, observation={"content": [{"text": "done"}]}))
+
+    assert state.actions[action_id].output == "done"
+    assert not state.running
+
+
+def test_steps_belong_to_the_task_that_was_in_progress_and_a_task_without_one_is_claimed():
+    script = Script().start()
+    plan = [{"id": "1", "title": "one", "status": "in_progress"}, {"id": "2", "title": "two", "status": "todo"}]
+    script.run("task_tracker", command="plan", task_list=plan)
+    script.run("execute_bash", command="ls")
+    script.run("think", thought="hm")
+    script.run("task_tracker", command="plan", task_list=[{**entry, "status": "done"} for entry in plan])
+
+    first, second = script.state().tasks
+
+    assert (first.steps, first.is_claimed) == ([2], False)
+    assert (second.steps, second.is_claimed) == ([], True)
+
+
+def test_the_plan_of_the_observation_counts_more_than_the_arguments():
+    script = Script().start()
+    kept = [{"id": "task-1", "title": "Untitled task", "status": "todo", "notes": ""}]
+    script.run("task_tracker", command="plan", task_list=[{}, "nonsense"], _task_list=kept)
+
+    assert [task.title for task in script.state().tasks] == ["Untitled task"]
+
+
+def test_a_plan_that_was_refused_changes_nothing():
+    script = Script().start()
+    script.run("task_tracker", command="plan", task_list=[{"title": "x"}], _is_error=True)
+
+    assert script.state().tasks == []
+
+
+def test_changes_keep_the_first_before_and_the_last_after():
+    script = Script().start()
+    path = f"{WORKSPACE}/a.py"
+    for before, after in ((None, "a\n"), ("a\n", "a\nb\n")):
+        script.run("str_replace_editor", path=path, _files=(ev.FileDelta(path=path, before=before, after=after),))
+
+    file = script.state().changes[path]
+
+    assert (file.before, file.after, file.added, file.removed) == (None, "a\nb\n", 2, 0)
+
+
+def test_a_file_that_is_back_where_it_began_is_no_change():
+    script = Script().start()
+    path = f"{WORKSPACE}/a.py"
+    script.run("execute_bash", _files=(ev.FileDelta(path=path, before="a", after="b"),))
+    script.add(ev.FilesChanged, files=(ev.FileDelta(path=path, before="b", after="a"),))
+
+    assert script.state().changes == {}
+
+
+def test_changes_by_others_are_told_apart():
+    script = Script().start()
+    script.add(ev.FilesChanged, files=(ev.FileDelta(path="/x", before="b", after="a"),))
+
+    assert script.state().changes["/x"].by_others
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("finished", "finished"),
+        ("interrupted", "warning"),
+        ("limit", "warning"),
+        ("stuck", "warning"),
+        ("error", "error"),
+    ],
+)
+def test_the_end_of_a_run_is_said(reason, kind):
+    script = Script().start().user("hi")
+    script.add(ev.RunEnded, reason=reason, detail="because")
+
+    state = script.state()
+
+    assert not state.is_running
+    assert state.ended == reason
+    notice = state.items[-1]
+    assert isinstance(notice, NoticeItem)
+    assert notice.kind == kind
+    assert ("because" in notice.text) == (reason != "finished")
+
+
+def test_waiting_for_an_answer_needs_no_notice():
+    script = Script().start().user("hi").answer("Which one?")
+    script.add(ev.RunEnded, reason="waiting")
+
+    state = script.state()
+
+    assert state.ended == "waiting"
+    assert isinstance(state.items[-1], AgentItem)
+
+
+def test_settings_and_abandoned_actions_are_said():
+    script = Script().start()
+    action_id = script.begin("execute_bash", command="sleep 9")
+    script.add(ev.ActionAbandoned, action_id=action_id)
+    script.add(ev.SettingsChanged, mode="high")
+
+    state = script.state()
+
+    assert state.mode == "high"
+    assert state.actions[action_id].phase == "lost"
+    assert [item.text for item in state.items if isinstance(item, NoticeItem)] == [
+        "Action 1: the outcome is unknown; it is not run again",
+        "Set: mode ask from HIGH",
+    ]
+
+
+def test_a_lost_engine_leaves_nothing_running_and_nothing_disappears():
+    state = working_session().state()
+    apply(state, ev.TextDelta(text="Half a sen"))
+
+    changed = apply(state, LinkLost("the engine stopped", for_good=True))
+
+    assert state.work == "lost"
+    assert state.live is None
+    assert not state.running
+    assert state.actions["a7"].phase == "lost"
+    cut = [item for item in changed.added if isinstance(item, AgentItem)]
+    assert [(item.text, item.incomplete) for item in cut] == [("Half a sen", True)]
+
+
+def test_a_refused_command_is_said():
+    state = SessionState()
+
+    apply(state, CommandRefused("it is not waiting"))
+
+    assert [item.text for item in state.items if isinstance(item, NoticeItem)] == ["it is not waiting"]
+
+
+def test_an_event_counts_once():
+    script = working_session()
+    state = script.state()
+    before = len(state.items)
+
+    assert apply(state, script.events[1]) == Changed()  # type: ignore[arg-type]
+    assert len(state.items) == before
+
+
+def test_the_state_of_the_engine_is_shown():
+    state = SessionState()
+
+    changed = apply(state, ev.EngineState(state="thinking", detail="again in 3 s"))
+
+    assert changed.status
+    assert (state.work, state.work_detail) == ("thinking", "again in 3 s")
+
+
+def test_ten_thousand_events_cost_the_same_each():
+    events = list(long_session(2_000))
+
+    state = fold(events)
+
+    assert len(state.actions) == 2_000
+    assert len(events) > 10_000
+
+
+@given(st.text(), st.text())
+def test_counted_lines_agree_with_the_lengths(before, after):
+    added, removed = count_lines(before, after)
+
+    assert added - removed == len(after.splitlines()) - len(before.splitlines())
+    assert (added, removed) >= (0, 0)
+
+
+def test_huge_files_are_counted_without_comparing_every_pair():
+    before = "".join(f"{number}\n" for number in range(100_000))
+
+    assert count_lines(before, "new\n" + before.replace("\n", "!\n")) == (100_001, 100_000)
+
+
+def test_everything_known_of_an_action_can_be_read():
+    script = Script().start()
+    script.add(ev.ModelResponded, response_id="r", model="big-model", usage=ev.Usage(input=7))
+    delta = ev.FileDelta(path=f"{WORKSPACE}/a.py", before=BEFORE, after=AFTER)
+    script.run("execute_bash", "all\nof\nit", "MEDIUM", command="make\ntest", _exit_code=2, _files=(delta,), _pid=7)
+    action = script.state().actions["a1"]
+
+    text = detail_text(action, WORKSPACE)
+
+    for part in ("make", "all", "a.py", "allowed by the mode: ask from MEDIUM", "big-model: 7 tokens in", "pid: 7"):
+        assert part in text
+    assert detail_title(action) == "Action 1 · execute_bash · failed · exit 2"

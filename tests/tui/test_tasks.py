@@ -1,0 +1,67 @@
+"""The task tracker."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.panel_app import PanelApp, until
+from tests.tui.sample_session import Script, working_session
+from workbench.tui.pieces import line_width
+from workbench.tui.state import SessionState, Task
+from workbench.tui.widgets.tasks import TaskPanel, task_line
+
+
+def text_of(task: Task, width: int = 40) -> str:
+    return "".join(piece.text for piece in task_line(task, width))
+
+
+def test_a_task_shows_its_state_and_the_steps_under_it():
+    assert text_of(Task("1", "Reproduce", "todo")).split() == ["○", "Reproduce"]
+    assert text_of(Task("1", "Reproduce", "in_progress", steps=[4])).split() == ["●", "Reproduce", "#4"]
+    assert text_of(Task("1", "Reproduce", "done", steps=[4, 6, 9])).split() == ["✓", "Reproduce", "#4–#9"]
+
+
+def test_done_without_a_step_is_claimed():
+    assert text_of(Task("1", "Reproduce", "done")).split() == ["◌", "Reproduce", "claimed"]
+
+
+@given(st.text(), st.integers(8, 100))
+def test_any_title_fits_on_one_line(title, width):
+    line = task_line(Task("1", title, "done"), width)
+
+    assert line_width(line) <= width
+    assert not any("\n" in piece.text for piece in line)
+
+
+def test_the_border_counts_what_is_done():
+    assert TaskPanel.title_counts(SessionState()) == ""
+    assert TaskPanel.title_counts(working_session().state()) == "1/3"
+
+
+async def test_the_plan_is_live_and_enter_opens_the_last_step():
+    app = PanelApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = app.query_one(TaskPanel)
+        await until(pilot, lambda: panel.size.height > 0)
+        assert "No plan yet" in panel.render_line(0).text
+
+        app.take(*working_session().events)
+        assert "Reproduce the failure" in panel.render_line(0).text
+
+        panel.focus()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.chosen)
+        assert app.chosen == ["a7"]
+
+
+async def test_a_task_without_steps_opens_nothing():
+    script = Script().start()
+    script.run("task_tracker", command="plan", task_list=[{"title": "x", "status": "todo"}])
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.query_one(TaskPanel).focus()
+        await pilot.press("enter")
+        await pilot.pause()
+
+        assert app.chosen == []

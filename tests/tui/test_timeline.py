@@ -1,0 +1,198 @@
+"""The timeline: one row for each thing that matters, at every width, for any text, however long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tui.panel_app import PanelApp, until
+from tests.tui.sample_session import START, WORKSPACE, Script, long_session, working_session
+from workbench.session import events as ev
+from workbench.tui import clock
+from workbench.tui.pieces import Piece, clip, line_width, pad
+from workbench.tui.rows import row
+from workbench.tui.state import ActionItem, NoticeItem, UserItem
+from workbench.tui.widgets.timeline import Timeline
+
+NOW = START + timedelta(seconds=60)
+
+
+def text_of(item: object, width: int) -> str:
+    return "".join(piece.text for piece in row(item, width, NOW, WORKSPACE))  # type: ignore[arg-type]
+
+
+def test_a_row_says_state_number_tool_what_outcome_risk_and_time():
+    state = working_session().state()
+
+    def words(action_id: str) -> str:
+        return " ".join(text_of(state.actions[action_id], 60).split())
+
+    assert words("a4") == "✗ 4 $ pytest -q exit 1 MEDIUM 0.81 s"
+    assert words("a6") == "✓ 6 ± src/calc.py +2 −1 MEDIUM 0.02 s"
+    assert words("a8") == "? 8 $ rm -rf build HIGH"
+
+
+def test_columns_give_way_one_after_the_other():
+    failed = working_session().state().actions["a4"]
+
+    assert "0.81 s" in text_of(failed, 48)
+    assert "MEDIUM" in text_of(failed, 47)
+    assert "0.81" not in text_of(failed, 47)
+    assert "MED " in text_of(failed, 40)
+    assert "pytest" in text_of(failed, 16)
+
+
+def test_a_running_row_counts_the_seconds():
+    running = working_session().state().actions["a7"]
+    assert running.started is not None
+
+    assert f"{int((NOW - running.started).total_seconds())} s" in text_of(running, 60)
+
+
+@given(st.text(), st.integers(8, 130), st.sampled_from(["execute_bash", "str_replace_editor", "think", "x"]))
+def test_any_text_gives_a_row_of_exactly_the_width_on_one_line(text, width, tool):
+    arguments = {"command": text, "path": text, "thought": text, text: text}
+    items = [
+        ActionItem(1, 1, "a", tool, arguments, phase="failed", exit_code=127, risk="UNKNOWN", duration=1.0),
+        UserItem(1, text, START),
+        NoticeItem(1, text, "error"),
+    ]
+
+    for item in items:
+        pieces = row(item, width, NOW, WORKSPACE)
+        shown = "".join(piece.text for piece in pieces)
+        assert line_width(pieces) == width
+        assert not any(sign in shown for sign in "\n\r\t\x1b\x9b\u202e\u200b")
+
+
+@given(st.text(), st.integers(0, 40))
+def test_clipping_never_exceeds_the_width(text, width):
+    assert line_width([Piece(clip(text, width))]) <= width
+    assert line_width([Piece(pad(text, width))]) == width
+
+
+def shown_rows(timeline: Timeline) -> list[str]:
+    return [timeline.render_line(y).text for y in range(timeline.size.height)]
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+async def test_the_rows_are_painted_and_the_chosen_one_shows_without_colour(width):
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(width, 30)) as pilot:
+        timeline = app.query_one(Timeline)
+        timeline.focus()
+        await until(pilot, lambda: timeline.has_focus)
+        rows = shown_rows(timeline)
+
+        assert [line[0] for line in rows[:9]] == [" "] * 8 + ["›"]
+        assert "rm -rf build" in rows[8]
+        assert "HIGH" in rows[8]
+
+
+async def test_keys_move_the_cursor_and_enter_opens_the_action():
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(120, 30)) as pilot:
+        timeline = app.query_one(Timeline)
+        timeline.focus()
+        await pilot.press("home", "down", "down", "enter", "end", "up", "enter")
+        await until(pilot, lambda: len(app.chosen) == 2)
+
+        assert app.chosen == ["a2", "a7"]
+
+
+async def test_a_click_opens_the_action():
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.click(Timeline, offset=(8, 2))
+        await until(pilot, lambda: app.chosen)
+
+        assert app.chosen == ["a1"]
+
+
+async def test_it_follows_the_end_until_the_cursor_leaves_it_and_again_after_end():
+    app = PanelApp()
+    script = Script().start()
+    for number in range(60):
+        script.run("execute_bash", command=f"echo {number}")
+    async with app.run_test(size=(120, 24)) as pilot:
+        app.take(*script.events)
+        timeline = app.query_one(Timeline)
+        await until(pilot, lambda: timeline.size.height > 0)
+        assert timeline.is_vertical_scroll_end
+        assert timeline.cursor == 59
+
+        timeline.focus()
+        await pilot.press("up")
+        seen = len(script.events)
+        script.run("execute_bash", command="echo more")
+        app.take(*script.events[seen:])
+        assert timeline.cursor == 58
+
+        await pilot.press("end")
+        seen = len(script.events)
+        script.run("execute_bash", command="echo again")
+        app.take(*script.events[seen:])
+        assert timeline.cursor == 61
+        assert timeline.is_vertical_scroll_end
+
+
+async def test_the_timer_sleeps_while_nothing_runs(monkeypatch):
+    script = Script().start()
+    action_id = script.begin("execute_bash", command="sleep 5")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 24)) as pilot:
+        timeline = app.query_one(Timeline)
+        monkeypatch.setattr(clock, "now", lambda: START + timedelta(seconds=300))
+        await until(pilot, lambda: "4:55 min" in timeline.render_line(0).text)
+        assert timeline.is_ticking
+
+        app.take(ev.ActionObserved(seq=99, action_id=action_id, observation={}, duration=3))
+
+        assert not timeline.is_ticking
+        assert "3.0 s" in timeline.render_line(0).text
+
+
+async def test_ten_thousand_rows_paint_only_those_in_sight(monkeypatch):
+    app = PanelApp()
+    async with app.run_test(size=(120, 30)) as pilot:
+        app.take(*long_session(10_000))
+        timeline = app.query_one(Timeline)
+        await until(pilot, lambda: timeline.size.height > 0)
+        painted: list[int] = []
+        monkeypatch.setattr(timeline, "line", lambda index, width: painted.append(index) or [])
+
+        timeline.forget()
+        timeline.focus()
+        await pilot.press("up")
+        await until(pilot, lambda: painted)
+
+        assert len(set(painted)) <= timeline.size.height + 1
+        assert timeline.virtual_size.height == 10_001
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.text(min_size=1), st.sampled_from(["[/red]", "[bold", "\x1b[31m", "\u202e", "[@click=app.quit]x[/]"]))
+async def test_no_text_is_markup_or_crashes_the_widgets(text, nasty):
+    said = text + nasty
+    script = Script().start(workspace="/[/w]").user(said).answer(said, reasoning=said)
+    task = {"id": said, "title": said, "status": "done", "notes": said}
+    script.run("task_tracker", said, command="plan", task_list=[task])
+    script.run("execute_bash", said, command=said, _exit_code=1)
+    script.run(said, said, **{"anything": said})
+    delta = ev.FileDelta(path=f"/[/w]/{said}", before=said, after=nasty + said)
+    script.run("str_replace_editor", said, command="create", path=said, _files=(delta,))
+    script.run("finish", said, message=said)
+    script.add(ev.RunEnded, reason="error", detail=said)
+    app = PanelApp()
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.take(*script.events, ev.TextDelta(text=said))
+        await until(pilot, lambda: len(app.query("Conversation > *")) > 3)
+        await pilot.pause()
+        lines = [strip.text for strip in app.screen._compositor.render_strips()]
+
+        assert not any(sign in line for line in lines for sign in "\x1b\u202e\x9b")
+        if nasty in ("[/red]", "[bold"):
+            assert any(nasty in line for line in lines)
