@@ -97,9 +97,11 @@ class DiffView(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the width there is now."""
         self.lay_out()
 
     def notify_style_update(self) -> None:
+        """Another theme: forget the styles of the old one."""
         super().notify_style_update()
         self._styles.clear()
 
@@ -189,6 +191,7 @@ class DiffView(ScrollView, can_focus=True):
             self.call_after_refresh(self._show_current)
 
     def on_click(self, event: events.Click) -> None:
+        """Open the fold or choose the hunk under the mouse."""
         place = event.y + int(self.scroll_offset.y)
         if place >= self.geometry.height:
             return
