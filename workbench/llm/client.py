@@ -19,11 +19,11 @@ from functools import cache, cached_property
 from typing import Any
 
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
-from workbench.llm.faults import Fault, fault_from_text, fault_of, model_error
+from workbench.llm.faults import Fault, fault_of, model_error
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of
 from workbench.llm.retry import TRIES, Cancelled, with_retries
-from workbench.llm.sse import BrokenStream, read_chunks
+from workbench.llm.sse import BrokenStream, checked, read_chunks
 from workbench.llm.stream import Joiner
 from workbench.text import well_formed
 
@@ -171,11 +171,11 @@ class ProviderModel:
         with contextlib.closing(response):
             if "json" in response.headers.get("content-type", ""):  # a server that does not stream
                 response.read()
-                yield _checked(response.json())
+                yield checked(response.json())
             else:
                 pieces = response.iter_bytes()
                 for chunk in read_chunks(pieces):
-                    yield _checked(chunk)
+                    yield checked(chunk)
                 yield None
                 for _ in pieces:  # to the end, so that the next request finds the connection open
                     pass
@@ -231,18 +231,6 @@ class ProviderModel:
         return openai.OpenAI(
             api_key=self._key, base_url=self._base, http_client=self._http, max_retries=0, timeout=self._timeout
         )
-
-
-def _checked(chunk: Any) -> Chunk:
-    """The chunk, unless it tells of an error in the middle of the stream."""
-    if not isinstance(chunk, dict):
-        raise BrokenStream("the answer is no JSON object")
-    error = chunk.get("error")
-    if error:
-        said = error.get("message") if isinstance(error, dict) else error
-        status = error.get("code") if isinstance(error, dict) else None
-        raise fault_from_text(str(said), status if isinstance(status, int) else None)
-    return chunk
 
 
 class _Call:

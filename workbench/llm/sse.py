@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from workbench.llm.faults import fault_from_text
+
 DONE = "[DONE]"
 
 
@@ -27,6 +29,18 @@ def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         yield chunk
     if not finished:
         raise BrokenStream("the stream ended in the middle of the answer")
+
+
+def checked(chunk: Any) -> dict[str, Any]:
+    """The chunk; raises Fault when it tells of an error in the middle of the stream, BrokenStream when it is none."""
+    if not isinstance(chunk, dict):
+        raise BrokenStream("the answer is no JSON object")
+    error = chunk.get("error")
+    if error:
+        said = error.get("message") if isinstance(error, dict) else error
+        status = error.get("code") if isinstance(error, dict) else None
+        raise fault_from_text(str(said), status if isinstance(status, int) else None)
+    return chunk
 
 
 def _events(pieces: Iterable[bytes]) -> Iterator[str]:
