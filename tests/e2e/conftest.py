@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from workbench.config import Locations
+
+PATIENCE = 40.0
+_PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
+
+
+@dataclass
+class World:
+    """A person with an empty home and a project folder."""
+
+    home: Path
+    project: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def locations(self) -> Locations:
+        return Locations.from_environment(self.env)
+
+    def ohw(self, *args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, without a terminal."""
+        command = [sys.executable, "-m", "workbench", *args]
+        environment = {**self.env, **env}
+        return subprocess.run(
+            command, input=stdin, capture_output=True, text=True, cwd=self.project, env=environment, timeout=90
+        )
+
+    def start(self, *args: str, **more: Any) -> subprocess.Popen[str]:
+        """Begin a command."""
+        command = [sys.executable, "-m", "workbench", *args]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
+        return subprocess.Popen(command, cwd=self.project, env=self.env, **pipes)
+
+    def processes(self) -> list[psutil.Process]:
+        """What runs with this home: screens, engines, shells and whatever they started."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.status() != psutil.STATUS_ZOMBIE and process.environ().get("HOME") == str(self.home):
+                    found.append(process)
+        return found
+
+
+def wait_for(is_so: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
+    """The first true answer; fails when none comes in time."""
+    until = time.monotonic() + seconds
+    while not (answer := is_so()):
+        assert time.monotonic() < until, f"waited {seconds} s for {what}"
+        time.sleep(0.05)
+    return answer
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    runtime = Path(f"/tmp/ohw-test-{os.getpid()}-{time.monotonic_ns() % 10**9}")  # a socket's name must be short
+    runtime.mkdir(mode=0o700)
+    kept = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
+    env = {**kept, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "OHW_SCRIPT_PACE": "0"}
+    env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
+    env |= {"OPENAI_API_KEY": "sk-of-the-test", "PYTHONDONTWRITEBYTECODE": "1"}
+    there = World(home, project, env)
+    yield there
+    for process in there.processes():
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    for path in sorted(runtime.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    runtime.rmdir()

@@ -1,0 +1,175 @@
+"""`ohw run` as a person or a script starts it: the real binary against a real server."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import World, wait_for
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
+from workbench.session.catalog import list_sessions
+from workbench.session.lock import SessionInUse, SessionLock
+from workbench.session.names import session_path
+from workbench.session.store import Store
+
+NO_NETWORK = ("--model", "openai/x")
+
+
+def with_server(server: ModelServer, *more: str) -> tuple[str, ...]:
+    return ("--model", "openai/x", "--api-base", server.base_url, *more)
+
+
+def git_project(folder: Path) -> None:
+    (folder / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    (folder / "check.py").write_text("from calc import add\nassert add(2, 3) == 5\nprint('all good')\n")
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    subprocess.run(["git", "add", "."], cwd=folder, check=True)
+
+
+def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
+    git_project(world.project)
+    path = world.project / "calc.py"
+    edit = {"command": "str_replace", "path": str(path), "old_str": "a - b", "new_str": "a + b"}
+    turns = [
+        Turn("I see it.", calls=(Called("str_replace_editor", {"security_risk": "LOW", "summary": "Fix", **edit}),)),
+        bash("python3 check.py; echo key=$OPENAI_API_KEY=", risk="HIGH"),
+        finish("Fixed add."),
+    ]
+    with ModelServer(turns) as server:
+        done = world.ohw("run", "fix add", *with_server(server, "--mode", "never", "--json"))
+        last_request = server.requests[-1].messages
+    assert done.returncode == 0, done.stderr
+    assert path.read_text() == "def add(a, b):\n    return a + b\n"
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    outputs = json.dumps([event["observation"] for event in events if event["kind"] == "action_observed"])
+    assert "all good" in outputs
+    assert "key==" in outputs  # the key does not reach what the agent runs
+    assert "all good" in json.dumps(last_request)
+    (listed,) = list_sessions(world.locations)
+    with Store.open(session_path(world.locations, listed.id), readonly=True) as store:
+        assert [json.loads(event.model_dump_json()) for event in store.events()] == events
+    assert (listed.ended, listed.title, listed.workspace) == ("finished", "fix add", str(world.project))
+    table = world.ohw("sessions")
+    assert listed.id in table.stdout
+    assert "fix add" in table.stdout
+    assert f"ohw resume {listed.id}" in done.stderr
+
+
+def test_a_question_stops_the_run_with_code_3_and_nothing_runs(world: World):
+    with ModelServer([bash("touch made-it", risk="HIGH")]) as server:
+        done = world.ohw("run", "-", *with_server(server), stdin="make a file\n")
+    assert done.returncode == 3, done.stderr
+    assert not (world.project / "made-it").exists()
+    assert "ohw resume" in done.stderr
+    assert list_sessions(world.locations)[0].title == "make a file"
+
+
+def test_the_limit_of_steps_is_code_4(world: World):
+    with ModelServer([bash("true")], repeat_last=True) as server:
+        done = world.ohw("run", "go on", *with_server(server, "--mode", "never", "--max-steps", "1"))
+    assert done.returncode == 4, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("turn", "told"),
+    [
+        (Fault(401, "Incorrect API key provided: sk-of-the-test"), "key"),
+        (Fault(400, "this model is not here"), "this model is not here"),
+    ],
+    ids=["wrong key", "server error"],
+)
+def test_a_refusing_server_is_one_clear_line(world: World, turn: Fault, told: str):
+    with ModelServer([turn], repeat_last=True) as server:
+        done = world.ohw("run", "hello", *with_server(server))
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "sk-of-the-test" not in done.stderr + done.stdout
+
+
+def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(world: World):
+    turns = [
+        Turn(calls=(Called("execute_bash", '{"command": "touch broken", '),)),
+        Turn(calls=(Called("launch_rocket", {"where": "up"}),)),
+        finish("I give up."),
+    ]
+    with ModelServer(turns) as server:
+        done = world.ohw("run", "hello", *with_server(server, "--mode", "never"))
+        told = json.dumps(server.requests[-1].messages)
+    assert done.returncode == 0, done.stderr
+    assert not (world.project / "broken").exists()
+    assert "execute_bash" in told
+    assert "launch_rocket" in told
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_run_keeps_all_and_leaves_no_process(world: World, number: int, code: int):
+    with ModelServer([bash("touch begun; (setsid sleep 777 &); sleep 888", risk="LOW")]) as server:
+        process = world.start("run", "wait", *with_server(server, "--mode", "never"))
+        wait_for((world.project / "begun").exists, "the command to run")
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    assert "Traceback" not in err
+    assert list_sessions(world.locations)[0].ended == "interrupted"
+    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert out == "" or "interrupted" not in out
+
+
+def test_a_reader_that_goes_away_stops_the_run_without_a_traceback(world: World):
+    with ModelServer([bash("true")], repeat_last=True) as server:
+        process = world.start("run", "go on", *with_server(server, "--mode", "never", "--json"))
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        process.wait(60)
+        process.stderr.close()
+    assert process.returncode == 141
+    assert "Traceback" not in err
+
+
+def test_a_session_in_use_is_free_when_its_holder_is_killed(world: World):
+    with ModelServer([bash("touch begun; sleep 888", risk="LOW")]) as server:
+        process = world.start("run", "wait", *with_server(server, "--mode", "never"))
+        wait_for((world.project / "begun").exists, "the command to run")
+        path = session_path(world.locations, list_sessions(world.locations)[0].id)
+        with pytest.raises(SessionInUse, match=f"process {process.pid}"):
+            SessionLock.take(path)
+        process.kill()
+        process.communicate(timeout=60)
+    SessionLock.take(path, 20).release()
+    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert list_sessions(world.locations)[0].ended == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("run", "hello"), "no model is set"),
+        (("run", "hello", "--model", "scripted/demo", "--workspace", "missing"), "does not exist"),
+        (("run", "hello", "--model", "scripted/demo", "--workspace", "file"), "is not a folder"),
+        (("run", "", "--model", "scripted/demo"), "PROMPT"),
+        (("run", "hello", "--model", "scripted/demo", "--mode", "wild"), "no mode 'wild'"),
+        (("hello",), "needs a terminal"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line_and_code_2(world: World, args: tuple[str, ...], told: str):
+    (world.project / "file").write_text("")
+    done = world.ohw(*args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("ohw: ")
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_refused_connection_says_what_to_do(world: World):
+    done = world.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
+    assert done.returncode == 1
+    assert "127.0.0.1:9" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,130 @@
+"""The real `ohw` in a pseudo terminal: keys in, the picture of the terminal out."""
+
+from __future__ import annotations
+
+import codecs
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+import pexpect
+
+from tests.terminal.screen import Screen
+
+KEYS = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "shift+tab": "\x1b[Z",
+    "backspace": "\x7f",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "page_up": "\x1b[5~",
+    "page_down": "\x1b[6~",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "f1": "\x1bOP",
+    "f8": "\x1b[19~",
+    "f9": "\x1b[20~",
+}
+
+
+class Terminal:
+    """One run of `ohw` with arguments; a context manager that ends what it started."""
+
+    def __init__(self, args: Sequence[str], columns: int, rows: int, env: Mapping[str, str]) -> None:
+        self.screen = Screen(columns, rows)
+        self.raw = b""
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self.process = pexpect.spawn(
+            sys.executable,
+            ["-m", "workbench", *args],
+            env=dict(env),
+            dimensions=(rows, columns),
+            timeout=None,
+            maxread=65536,
+        )
+        self.process.delaybeforesend = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """The process of the screen."""
+        return int(self.process.pid)
+
+    def text(self) -> str:
+        """What the terminal shows now."""
+        while self._read(0):
+            pass
+        return self.screen.text
+
+    def wait_for(self, text: str, seconds: float = 30.0) -> str:
+        """Wait until the terminal shows this text; the whole picture."""
+        return self.wait_until(lambda shown: text in shown, f"{text!r} to be shown", seconds)
+
+    def wait_until(self, is_so: Callable[[str], bool], what: str, seconds: float = 30.0) -> str:
+        """Wait until the picture is as asked."""
+        until = time.monotonic() + seconds
+        while not is_so(shown := self.text()):
+            if time.monotonic() > until:
+                raise AssertionError(f"waited {seconds} s for {what}; the terminal shows:\n{shown}")
+            if not self._read(0.1) and not self.process.isalive():
+                time.sleep(0.05)  # it has ended: only the last bytes may still come
+        return shown
+
+    def press(self, *keys: str) -> None:
+        """Press keys by name (`enter`, `f1`, `ctrl+q`) or single characters."""
+        for key in keys:
+            self.process.send(_bytes(key))
+
+    def type(self, text: str) -> None:
+        """Type text as it is."""
+        self.process.send(text)
+
+    def wait_exit(self, seconds: float = 30.0) -> int:
+        """Wait for the end of the process; its exit code, or 128 + the signal that ended it."""
+        until = time.monotonic() + seconds
+        while self.process.isalive():
+            if time.monotonic() > until:
+                raise AssertionError(f"it still runs after {seconds} s; the terminal shows:\n{self.text()}")
+            self._read(0.1)
+        self.text()
+        if self.process.signalstatus is not None:
+            return 128 + int(self.process.signalstatus)
+        return int(self.process.exitstatus)
+
+    def close(self) -> None:
+        """End the process, in order if it lets us."""
+        if self.process.isalive():
+            self.process.kill(signal.SIGTERM)
+            try:
+                self.wait_exit(10)
+            except AssertionError:
+                self.process.kill(signal.SIGKILL)
+                self.process.wait()
+        self.process.close(force=True)
+
+    def _read(self, seconds: float) -> bool:
+        try:
+            data = self.process.read_nonblocking(65536, timeout=seconds)
+        except (pexpect.TIMEOUT, pexpect.EOF):
+            return False
+        self.raw += data
+        self.screen.feed(self._decode(data))
+        return bool(data)
+
+
+def _bytes(key: str) -> str:
+    if key.startswith("ctrl+") and len(key) == 6:
+        return chr(ord(key[-1]) & 0x1F)
+    return KEYS.get(key, key)
