@@ -25,7 +25,7 @@ from workbench.tui.link import Link
 from workbench.tui.messages import ActionChosen, FileChosen
 from workbench.tui.opening import open_action, open_diff
 from workbench.tui.outbox import Outbox
-from workbench.tui.state import SessionState
+from workbench.tui.state import SessionState, UserItem
 from workbench.tui.titles import PANELS, panel_titles
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
@@ -65,7 +65,7 @@ class MainScreen(Screen[None]):
         message: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(id="main")
+        super().__init__()
         self.link = link
         self.state = state
         self._workspace = workspace
@@ -110,6 +110,9 @@ class MainScreen(Screen[None]):
         for name, title in titles.items():
             self.query_one(f"#{name}", Widget).border_title = cast(str, title)
         self._take_back(changed)
+        if changed is None:
+            sent = [item.text for item in self.state.items if isinstance(item, UserItem)]
+            self.query_one(Prompt).recall_from(sent)
         self.query_one(StatusLine).show()
         self.refresh_hints()
         self._asking.look(changed)

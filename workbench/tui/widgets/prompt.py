@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import events
@@ -38,6 +39,12 @@ class Prompt(TextArea):
         self._sent: list[str] = []
         self._at = 0
         self._draft = ""
+
+    def recall_from(self, texts: Iterable[str]) -> None:
+        """Begin the history with what was sent before, if it is still empty."""
+        if not self._sent:
+            for text in texts:
+                self.remember(text)
 
     def remember(self, text: str) -> None:
         """Add one message to the history that up and down walk through."""
@@ -84,6 +91,7 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert the paste as text, with what could hide in it made visible."""
         event.prevent_default()
+        event.stop()
         text = visible(event.text.replace("\r\n", "\n").replace("\r", "\n"))
         self._replace_via_keyboard(text, *self.selection)
         self.scroll_cursor_visible()

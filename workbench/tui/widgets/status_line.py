@@ -80,7 +80,7 @@ def _right(state: SessionState) -> list[Content]:
         Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent"),
     ]
     if state.scripted:
-        parts[1:3] = [Content.styled("scripted model", "bold $secondary")]
+        parts[1:2] = [Content.styled("scripted model", "bold $secondary")]
     return [part for part in parts if part.plain]
 
 

@@ -1,0 +1,188 @@
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from rich.segment import Segment
+from textual.color import Color
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.errors import WorkbenchError
+from workbench.tui.app import Opened
+from workbench.tui.branch import current_branch
+from workbench.tui.late_link import LateLink
+from workbench.tui.link import LinkLost
+from workbench.tui.safe import ControlFilter
+
+
+def test_importing_the_app_loads_nothing_heavy():
+    heavy = ("litellm", "openai", "mcp", "playwright", "pydantic")
+    code = f"import sys, workbench.tui.app; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_no_control_or_invisible_character_passes_the_filter():
+    hidden = [*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, 0x200B, 0x200E, 0x202E, 0x2028, 0x2066, 0xFEFF, 0xE0041]
+    text = "a" + "".join(map(chr, hidden)) + "b"
+    assert ControlFilter().apply([Segment(text)], Color.parse("black")) == [Segment("ab")]
+
+
+def test_what_can_be_seen_passes_the_filter_untouched():
+    segments = [Segment("naïve ✓ 日本 👨‍👩‍👧 e\u0301 ±")]
+    assert ControlFilter().apply(segments, Color.parse("black")) is segments
+
+
+async def test_unknown_key_names_are_reported():
+    app = workbench_app(FakeLink(), set={"keys": {"nosuch": "f7", "mode": "f7"}})
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app._notifications)
+        said = [notice.message for notice in app._notifications]
+        assert len(said) == 1
+        assert "nosuch" in said[0]
+
+
+async def test_ctrl_c_twice_quits_and_once_does_not():
+    now = [0.0]
+    app = workbench_app(FakeLink(), clock=lambda: now[0])
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+c")
+        now[0] = 60.0
+        await pilot.press("ctrl+c")
+        assert app.is_running
+        assert app.return_value is None
+        now[0] = 60.5
+        await pilot.press("ctrl+c")
+    assert app.return_code == 0
+
+
+async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
+    link = FakeLink()
+    app = workbench_app(None, set={"model": None}, demo=lambda: Opened(link, tmp_path, "find the fault"))
+    async with app.run_test() as pilot:
+        await pilot.press("f9")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "find the fault")]
+
+
+async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
+    app = workbench_app(FakeLink())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: app.screen.id == "help-screen")
+        source = lambda: app.screen.query_one("Markdown").source
+        await wait_until(pilot, lambda: "`enter` Send" in source())
+        for heading in ("# Keys", "# Approval", "# Models", "# Settings", "# Safety"):
+            await pilot.press("down")
+            await wait_until(pilot, lambda heading=heading: source().startswith(f"{heading}\n"))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.screen.id != "help-screen")
+        assert len(app.screen_stack) == 1
+
+
+async def test_a_late_link_keeps_commands_in_order_until_the_real_one_is_there():
+    may_go = threading.Event()
+    real = FakeLink(Script().start().events)
+
+    def make():
+        assert may_go.wait(10)
+        return real
+
+    app = workbench_app(LateLink(make))
+    async with app.run_test() as pilot:
+        await pilot.press("a", "enter", "b", "enter", "shift+tab")
+        assert real.commands == []
+        may_go.set()
+        await wait_until(pilot, lambda: len(real.commands) == 3 and app.state.session_id)
+        assert real.commands == [("send", "a"), ("send", "b"), ("mode", "ask")]
+
+
+async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
+    def make():
+        raise WorkbenchError("the session file is damaged")
+
+    link = LateLink(make)
+    assert await asyncio.to_thread(link.history) == ()
+    assert await link.receive() == [LinkLost("the session file is damaged", for_good=True)]
+
+
+def test_a_late_link_closed_early_closes_the_real_one():
+    real = FakeLink()
+    link = LateLink(lambda: real)
+    link.close()
+    link.history()
+    assert real.closed
+
+
+@pytest.mark.parametrize(
+    ("head", "branch"),
+    [
+        ("ref: refs/heads/feature/x\n", "feature/x"),
+        ("0123456789abcdef\n", "0123456"),
+        ("ref: refs/heads/a\x1b", "a\\e"),
+    ],
+)
+def test_the_branch_is_read_without_git(tmp_path, head, branch):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text(head)
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    assert current_branch(tmp_path / "deep" / "er") == branch
+
+
+def test_a_worktree_has_its_own_branch_and_no_git_has_none(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "HEAD").write_text("ref: refs/heads/other\n")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / ".git").write_text("gitdir: ../real\n")
+    assert current_branch(tmp_path / "tree") == "other"
+    assert current_branch(tmp_path / "real") == ""
+
+
+SCREEN = """
+import sys
+from pathlib import Path
+from tests.tui.fake_link import FakeLink
+from workbench.config import Settings
+from workbench.tui.app import Opened, WorkbenchApp
+app = WorkbenchApp(Opened(FakeLink(), Path("/")), Settings(model="scripted/demo"))
+app.call_later(lambda: app.call_after_refresh(lambda: app.set_timer(0.01, lambda: None)))
+code = app.run()
+sys.exit(code if code is not None else app.return_code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [
+        ([signal.SIGTERM], 143),
+        ([signal.SIGHUP], 129),
+        ([signal.SIGQUIT], 131),
+        ([signal.SIGINT, signal.SIGINT], 130),
+    ],
+)
+def test_signals_give_the_terminal_back_and_say_so_in_the_exit_code(signals, code):
+    import termios
+
+    import pexpect
+
+    child = pexpect.spawn(sys.executable, ["-c", SCREEN], dimensions=(24, 80), timeout=30)
+    try:
+        before = termios.tcgetattr(child.child_fd)
+        child.expect_exact("Ask anything")
+        child.kill(signals[0])
+        if len(signals) > 1:
+            child.expect_exact("again")
+            child.kill(signals[1])
+        child.expect(pexpect.EOF)
+        assert b"\x1b[?1049l" in child.before
+        assert b"\x1b[?25h" in child.before
+        assert b"Traceback" not in child.before
+        child.close()
+        assert child.exitstatus == code
+        del before
+    finally:
+        child.close(force=True)

@@ -1,0 +1,270 @@
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script, working_session
+from tests.tui.trial import wait_until, workbench_app
+from workbench.session import events as ev
+from workbench.tui.link import CommandRefused, LinkLost
+from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.widgets.activity import Activity
+from workbench.tui.widgets.key_hints import KeyHints
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.side import SidePanels
+from workbench.tui.widgets.status_line import StatusLine
+from workbench.tui.widgets.welcome import Welcome
+
+
+def shown(app, kind):
+    return app.screen_stack[0].query_one(kind).render().plain
+
+
+def asked() -> Script:
+    script = Script().start().user("Clean up.")
+    script.ask("execute_bash", command="rm -rf build")
+    return script
+
+
+async def arm(pilot):
+    """Wait until the question takes answers: its first hint names the key."""
+    await wait_until(pilot, lambda: pilot.app.screen.arming.is_armed(pilot.app.screen._clock()))
+
+
+async def test_the_status_line_says_folder_mode_model_context_and_cost():
+    script = Script().start(model="openai/gpt-5", mode="high").user("Hi.")
+    script.answer("Hello.", usage=ev.Usage(input=12_400, output=5))
+    app = workbench_app(FakeLink(script.events))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: "gpt-5" in shown(app, StatusLine))
+        line = shown(app, StatusLine)
+        assert line.startswith("ohw calc")
+        assert "ctx 12.4k │ gpt-5 │ $0.010 │ ask from HIGH" in line
+
+
+async def test_an_unknown_cost_is_never_shown_as_nothing():
+    script = Script().start(scripted=True).user("Hi.").answer("Hello.", cost=None)
+    app = workbench_app(FakeLink(script.events))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: "cost ?" in shown(app, StatusLine))
+        assert "scripted model" in shown(app, StatusLine)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (80, 24), (99, 24), (100, 24), (300, 90)])
+async def test_every_size_shows_the_prompt_and_takes_keys(size):
+    link = FakeLink(working_session().events[:38])
+    app = workbench_app(link)
+    async with app.run_test(size=size) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        for key in ("f2", "f3", "f4", "f6", "f6", "escape"):
+            await pilot.press(key)
+        await pilot.press("o", "k", "enter")
+        await wait_until(pilot, lambda: ("send", "ok") in link.commands)
+        assert app.screen.query_one(Prompt).has_focus
+
+
+async def test_on_a_narrow_screen_panels_unfold_above_the_prompt_and_fold_again():
+    app = workbench_app(FakeLink(working_session().events[:38]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        timeline = app.screen.query_one("#timeline")
+        assert not timeline.display
+        await pilot.press("f2")
+        await wait_until(pilot, lambda: timeline.has_focus and timeline.size.height > 3)
+        await pilot.press("f2")
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
+        assert not timeline.display
+
+
+async def test_a_click_on_a_tab_unfolds_its_panel():
+    app = workbench_app(FakeLink(working_session().events[:38]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.click("#tabs", offset=(4, 0))
+        await wait_until(pilot, lambda: app.screen.query_one(SidePanels).opened == "timeline")
+        assert app.screen.query_one("#timeline").has_focus
+
+
+async def test_a_panel_can_have_the_whole_width():
+    app = workbench_app(FakeLink(working_session().events[:38]))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.press("f2", "f6")
+        await wait_until(pilot, lambda: app.screen.query_one("#timeline").size.width > 110)
+        assert not app.screen.query_one("#conversation").is_on_screen
+        await pilot.press("f6")
+        await wait_until(pilot, lambda: app.screen.query_one("#timeline").size.width < 60)
+        assert app.screen.query_one("#conversation").size.width > 50
+
+
+async def test_the_hints_name_keys_that_work_now():
+    link = FakeLink(Script().start().user("Go.").events)
+    app = workbench_app(link, set={"keys": {"mode": "f7"}})
+    async with app.run_test(size=(160, 30)) as pilot:
+        await wait_until(pilot, lambda: "enter queue" in shown(app, KeyHints))
+        assert "F7 mode" in shown(app, KeyHints)
+        assert "esc stop" not in shown(app, KeyHints)
+        link.bring(ev.EngineState(state="thinking"))
+        await wait_until(pilot, lambda: "esc stop" in shown(app, KeyHints))
+        await pilot.press("f2")
+        await wait_until(pilot, lambda: "esc prompt" in shown(app, KeyHints))
+        assert "enter open" in shown(app, KeyHints)
+        await pilot.press("f7")
+        await wait_until(pilot, lambda: link.commands == [("mode", "ask")])
+        assert link.commands == [("mode", "ask")]
+
+
+async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
+    link = FakeLink(Script().start().user("Go.").events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 30)) as pilot:
+        link.bring(ev.EngineState(state="thinking"))
+        await wait_until(pilot, lambda: app.state.work == "thinking")
+        await pilot.press("f2", "escape")
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
+        assert link.commands == []
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("interrupt",)]
+
+
+async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
+    script = Script().start().user("Go.")
+    script.begin("execute_bash", command="pytest -q")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 30)) as pilot:
+        link.bring(ev.EngineState(state="acting"))
+        await wait_until(pilot, lambda: "running $ pytest -q · 0 s" in shown(app, Activity))
+        assert app.screen.query_one(Activity)._timer._active.is_set()
+        link.bring(ev.EngineState(state="idle"))
+        await wait_until(pilot, lambda: shown(app, Activity) == "")
+        assert not app.screen.query_one(Activity)._timer._active.is_set()
+
+
+async def test_queued_messages_are_counted_at_the_prompt():
+    script = Script().start().user("Go.").user("And this.").user("And that.")
+    app = workbench_app(FakeLink(script.events))
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: len(app.state.queued) == 2)
+        assert "2 queued" in app.screen.query_one(Prompt).border_subtitle
+
+
+async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
+    link = FakeLink(asked().events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        await arm(pilot)
+        await pilot.press("y")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("decide", "a1", "approved", "f", "")]
+        assert not isinstance(app.screen, ApprovalScreen)
+
+
+async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
+    link = FakeLink(Script().start().user("Go.").events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.press("y")
+        link.bring(*asked().events[2:])
+        await wait_until(pilot, lambda: "1 action waiting for you · F8" in shown(app, Activity))
+        await pilot.press(*"yyy", "enter")
+        await wait_until(pilot, lambda: ("send", "yyyy") in link.commands)
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert link.commands == [("send", "yyyy")]
+
+
+async def test_later_is_not_no_and_f8_asks_again():
+    link = FakeLink(asked().events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
+        await pilot.press("escape")
+        assert link.commands == []
+        await pilot.press("f8")
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert link.commands == []
+
+
+async def test_an_answer_that_was_refused_is_asked_for_again():
+    link = FakeLink(asked().events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        await arm(pilot)
+        await pilot.press("y")
+        await wait_until(pilot, lambda: link.commands)
+        link.bring(CommandRefused("the file differs from what was shown"))
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert len(link.commands) == 1
+
+
+async def test_a_question_that_is_settled_elsewhere_goes_away():
+    script = asked()
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        link.bring(script.add(ev.ActionDecided, action_id="a1", verdict="rejected", by="person"))
+        await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
+        assert link.commands == []
+
+
+async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
+    app = workbench_app(FakeLink(working_session().events[:34]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.press("f2", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))
+        await pilot.press("escape", "f5")
+        await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen))
+        assert len(app.screen_stack) == 2
+
+
+async def test_a_file_of_the_changes_opens_in_the_diff_viewer():
+    app = workbench_app(FakeLink(working_session().events[:34]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.changes)
+        await pilot.press("f4", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen))
+        assert len(app.screen_stack) == 2
+
+
+async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was_written():
+    app = workbench_app(None, set={"model": None}, message="do it")
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: "No model is set up" in shown(app, Welcome))
+        assert "--model" in shown(app, Welcome)
+        assert "F9" in shown(app, Welcome)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app._notifications)
+        assert app.screen.query_one(Prompt).text == "do it"
+
+
+async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_back():
+    link = FakeLink()
+    app = workbench_app(link, message="do it")
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: link.commands == [("send", "do it")])
+        link.bring(LinkLost("the model's name is wrong; give another with --model", for_good=True))
+        await wait_until(pilot, lambda: "give another" in shown(app, Activity))
+        assert app.screen.query_one(Prompt).text == "do it"
+
+
+async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
+    nasty = "[/foo] [b]x[/b] \x1b]52;c;AAAA\x07 \u202e\u200b \U000e0041 [@click=app.quit]x[/]"
+    script = Script().start(workspace=f"/tmp/{nasty}", model=nasty).user(nasty).answer(nasty, reasoning=nasty)
+    script.run("execute_bash", nasty, command=nasty)
+    link = FakeLink(script.events)
+    app = workbench_app(link, set={"model": nasty})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        link.bring(ev.EngineState(state="acting", detail=nasty), CommandRefused(nasty), LinkLost(nasty))
+        await wait_until(pilot, lambda: app.state.work == "lost")
+        lines = "".join(segment.text for line in app.screen._compositor.render_strips() for segment in line)
+        assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(lines)
+        assert "[/foo]" in lines

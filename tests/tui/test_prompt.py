@@ -1,0 +1,116 @@
+from textual import events
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.widgets.prompt import Prompt
+
+
+async def test_keys_typed_at_once_are_all_kept_and_sent_as_one_message():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press(*"hello", "space", *"there", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "hello there")]
+        assert app.screen.query_one(Prompt).text == ""
+
+
+async def test_new_lines_do_not_send_and_the_prompt_grows_to_eight_lines():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 40)) as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c", "alt+enter", "d")
+        await wait_until(pilot, lambda: prompt.size.height == 4)
+        assert prompt.text == "a\nb\nc\nd"
+        for _ in range(20):
+            await pilot.press("ctrl+j")
+        await wait_until(pilot, lambda: prompt.size.height == 8)
+        assert link.commands == []
+
+
+async def test_a_paste_never_sends_and_hides_nothing():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        prompt.post_message(events.Paste("one\r\ntwo\x1b[2J\u202e\n\n"))
+        await wait_until(pilot, lambda: prompt.text)
+        assert prompt.text == "one\ntwo\\e[2J\\u202e\n\n"
+        assert link.commands == []
+
+
+async def test_blanks_are_not_sent():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press("space", "space", "enter", "x", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "  x")]
+
+
+async def test_up_and_down_at_the_edges_walk_through_what_was_sent_and_keep_the_draft():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await pilot.press("a", "enter", "b", "ctrl+j", "b", "enter", "c")
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        seen = []
+        for key in ("up", "up", "up", "up", "down", "down", "down"):
+            await pilot.press(key)
+            seen.append(prompt.text)
+        assert seen == ["b\nb", "b\nb", "a", "a", "b\nb", "c", "c"]
+
+
+async def test_history_of_an_opened_session_is_there_too():
+    link = FakeLink(Script().start().user("from before").events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.press("up")
+        assert app.screen.query_one(Prompt).text == "from before"
+
+
+async def test_an_unknown_command_is_said_and_the_text_stays():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press(*"/nosuch", "enter")
+        await wait_until(pilot, lambda: app._notifications)
+        assert any("/help" in notice.message for notice in app._notifications)
+        assert app.screen.query_one(Prompt).text == "/nosuch"
+        assert link.commands == []
+
+
+async def test_a_path_is_a_message_not_a_command():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press(*"/usr/bin", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "/usr/bin")]
+
+
+async def test_commands_do_what_they_say():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press(*"/mode", "space", *"plan", "enter", *"/stop", "enter", *"/tasks", "enter")
+        await wait_until(pilot, lambda: app.focused is not None and app.focused.id == "tasks")
+        assert link.commands == [("mode", "plan"), ("interrupt",)]
+        await pilot.press("escape", *"/help", "enter")
+        await wait_until(pilot, lambda: app.screen.id == "help-screen")
+        await pilot.press("escape", *"/quit", "enter")
+    assert app.return_code == 0
+
+
+async def test_a_mode_that_is_none_is_said():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press(*"/mode", "space", *"wild", "enter")
+        await wait_until(pilot, lambda: app._notifications)
+        assert link.commands == []
+        assert any("wild" in notice.message for notice in app._notifications)
