@@ -1,0 +1,43 @@
+"""A shell to try things in, and looks at processes; used by the tests of execute_bash."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+
+from workbench.tools.execute_bash.definition import BashTool, ExecuteBashAction, ExecuteBashObservation
+
+
+class Bash:
+    """The whole tool, called like a model calls it: with arguments."""
+
+    def __init__(self, folder: Any, **params: Any) -> None:
+        self.tool = BashTool(folder, **params)
+
+    def __call__(self, command: str, **arguments: Any) -> ExecuteBashObservation:
+        action = self.tool.action_from_arguments({"command": command, **arguments})
+        assert isinstance(action, ExecuteBashAction)
+        observation = self.tool(action)
+        assert isinstance(observation, ExecuteBashObservation)
+        return observation
+
+
+def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0) -> None:
+    """Wait until the condition holds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
+
+
+def processes(mark: str) -> list[psutil.Process]:
+    """Processes with an argument that is exactly `mark`."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if mark in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found

@@ -1,0 +1,143 @@
+"""The parts of execute_bash that need no process."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.tools.execute_bash import keys, rc
+from workbench.tools.execute_bash.environment import shell_environment
+from workbench.tools.execute_bash.keep import Keep
+from workbench.tools.execute_bash.marker import Mark, MarkScanner
+from workbench.tools.execute_bash.output import Cleaner, clean
+
+MARKER = b"\x1b]133;D;42;7;3;/a;b\x1f/bin:/usr/bin;420\x07"
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [("C-c", b"\x03"), ("C-Z", b"\x1a"), ("ENTER", b"\n"), ("BS", b"\x7f"), ("UP", b"\x1b[A"), ("yes", b"yes\n")],
+)
+def test_a_key_is_typed_as_its_bytes_and_text_with_enter(text: str, sent: bytes) -> None:
+    assert keys.typed(text) == sent
+
+
+@pytest.mark.parametrize("command", ["it's", "a\nb\t\\c", "\x01\x7f\x03", "ü €", "\\n", "$'x' \"y\" `z` $(w) !1"])
+def test_a_command_is_one_line_that_bash_reads_back_exactly(command: str) -> None:
+    line = rc.quoted(command)
+    assert "\n" not in line
+    said = subprocess.run(["bash", "-c", f"printf %s {line}"], capture_output=True, check=True)
+    assert said.stdout.decode() == command
+
+
+@given(st.lists(st.integers(1, 80), max_size=30), st.binary(max_size=40))
+def test_a_marker_is_found_wherever_the_stream_is_cut(cuts: list[int], noise: bytes) -> None:
+    noise = noise.replace(b"\x1b", b"")
+    scanner = MarkScanner("42")
+    data = noise + MARKER + b"later"
+    parts = []
+    at = 0
+    for cut in [*cuts, len(data)]:
+        parts += scanner.feed(data[at : at + cut])
+        at += cut
+    marks = [part for part in parts if isinstance(part, Mark)]
+    assert marks == [Mark(7, 3, False, "/a;b", "/bin:/usr/bin")]
+    assert b"".join(part for part in parts if isinstance(part, bytes)) + scanner.flush() == noise + b"later"
+
+
+@pytest.mark.parametrize("forged", [MARKER.replace(b"42", b"43"), MARKER.replace(b"42", b"0"), b"\x1b]133;D;0\x07"])
+def test_a_marker_with_another_nonce_is_output(forged: bytes) -> None:
+    parts = MarkScanner("42").feed(forged)
+    assert parts == [forged]
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("10%\r50%\r100%\n", "100%\n"),
+        ("100%\rab\n", "ab0%\n"),
+        ("long line\r\x1b[Kshort\n", "short\n"),
+        ("long line\x1b[2K\rshort\n", "short\n"),
+        ("a\r\nb\r\n", "a\nb\n"),
+        ("abc\b\bX\n", "aXc\n"),
+        ("N\bNA\bAME", "NAME"),
+        ("\x1b]0;title\x07x", "x"),
+        ("\x1b]0;no end\nkept\n", "\nkept\n"),
+        ("\x1bP1;2q...\x1b\\x", "x"),
+        ("a\x00b\x07c\x9bd", "abcd"),
+        ("\x1b(Bx\x1b=y\x1b7z", "xyz"),
+        ("tab\tstays", "tab\tstays"),
+    ],
+)
+def test_output_reads_as_a_terminal_would_show_it(raw: str, shown: str) -> None:
+    assert clean(raw) == shown
+
+
+@given(st.text(alphabet="ab\r\b\n\x1b[]0;Km?h\x07ü\x9b\x00", max_size=80), st.integers(1, 9))
+def test_cleaning_does_not_depend_on_how_the_stream_is_cut(text: str, step: int) -> None:
+    data = text.encode()
+    whole, cut = Cleaner(), Cleaner()
+    first = whole.feed(data) + whole.flush()
+    second = "".join(cut.feed(data[at : at + step]) for at in range(0, len(data), step)) + cut.flush()
+    assert first == second
+    assert not set(first) & {"\x1b", "\r", "\b", "\x00", "\x07", "\x9b"}
+
+
+def test_invalid_utf8_is_replaced() -> None:
+    cleaner = Cleaner()
+    assert cleaner.feed(b"a\xff\xc3") + cleaner.feed(b"\xbcb\n") == "a\ufffdüb\n"
+
+
+def test_a_line_without_an_end_is_not_held_back_for_ever() -> None:
+    cleaner = Cleaner()
+    passed = sum(len(cleaner.feed(b"x" * 4096)) for _ in range(256))
+    assert passed >= (1 << 20) - (1 << 17)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 4096, 10**6])
+def test_a_cut_output_names_its_file_and_the_lines_left_out(tmp_path: Path, piece: int) -> None:
+    text = "".join(f"line {number}\n" for number in range(2000))
+    keep = Keep(tmp_path / "outputs", limit=1000)
+    for at in range(0, len(text), piece):
+        keep.add(text[at : at + piece])
+    kept = keep.take()
+    assert kept.file is not None
+    assert Path(kept.file).read_text() == text
+    head, _, rest = kept.text.partition("[… ")
+    notice, _, tail = rest.partition(" …]\n")
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert kept.file in notice
+    assert int(notice.split()[0]) == 2000 - head.count("\n") - tail.count("\n")
+    assert len(head) + len(tail) <= 1000
+
+
+def test_a_short_output_is_whole_and_needs_no_file(tmp_path: Path) -> None:
+    keep = Keep(tmp_path / "outputs", limit=1000)
+    for _ in range(100):
+        keep.add("0123456789")
+    assert keep.take().text == "0123456789" * 100
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_without_a_place_for_the_file_the_output_says_so(tmp_path: Path) -> None:
+    (tmp_path / "outputs").write_text("in the way")
+    keep = Keep(tmp_path / "outputs", limit=100)
+    keep.add("x\n" * 500)
+    kept = keep.take()
+    assert kept.file is None
+    assert "could not be kept in a file" in kept.text
+
+
+def test_keys_and_what_changes_bash_stay_out_of_the_environment() -> None:
+    given_env = {
+        "HOME": "/h", "PATH": "/bin", "OPENAI_API_KEY": "1", "OHW_API_KEY": "2", "GITHUB_TOKEN": "3", "MINE": "4",
+        "AWS_SECRET_ACCESS_KEY": "5", "BASH_ENV": "6", "PS1": "7", "TERM": "xterm", "PAGER": "less", "MONKEY": "8",
+    }  # fmt: skip
+    env = shell_environment(given_env, "n1", hidden={"MINE"})
+    assert {name: env[name] for name in ("HOME", "PATH", "MONKEY")} == {"HOME": "/h", "PATH": "/bin", "MONKEY": "8"}
+    assert not {"1", "2", "3", "4", "5", "6", "7"} & set(env.values()) - {env["VIRTUAL_ENV_DISABLE_PROMPT"]}
+    assert (env["TERM"], env["PAGER"], env["GIT_PAGER"], env["OHW_SHELL"]) == ("dumb", "cat", "cat", "n1")

@@ -1,0 +1,95 @@
+"""The tool `execute_bash` as models see it: arguments, result, description."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from workbench.tools.schema import Action, Observation, Schema
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+
+SILENCE = 30.0
+"""Seconds without new output after which a call without `timeout` comes back."""
+
+_DESCRIPTION = f"""Run a command in a bash shell that stays open: its folder, variables and functions last between calls.
+
+Input: `command`, one command or a script of several lines (heredocs, loops and functions work).
+Result: what was printed, the exit code, the working directory. Over 30,000 characters the middle is left out and the result names a file with all of it.
+Long runs: without `timeout` the call comes back once nothing new was printed for {SILENCE:g} seconds; with `timeout` after that many seconds. The command goes on (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
+Limits: no full-screen programs, no passwords; use options that ask nothing (-y, --no-edit, sudo -n). `exit` ends the shell and loses its state."""  # noqa: E501
+
+_SHORT = f"""Run a command or script in a persistent bash shell; prints output and exit code. After {SILENCE:g} s without output (or `timeout`) it returns with exit code -1 and goes on: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
+
+
+class ExecuteBashAction(Action):
+    """A command, input for the running one, or an empty command to wait for it."""
+
+    command: str = Field(
+        description="What to run. Empty: wait for the running command. With is_input: text, typed with Enter, or one "
+        "key: C-a to C-z, ENTER, TAB, ESC, UP, DOWN, LEFT, RIGHT, HOME, END, PGUP, PGDN, BS.",
+    )
+    is_input: bool = Field(default=False, description="True: type `command` into the running command.")
+    timeout: float | None = Field(
+        default=None, gt=0, description="Seconds after which to come back in any case; the command is not ended."
+    )
+    reset: bool = Field(default=False, description="True: start a new shell first, without the old one's state.")
+
+
+class CommandMetadata(Schema):
+    """Where the command ran; pid is the shell's."""
+
+    pid: int = -1
+    working_dir: str = ""
+    username: str = ""
+    hostname: str = ""
+    py_interpreter_path: str | None = None
+
+
+class ExecuteBashObservation(Observation):
+    """What the command printed and how it ended; `exit_code` is -1 while it runs or when nothing was run."""
+
+    output: str = ""
+    command: str = ""
+    exit_code: int = -1
+    timed_out: bool = False
+    metadata: CommandMetadata = CommandMetadata()
+    full_output: str | None = None
+
+
+class BashTool(ToolDefinition[ExecuteBashAction, ExecuteBashObservation]):
+    """A persistent bash shell; it starts with the first command."""
+
+    def __init__(
+        self,
+        working_dir: str | Path = ".",
+        *,
+        state_dir: Path | None = None,
+        no_change_timeout: float = SILENCE,
+        hidden_env: Collection[str] = (),
+    ) -> None:
+        from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
+
+        folder = str(Path(working_dir).absolute())
+        super().__init__(
+            name="execute_bash",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=ExecuteBashAction,
+            observation_type=ExecuteBashObservation,
+            annotations=ToolAnnotations(
+                title="Run a command in bash",
+                readOnlyHint=False,
+                destructiveHint=True,
+                idempotentHint=False,
+                openWorldHint=True,
+            ),
+            executor=BashExecutor(folder, state_dir, no_change_timeout=no_change_timeout, hidden_env=hidden_env),
+        )
+
+    @classmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[BashTool]:
+        """The shell of one session, in its workspace."""
+        return (cls(**{"working_dir": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

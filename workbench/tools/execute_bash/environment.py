@@ -1,0 +1,36 @@
+"""The environment a shell starts with: no keys of the person, no pagers, nothing that changes bash itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+NONCE_NAME = "OHW_SHELL"
+"""Marks every process of one shell, so that it is found again wherever it went."""
+
+_KEY = re.compile(
+    r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|SECRET_?ACCESS_?KEY|API_?SECRET|CLIENT_?SECRET|TOKEN)S?(?:_ID)?$",
+    re.IGNORECASE,
+)
+_DROPPED = frozenset({
+    *("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"),
+    *("IFS", "CDPATH", "GLOBIGNORE", "HISTFILE", "HISTCONTROL", "TMOUT", "MAILCHECK", "LINES", "COLUMNS", "OLDPWD"),
+})  # fmt: skip
+_SET = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "VIRTUAL_ENV_DISABLE_PROMPT": "1",
+}
+
+
+def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:
+    """`env` without keys and tokens (by name, and those in `hidden`), made fit for a shell nobody looks at."""
+    kept = {
+        name: value
+        for name, value in env.items()
+        if not (name in hidden or name in _DROPPED or name.startswith(("BASH_FUNC_", "OHW_")) or _KEY.search(name))
+    }
+    return {**kept, **_SET, NONCE_NAME: nonce}

@@ -1,0 +1,106 @@
+"""Turns the bytes of a terminal into plain text while they stream in; used by `stream`.
+
+Escape sequences go, carriage returns and backspaces do their work, invalid UTF-8 is replaced. Memory is bounded:
+only an open line (at most 64 K) and an open escape sequence (at most 4 K) are held back.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_LONGEST_LINE = 1 << 16
+_LONGEST_ESCAPE = 1 << 12
+
+_ERASE = "\x00"
+"""Stands for "erase to the end of the line" until lines are put together; NUL itself is dropped before."""
+_ESCAPE = re.compile(
+    r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\|(?=\x1b|\n)|\Z)|\x1b[ -/]*[0-OQ-WYZ\\`-~]"
+)
+_OPEN_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)?\Z")
+_CONTROL = re.compile(r"[\x01-\x07\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]")
+_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_FULL_SCREEN = re.compile(rb"\x1b\[\?(?:1049|1047|47)h")
+
+
+class Cleaner:
+    """Bytes in, settled text out; the open line waits until it ends, or until `flush()`."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._open = ""  # text after the last newline, not cleaned
+        self.full_screen = False
+
+    def feed(self, data: bytes) -> str:
+        """The text of the lines that `data` completes, newlines included."""
+        if not self.full_screen and b"\x1b[?" in data and _FULL_SCREEN.search(data):
+            self.full_screen = True
+        text = self._open + self._decoder.decode(data)
+        cut = text.rfind("\n") + 1
+        if len(text) - cut > _LONGEST_LINE:
+            cut = self._cut_long(text)
+        self._open = text[cut:]
+        return clean(text[:cut])
+
+    @staticmethod
+    def _cut_long(text: str) -> int:
+        held = _OPEN_ESCAPE.search(text, max(0, len(text) - _LONGEST_ESCAPE))
+        return held.start() if held else len(text)
+
+    @property
+    def open_line(self) -> str:
+        """What the line that has not ended looks like now."""
+        return clean(_OPEN_ESCAPE.sub("", self._open[-_LONGEST_LINE:])) if self._open else ""
+
+    def flush(self) -> str:
+        """The open line as it is; what follows begins anew."""
+        line = self.open_line
+        self._open = ""
+        return line
+
+
+def clean(text: str) -> str:
+    """The text as a terminal would show it, without colours and movements between lines."""
+    if not _SPECIAL.search(text):
+        return text
+    text = text.replace(_ERASE, "").replace("\r\n", "\n")
+    if "\x1b" in text:
+        text = _ESCAPE.sub(_effect, text)
+    text = _CONTROL.sub("", text)
+    if "\r" not in text and "\b" not in text and _ERASE not in text:
+        return text
+    return "\n".join(_overwritten(line) for line in text.split("\n"))
+
+
+def _effect(match: re.Match[str]) -> str:
+    if match.group(2) != "K":
+        return ""
+    return _ERASE if match.group(1) in ("", "0") else "\r" + _ERASE
+
+
+def _overwritten(line: str) -> str:
+    if "\b" in line:
+        line = _typed_over(line)
+    if "\r" not in line and _ERASE not in line:
+        return line
+    shown = ""
+    for part in line.split("\r"):
+        pieces = part.split(_ERASE)
+        # with several pieces everything behind the cursor was erased once
+        shown = "".join(pieces) if len(pieces) > 1 else part + shown[len(part) :]
+    return shown
+
+
+def _typed_over(line: str) -> str:
+    shown: list[str] = []
+    at = 0
+    for sign in line:
+        if sign == "\b":
+            at = max(0, at - 1)
+        elif sign in "\r" + _ERASE:
+            shown.append(sign)
+            at = len(shown)
+        else:
+            shown[at : at + 1] = [sign]
+            at += 1
+    return "".join(shown)

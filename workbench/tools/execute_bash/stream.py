@@ -1,0 +1,90 @@
+"""One command's output on its way: cleaned, kept, and passed on live; used by `shell`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from workbench.tools.execute_bash.keep import Keep, Kept
+from workbench.tools.execute_bash.output import Cleaner
+
+_EVERY = 0.05
+_AT_MOST = 1 << 16
+
+
+class Stream:
+    """Takes bytes; gives back what came since the last `take()`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._cleaner = Cleaner()
+        self._keep = Keep(folder)
+        self._live: list[str] = []
+        self._waiting = 0
+        self._passed = 0.0
+        self._shown = ""  # of the open line, already passed on
+
+    def feed(self, data: bytes, on_output: Callable[[str], None] | None) -> None:
+        """Take the next bytes."""
+        text = self._cleaner.feed(data)
+        self._keep.add(text)
+        if on_output is None or not text:
+            return
+        self._live.append(self._unshown(text))
+        self._waiting += len(text)
+        if self._waiting >= _AT_MOST or time.monotonic() - self._passed >= _EVERY:
+            self._pass_on(on_output)
+
+    def rest(self, on_output: Callable[[str], None] | None) -> None:
+        """Pass on what waits, and the open line as it is: nothing comes at the moment."""
+        if on_output is None:
+            return
+        line = self._cleaner.open_line
+        if line != self._shown:
+            self._live.append(self._unshown(line))
+            self._shown = line
+        if self._live:
+            self._pass_on(on_output)
+
+    def _unshown(self, text: str) -> str:
+        shown, self._shown = self._shown, ""
+        if text.startswith(shown):
+            return text[len(shown) :]
+        return f"\n{text}"
+
+    def _pass_on(self, on_output: Callable[[str], None]) -> None:
+        text = "".join(self._live)
+        self._live.clear()
+        self._waiting = 0
+        self._passed = time.monotonic()
+        if text:
+            on_output(text)
+
+    @property
+    def open_line(self) -> str:
+        """The line that has not ended."""
+        return self._cleaner.open_line
+
+    @property
+    def full_screen(self) -> bool:
+        """Whether a program took the whole screen."""
+        return self._cleaner.full_screen
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to take."""
+        return self._keep.is_empty and not self._cleaner.open_line
+
+    def take(self) -> Kept:
+        """What came since the last time."""
+        self._keep.add(self._cleaner.flush())
+        self._shown = ""
+        self._cleaner.full_screen = False
+        kept = self._keep.take()
+        self._keep = Keep(self._folder)
+        return kept
+
+    def close(self) -> None:
+        """Nobody will take it."""
+        self._keep.drop()

@@ -1,0 +1,95 @@
+"""What the tool says around an output; used by `impl`. Plain functions, so that the wording is in one place."""
+
+from __future__ import annotations
+
+from workbench.tools.execute_bash.watch import Outcome
+
+BELOW = "[Below is the output of the previous command.]"
+BACKGROUND = "[Output that background processes wrote since the last command:]"
+BACKGROUND_END = "[End of the background output.]"
+_GO_ON = (
+    "Call again with an empty command to wait for more output, with is_input=true to type text or a key into it, "
+    "or with command `C-c` and is_input=true to interrupt it."
+)
+NOTHING_RUNS = (
+    "No command is running, so there is nothing to wait for or to type into. Send a command with is_input=false."
+)
+TOO_LATE = "[The command had ended before the input came; nothing was typed.]"
+NUL = "The command holds a NUL character, which no shell can take. Write it as \\0 in printf or leave it out."
+RESET_INPUT = "reset=true starts a new shell, where nothing is running that could take input. Leave out one of the two."
+NOT_READ = "The program does not read its input: not all of it could be typed. " + _GO_ON
+LONG_LINE = (
+    "The input has a line of more than 4,000 bytes, which a terminal would cut. Write it into a file and let the "
+    "program read that."
+)
+REFUSED_PASSWORD = (
+    "The running program asks for a password, and only a person may give one: the text was not typed. "
+    "Interrupt it with command `C-c` and is_input=true and choose a way that needs no password "
+    "(sudo -n, ssh keys, a credential helper), or tell the person what to run."
+)
+RESET = "[The shell was replaced by a new one: variables, functions and the working directory of the old one are gone.]"
+
+
+def busy(command: str) -> str:
+    """The refusal of a new command while `command` runs."""
+    return f"The new command was not run: the previous one is still running ({command}). {_GO_ON}"
+
+
+def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
+    """Why the call came back although the command goes on."""
+    if outcome is Outcome.LIMIT:
+        return f"[The command did not end within {limit:g} seconds and is still running. {_GO_ON}]"
+    if outcome is Outcome.SILENT:
+        return f"[There was no new output for {silence:g} seconds; the command is still running. {_GO_ON}]"
+    if outcome is Outcome.PASSWORD:
+        return (
+            "[The command asks for a password or for a confirmation of identity and waits. A person must decide that: "
+            "do not guess. Interrupt it with command `C-c` and is_input=true, and choose a way that needs no password.]"
+        )
+    if outcome is Outcome.FULL_SCREEN:
+        return (
+            "[A full-screen program is running; its picture cannot be shown here. Leave it with its own key "
+            "(`q`, `:q!`) or with `C-c`, both with is_input=true, and use a command that prints plain text instead.]"
+        )
+    return f"[The command seems to wait for input and is still running. {_GO_ON}]"
+
+
+def ended(code: int) -> str:
+    """The exit code, and what it means where that helps."""
+    text = f"[The command completed with exit code {code}.]"
+    if code == 137:
+        text += "\n[It was killed by signal 9; when nobody asked for that, memory ran out or a limit was reached.]"
+    return text
+
+
+def died(status: int | None, folder: str, trouble: str = "") -> str:
+    """The shell itself ended during the command."""
+    if status is None:
+        how = "The shell was killed together with its guardian"
+    elif status < 0:
+        how = f"The shell was killed by signal {-status}"
+    else:
+        how = f"The shell ended with exit code {status}"
+    if trouble:
+        return f"[{how}, and no new one could be started: {trouble}]"
+    return (
+        f"[{how}. A new shell was started in {folder}: variables, functions and background processes of the old one "
+        "are gone.]"
+    )
+
+
+INTERRUPTED = "[The command was interrupted by the person.]"
+
+
+def replaced(folder: str) -> str:
+    """Interrupted, but only a new shell could end it."""
+    return (
+        "[The command was interrupted by the person. It did not react, so the shell was replaced by a new one "
+        f"in {folder}: variables, functions and background processes are gone.]"
+    )
+
+
+def place(folder: str, interpreter: str | None) -> list[str]:
+    """Where the shell is now."""
+    lines = [f"[Current working directory: {folder}]"]
+    return [*lines, f"[Python interpreter: {interpreter}]"] if interpreter else lines

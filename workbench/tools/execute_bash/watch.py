@@ -1,0 +1,134 @@
+"""Waits for a command: until it ends, falls silent, asks for something, takes too long or is interrupted."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from enum import Enum, auto
+from pathlib import Path
+
+from workbench.tools.execute_bash.shell import Shell
+
+_SLICE = 0.025
+_PASSWORD_QUIET = 0.4
+_PROMPT_QUIET = 1.0
+_KILL_AFTER = 0.09
+_GIVE_UP_AFTER = 0.16
+_LAST_WORDS = 10.0
+
+_PASSWORD = re.compile(
+    r"(?:pass(?:word|phrase|code)|\bPIN\b|verification code|username for '|\(yes/no(?:/\[fingerprint\])?\))"
+    r"[^\n]{0,120}[:?]\s*$",
+    re.IGNORECASE,
+)
+_WAITS = ("n_tty_read", "wait_woken", "do_select", "poll_schedule", "do_poll", "do_sys_poll")
+
+
+class Outcome(Enum):
+    """Why the wait is over."""
+
+    ENDED = auto()
+    SILENT = auto()
+    LIMIT = auto()
+    PASSWORD = auto()
+    ASKS = auto()
+    FULL_SCREEN = auto()
+    INTERRUPTED = auto()
+    STUBBORN = auto()  # interrupted, but it goes on: the shell must be replaced
+    DIED = auto()
+
+
+class Watch:
+    """One wait for the command that runs in `shell`; set `interrupted` from another thread to end it."""
+
+    def __init__(self, shell: Shell, silence: float, limit: float | None, interrupted: threading.Event) -> None:
+        self._shell = shell
+        self._silence = silence
+        self._limit = limit
+        self._interrupted = interrupted
+        self._began = time.monotonic()
+        self._looked = 0.0
+
+    def wait(self) -> Outcome:
+        """Read until there is something to say."""
+        shell = self._shell
+        while True:
+            quiet = not shell.pump(_SLICE)
+            if not shell.running:
+                return Outcome.ENDED if shell.terminal.is_guarded() else self._died()
+            if shell.ended or shell.terminal.hung_up:
+                return self._died()
+            if self._interrupted.is_set():
+                return self._interrupt()
+            if quiet:
+                shell.rest()
+            outcome = self._due(time.monotonic())
+            if outcome:
+                return outcome
+
+    def _died(self) -> Outcome:
+        """Wait for the exit code and the last output of a shell that is going."""
+        shell = self._shell
+        until = time.monotonic() + _LAST_WORDS
+        while not shell.ended and time.monotonic() < until and not self._interrupted.is_set():
+            shell.pump(0.02)
+        shell.drain()
+        return Outcome.DIED
+
+    def _due(self, now: float) -> Outcome | None:
+        if self._limit is not None and now - self._began >= self._limit:
+            return Outcome.LIMIT
+        quiet = now - max(self._began, self._shell.heard)
+        if self._limit is None and quiet >= self._silence:
+            return Outcome.SILENT
+        return self._asks(quiet) if quiet >= _PASSWORD_QUIET else None
+
+    def _asks(self, quiet: float) -> Outcome | None:
+        stream = self._shell.stream
+        line = stream.open_line
+        if line and _PASSWORD.search(line):
+            return Outcome.PASSWORD
+        if quiet < _PROMPT_QUIET or self._looked == self._shell.heard:
+            return None
+        self._looked = self._shell.heard
+        if stream.full_screen:
+            return Outcome.FULL_SCREEN
+        return Outcome.ASKS if line.strip() and reads_terminal(self._shell.terminal.foreground()) else None
+
+    def _interrupt(self) -> Outcome:
+        """C-c, then kill what has the foreground, then give up: all within the time a person does not notice."""
+        shell, terminal = self._shell, self._shell.terminal
+        began = time.monotonic()
+        terminal.press_interrupt()
+        killed = False
+        while (passed := time.monotonic() - began) < _GIVE_UP_AFTER:
+            shell.pump(0.01)
+            if not shell.running:
+                return Outcome.INTERRUPTED
+            if shell.ended:
+                return self._died()
+            if passed >= _KILL_AFTER and not killed:
+                killed = True
+                terminal.signal_foreground(signal.SIGKILL)
+                terminal.press_interrupt()
+        return Outcome.STUBBORN
+
+
+def reads_terminal(group: int) -> bool:
+    """Whether a process of the group sleeps while it reads its terminal (Linux; elsewhere it is not known)."""
+    for name in os.listdir("/proc") if Path("/proc/self/wchan").exists() else ():  # noqa: PTH208
+        if not name.isdigit():
+            continue
+        try:
+            fields = Path(f"/proc/{name}/stat").read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[2]) != group or fields[0] != "S":
+                continue
+            waits = Path(f"/proc/{name}/wchan").read_text().startswith(_WAITS)
+            if waits and str(Path(f"/proc/{name}/fd/0").readlink()).startswith("/dev/pts"):
+                return True
+        except (OSError, IndexError, ValueError):
+            continue
+    return False
