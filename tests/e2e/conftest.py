@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -45,6 +46,18 @@ class World:
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
         return subprocess.Popen(command, cwd=self.project, env=self.env, **pipes)
 
+    def script(self, *turns: dict[str, Any]) -> str:
+        """The name of an offline model that plays these calls, one a turn; after the last it has nothing to say."""
+        lines = []
+        for number, turn in enumerate(turns):
+            arguments = ", ".join(f"{name} = {json.dumps(value)}" for name, value in turn["arguments"].items())
+            lines += ["[[turn]]", f'name = "t{number}"', "[[turn.call]]", f'tool = "{turn["tool"]}"']
+            lines += [f'risk = "{turn["risk"]}"'] if "risk" in turn else []
+            lines += [f"arguments = {{ {arguments} }}"]
+        path = self.home / "script.toml"
+        path.write_text("\n".join(lines))
+        return f"scripted/{path}"
+
     def processes(self) -> list[psutil.Process]:
         """What runs with this home: screens, engines, shells and whatever they started."""
         found = []
@@ -53,6 +66,16 @@ class World:
                 if process.status() != psutil.STATUS_ZOMBIE and process.environ().get("HOME") == str(self.home):
                     found.append(process)
         return found
+
+
+def bash(command: str, risk: str = "LOW") -> dict[str, Any]:
+    """A turn that runs one command."""
+    return {"tool": "execute_bash", "risk": risk, "arguments": {"command": command}}
+
+
+def finish(message: str = "Done.") -> dict[str, Any]:
+    """A turn that ends the run."""
+    return {"tool": "finish", "arguments": {"message": message}}
 
 
 def wait_for(is_so: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import World, wait_for
+from tests.e2e.conftest import World, bash, finish, wait_for
 from tests.fakes.model_server import ModelServer
-from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
+from tests.fakes.model_turns import Called, Fault, Turn
+from tests.fakes.model_turns import bash as bash_turn
+from tests.fakes.model_turns import finish as finish_turn
 from workbench.session.catalog import list_sessions
 from workbench.session.lock import SessionInUse, SessionLock
 from workbench.session.names import session_path
 from workbench.session.store import Store
-
-NO_NETWORK = ("--model", "openai/x")
 
 
 def with_server(server: ModelServer, *more: str) -> tuple[str, ...]:
@@ -35,8 +35,8 @@ def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
     edit = {"command": "str_replace", "path": str(path), "old_str": "a - b", "new_str": "a + b"}
     turns = [
         Turn("I see it.", calls=(Called("str_replace_editor", {"security_risk": "LOW", "summary": "Fix", **edit}),)),
-        bash("python3 check.py; echo key=$OPENAI_API_KEY=", risk="HIGH"),
-        finish("Fixed add."),
+        bash_turn("python3 check.py; echo key=$OPENAI_API_KEY=", risk="HIGH"),
+        finish_turn("Fixed add."),
     ]
     with ModelServer(turns) as server:
         done = world.ohw("run", "fix add", *with_server(server, "--mode", "never", "--json"))
@@ -59,8 +59,8 @@ def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
 
 
 def test_a_question_stops_the_run_with_code_3_and_nothing_runs(world: World):
-    with ModelServer([bash("touch made-it", risk="HIGH")]) as server:
-        done = world.ohw("run", "-", *with_server(server), stdin="make a file\n")
+    model = world.script(bash("touch made-it", risk="HIGH"))
+    done = world.ohw("run", "-", "--model", model, stdin="make a file\n")
     assert done.returncode == 3, done.stderr
     assert not (world.project / "made-it").exists()
     assert "ohw resume" in done.stderr
@@ -68,24 +68,16 @@ def test_a_question_stops_the_run_with_code_3_and_nothing_runs(world: World):
 
 
 def test_the_limit_of_steps_is_code_4(world: World):
-    with ModelServer([bash("true")], repeat_last=True) as server:
-        done = world.ohw("run", "go on", *with_server(server, "--mode", "never", "--max-steps", "1"))
+    model = world.script(bash("true"), bash("true"), finish())
+    done = world.ohw("run", "go on", "--model", model, "--mode", "never", "--max-steps", "1")
     assert done.returncode == 4, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("turn", "told"),
-    [
-        (Fault(401, "Incorrect API key provided: sk-of-the-test"), "key"),
-        (Fault(400, "this model is not here"), "this model is not here"),
-    ],
-    ids=["wrong key", "server error"],
-)
-def test_a_refusing_server_is_one_clear_line(world: World, turn: Fault, told: str):
-    with ModelServer([turn], repeat_last=True) as server:
+def test_a_wrong_key_is_one_clear_line_that_does_not_show_it(world: World):
+    with ModelServer([Fault(401, "Incorrect API key provided: sk-of-the-test")], repeat_last=True) as server:
         done = world.ohw("run", "hello", *with_server(server))
     assert done.returncode == 1
-    assert told in done.stderr
+    assert "key" in done.stderr
     assert "Traceback" not in done.stderr
     assert "sk-of-the-test" not in done.stderr + done.stdout
 
@@ -94,7 +86,7 @@ def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(w
     turns = [
         Turn(calls=(Called("execute_bash", '{"command": "touch broken", '),)),
         Turn(calls=(Called("launch_rocket", {"where": "up"}),)),
-        finish("I give up."),
+        finish_turn("I give up."),
     ]
     with ModelServer(turns) as server:
         done = world.ohw("run", "hello", *with_server(server, "--mode", "never"))
@@ -107,41 +99,39 @@ def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(w
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_the_run_keeps_all_and_leaves_no_process(world: World, number: int, code: int):
-    with ModelServer([bash("touch begun; (setsid sleep 777 &); sleep 888", risk="LOW")]) as server:
-        process = world.start("run", "wait", *with_server(server, "--mode", "never"))
-        wait_for((world.project / "begun").exists, "the command to run")
-        process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+    model = world.script(bash("touch begun; (setsid sleep 777 &); sleep 888"))
+    process = world.start("run", "wait", "--model", model, "--mode", "never")
+    wait_for((world.project / "begun").exists, "the command to run")
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == code, err
     assert "Traceback" not in err
     assert list_sessions(world.locations)[0].ended == "interrupted"
     wait_for(lambda: not world.processes(), "every process to be gone")
-    assert out == "" or "interrupted" not in out
 
 
 def test_a_reader_that_goes_away_stops_the_run_without_a_traceback(world: World):
-    with ModelServer([bash("true")], repeat_last=True) as server:
-        process = world.start("run", "go on", *with_server(server, "--mode", "never", "--json"))
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        err = process.stderr.read()
-        process.wait(60)
-        process.stderr.close()
+    model = world.script(bash("sleep 0.2; touch begun"), bash("sleep 888"))
+    process = world.start("run", "go on", "--model", model, "--mode", "never", "--json")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    err = process.stderr.read()
+    process.wait(60)
+    process.stderr.close()
     assert process.returncode == 141
     assert "Traceback" not in err
 
 
 def test_a_session_in_use_is_free_when_its_holder_is_killed(world: World):
-    with ModelServer([bash("touch begun; sleep 888", risk="LOW")]) as server:
-        process = world.start("run", "wait", *with_server(server, "--mode", "never"))
-        wait_for((world.project / "begun").exists, "the command to run")
-        path = session_path(world.locations, list_sessions(world.locations)[0].id)
-        with pytest.raises(SessionInUse, match=f"process {process.pid}"):
-            SessionLock.take(path)
-        process.kill()
-        process.communicate(timeout=60)
+    process = world.start("run", "wait", "--model", world.script(bash("touch begun; sleep 888")), "--mode", "never")
+    wait_for((world.project / "begun").exists, "the command to run")
+    path = session_path(world.locations, list_sessions(world.locations)[0].id)
+    with pytest.raises(SessionInUse, match=f"process {process.pid}"):
+        SessionLock.take(path)
+    process.kill()
+    process.communicate(timeout=60)
     SessionLock.take(path, 20).release()
     wait_for(lambda: not world.processes(), "every process to be gone")
     assert list_sessions(world.locations)[0].ended == ""

@@ -1,0 +1,163 @@
+"""The detached engine through its real socket: started, commanded, killed, left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from tests.e2e.conftest import World, bash, finish, wait_for, world  # noqa: F401
+from workbench.config import Settings
+from workbench.engine.client import EngineConnection, EngineGone, Incoming
+from workbench.engine.launch import EngineRefused, Launch
+from workbench.engine.protocol import Decide, Interrupt, Refused, Send
+from workbench.engine.sockets import socket_path
+from workbench.session.events import ActionAssessed, ActionObserved, Event, RunEnded
+from workbench.session.lock import SessionLock
+from workbench.session.names import session_path
+from workbench.session.store import Store
+
+ID = "20260101-a-test-0001"
+
+
+@pytest.fixture
+def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:  # noqa: F811
+    for name in set(os.environ) - set(world.env):
+        monkeypatch.delenv(name)
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    return world
+
+
+def launch(world: World, model: str, *, is_new: bool = True, mode: str = "medium") -> Launch:  # noqa: F811
+    return Launch(world.locations, Settings(model=model, mode=mode), ID, str(world.project), is_new)
+
+
+def receive_until(connection: EngineConnection, is_last: Callable[[Incoming], bool]) -> list[Incoming]:
+    received: list[Incoming] = []
+    while not any(is_last(message) for message in received):
+        received += connection.receive()
+    return received
+
+
+def gone(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def log(world: World) -> list[Event]:  # noqa: F811
+    with Store.open(session_path(world.locations, ID), readonly=True) as store:
+        return list(store.events())
+
+
+def test_a_question_survives_kill_9_and_is_answered_later(there: World):
+    model = there.script(bash("touch made-it", risk="HIGH"), finish("All done."))
+    first = EngineConnection.open(launch(there, model))
+    assert socket_path(there.locations, ID).stat().st_mode & 0o777 == 0o600
+    first.send_command(Send(text="make it"))
+    asked = receive_until(first, lambda message: isinstance(message, ActionAssessed))
+    os.kill(first.engine_pid, signal.SIGKILL)
+    with pytest.raises(EngineGone):
+        receive_until(first, lambda message: False)
+    first.close()
+    assert not (there.project / "made-it").exists()
+
+    second = EngineConnection.open(launch(there, model, is_new=False))
+    assert second.engine_pid != first.engine_pid
+    again = receive_until(second, lambda message: isinstance(message, ActionAssessed))
+    question = next(message for message in again if isinstance(message, ActionAssessed))
+    assert question.needs_decision
+    assert question == next(message for message in asked if isinstance(message, ActionAssessed))
+    assert not (there.project / "made-it").exists()
+    second.send_command(Decide(action_id=question.action_id, verdict="approved", fingerprint=question.fingerprint))
+    receive_until(second, lambda message: isinstance(message, RunEnded))
+    assert (there.project / "made-it").exists()
+    second.close()
+    wait_for(lambda: gone(second.engine_pid), "the engine to end when nobody watches")
+    wait_for(lambda: not there.processes(), "every process to be gone")
+    assert [event.reason for event in log(there) if isinstance(event, RunEnded)] == ["finished"]
+
+
+def test_an_engine_that_is_left_alone_finishes_its_run_and_ends(there: World):
+    hold = there.project / "go"
+    command = f"touch begun; while [ ! -e {hold} ]; do sleep 0.05; done; (setsid sleep 777 &)"
+    connection = EngineConnection.open(launch(there, there.script(bash(command), finish("All done.")), mode="never"))
+    connection.send_command(Send(text="work"))
+    wait_for((there.project / "begun").exists, "the command to run")
+    connection.close()
+    hold.touch()
+    wait_for(lambda: gone(connection.engine_pid), "the engine to end")
+    wait_for(lambda: not there.processes(), "every process to be gone")
+    assert log(there)[-1].kind == "run_ended"
+    assert any(isinstance(event, ActionObserved) and event.ran for event in log(there))
+    assert not socket_path(there.locations, ID).exists()
+
+
+def test_a_second_screen_sees_everything_and_the_pen_passes_on(there: World):
+    first = EngineConnection.open(launch(there, there.script(bash("true", risk="HIGH"))))
+    first.send_command(Send(text="hello"))
+    receive_until(first, lambda message: isinstance(message, ActionAssessed))
+    second = EngineConnection.open(launch(there, "", is_new=False))
+    assert second.engine_pid == first.engine_pid
+    seen = receive_until(second, lambda message: isinstance(message, ActionAssessed))
+    assert [event.seq for event in seen if hasattr(event, "seq")] == [event.seq for event in log(there)]
+    second.send_command(Interrupt())
+    refused = receive_until(second, lambda message: isinstance(message, Refused))[-1]
+    assert "another screen" in refused.reason
+    first.close()
+    wait_for(lambda: _interrupted(second), "the second screen to hold the pen")
+    second.close()
+    wait_for(lambda: gone(second.engine_pid), "the engine to end")
+
+
+def _interrupted(connection: EngineConnection) -> bool:
+    connection.send_command(Interrupt())
+    return any(isinstance(message, RunEnded) for message in connection.receive())
+
+
+def test_sigterm_ends_engine_and_children_at_once_and_keeps_the_log(there: World):
+    connection = EngineConnection.open(
+        launch(there, there.script(bash("touch begun; (setsid sleep 777 &); sleep 888")), mode="never")
+    )
+    connection.send_command(Send(text="work"))
+    wait_for((there.project / "begun").exists, "the command to run")
+    os.kill(connection.engine_pid, signal.SIGTERM)
+    wait_for(lambda: gone(connection.engine_pid), "the engine to end")
+    wait_for(lambda: not there.processes(), "every process to be gone")
+    connection.close()
+    ended = log(there)[-1]
+    assert isinstance(ended, RunEnded)
+    assert ended.reason == "interrupted"
+
+
+def test_what_an_engine_cannot_serve_comes_back_as_one_line(there: World):
+    path = session_path(there.locations, ID)
+    with pytest.raises(EngineRefused, match="no session"):
+        EngineConnection.open(launch(there, "scripted/demo", is_new=False))
+    with pytest.raises(EngineRefused, match="there is no script"):
+        EngineConnection.open(launch(there, "scripted/none-such"))
+    assert not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"this is no database, however long one looks at it" * 50)
+    with pytest.raises(EngineRefused, match="not a session file"):
+        EngineConnection.open(launch(there, "scripted/demo", is_new=False))
+    lock = SessionLock.take(path)
+    with pytest.raises(EngineRefused, match=f"in use by process {os.getpid()}"):
+        EngineConnection.open(launch(there, "scripted/demo", is_new=False))
+    lock.release()
+
+
+def test_a_session_without_a_word_leaves_no_file(there: World):
+    connection = EngineConnection.open(launch(there, "scripted/demo"))
+    path = session_path(there.locations, ID)
+    assert path.exists()
+    stale = socket_path(there.locations, ID)
+    connection.close()
+    wait_for(lambda: gone(connection.engine_pid), "the engine to end")
+    assert not path.exists()
+    assert not stale.exists()
