@@ -6,10 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from workbench import __version__
 from workbench.errors import UsageError, WorkbenchError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing itself costs a tenth of the start
+    from typing import NoReturn
 
 _HELP = "A terminal workbench where you and a coding agent work on one folder."
 _COMMANDS = {
