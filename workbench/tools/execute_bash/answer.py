@@ -9,7 +9,6 @@ from workbench.tools.execute_bash import texts
 from workbench.tools.execute_bash.definition import CommandMetadata, ExecuteBashObservation
 from workbench.tools.execute_bash.keep import Kept
 
-
 _NO_OUTPUT = Kept("")
 
 
