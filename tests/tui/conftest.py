@@ -35,6 +35,7 @@ def _time_stands_still(monkeypatch):
 class PictureExtension(SingleFileSnapshotExtension):
     """Golden pictures: one SVG each, in `snapshots/<module>/`."""
 
+    _file_extension = "svg"
     file_extension = "svg"
     _write_mode = WriteMode.TEXT
 

@@ -93,7 +93,7 @@ async def at_rest(pilot) -> None:
         nonlocal last, same
         now = "".join(segment.text for line in pilot.app.screen._compositor.render_strips() for segment in line)
         same, last = (same + 1 if now == last else 0), now
-        return same >= 20
+        return same >= 6
 
     await wait_until(pilot, unchanged)
 

@@ -127,9 +127,8 @@ class WorkbenchApp(App[int]):
     @on(BehindScrolled)
     def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:
         """The conversation moves behind a question."""
-        for screen in self.screen_stack:
-            if isinstance(screen, MainScreen):
-                screen.action_scroll(scrolled.lines)
+        main = next(screen for screen in reversed(self.screen_stack) if isinstance(screen, MainScreen))
+        main.action_scroll(scrolled.lines)
 
     async def action_demo(self) -> None:
         """From the advice of an empty start into the demo."""
@@ -141,7 +140,7 @@ class WorkbenchApp(App[int]):
             self.notify(visible(str(error)), severity="error", markup=False)
             return
         self.state = SessionState(workspace=str(self.opened.workspace))
-        await self.switch_screen(self._main_screen())
+        await self.push_screen(self._main_screen())
 
     def action_leave(self) -> None:
         """Copy what is selected; otherwise the second press in a row quits."""

@@ -1,0 +1,89 @@
+"""The main screen in a process of its own: first paint beside a bare Textual app, idle CPU, memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.bench.measure import Measure
+
+_COMMON = """
+import asyncio, os, sys, time
+from pathlib import Path
+
+def cpu():
+    times = os.times()
+    return times.user + times.system
+
+async def paint(app, idle):
+    begun = cpu()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        painted = cpu() - begun
+        await asyncio.sleep(1)
+        rest = cpu()
+        if idle:
+            await asyncio.sleep(idle)
+        rest = cpu() - rest
+    memory = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    print(START + painted, rest / max(idle, 1), memory)
+"""
+_OURS = (
+    _COMMON
+    + """
+begun = cpu()
+from tests.tui.fake_link import FakeLink
+from workbench.config import Settings
+from workbench.tui.app import Opened, WorkbenchApp
+START = cpu() - begun
+app = WorkbenchApp(Opened(FakeLink(), Path.cwd()), Settings(model="scripted/demo"))
+asyncio.run(paint(app, 10))
+"""
+)
+_BARE = (
+    _COMMON
+    + """
+begun = cpu()
+from textual.app import App
+from textual.containers import Horizontal, Vertical
+from textual.scroll_view import ScrollView
+from textual.widgets import Static, TextArea
+START = cpu() - begun
+
+class Bare(App):
+    def compose(self):
+        yield Static("status")
+        with Horizontal():
+            with Vertical():
+                yield Static("welcome")
+                yield ScrollView()
+            with Vertical():
+                yield Static("tabs")
+                yield ScrollView()
+                yield ScrollView()
+                yield ScrollView()
+        yield Static("activity")
+        yield TextArea()
+        yield Static("keys")
+
+asyncio.run(paint(Bare(), 0))
+"""
+)
+
+
+def measures() -> list[Measure]:
+    """First paint as a ratio of one run, then what an idle screen costs."""
+    ours = min(_figures(_OURS) for _ in range(2))
+    bare = min(_figures(_BARE) for _ in range(3))
+    limit = bare[0] * 1.5
+    return [
+        Measure("first paint of the main screen, CPU", ours[0], "s", bare[0], limit, ours[0] <= limit),
+        Measure("idle screen, share of a core", ours[1] * 100, "%", None, 1.0, ours[1] < 0.01),
+        Measure("screen process, resident", ours[2], "MB", bare[2], 80.0, ours[2] <= 80),
+    ]
+
+
+def _figures(code: str) -> tuple[float, float, float]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, idle, memory = map(float, done.stdout.split())
+    return first, idle, memory
