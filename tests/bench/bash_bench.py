@@ -127,12 +127,12 @@ def measure_interrupt(folder: str) -> Measure:
     return Measure("execute_bash: interrupt, C-c ignored (worst of 5)", value, "ms", None, 200.0, value <= 200.0)
 
 
-def measure() -> list[Measure]:
+def measures() -> list[Measure]:
     """All of them."""
     with tempfile.TemporaryDirectory(prefix="bash-bench-") as folder:
         return [*measure_calls(folder), measure_start(folder), measure_interrupt(folder)]
 
 
 if __name__ == "__main__":
-    for row in measure():
+    for row in measures():
         print(row)

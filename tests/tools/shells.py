@@ -31,12 +31,13 @@ def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0
         time.sleep(0.02)
 
 
-def processes(mark: str) -> list[psutil.Process]:
-    """Processes with an argument that is exactly `mark`."""
+def processes(mark: str, name: str = "") -> list[psutil.Process]:
+    """Processes with an argument that is exactly `mark`, with that name if one is given."""
     found = []
     for process in psutil.process_iter():
         try:
-            if mark in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+            is_named = not name or process.name() == name
+            if is_named and mark in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
         except psutil.Error:
             continue

@@ -106,7 +106,7 @@ def test_a_dying_owner_leaves_no_process(tmp_path: Path, mark: str, number: int)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == b"ready\n"
-        eventually(lambda: len([p for p in processes(mark) if p.name() == "sleep"]) == 4, "not all started")
+        eventually(lambda: len(processes(mark, "sleep")) == 4, "not all started")
         owner.send_signal(number)
         owner.wait(20)
     eventually(lambda: not processes(mark), "a process is left")
