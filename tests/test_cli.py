@@ -1,0 +1,102 @@
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from workbench import __version__, commands
+from workbench.cli import main
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Namespace]]:
+    calls: list[tuple[str, Namespace]] = []
+    for name in list(commands.COMMANDS):
+        monkeypatch.setitem(commands.COMMANDS, name, lambda args, name=name: calls.append((name, args)) or 0)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "prompt"),
+    [
+        ([], "", None),
+        (["fix it"], "", "fix it"),
+        (["--model", "run", "fix it"], "", "fix it"),
+        (["--", "demo"], "", "demo"),
+        (["demo"], "demo", None),
+        (["run", "fix it"], "run", "fix it"),
+        (["--mode", "ask", "run", "fix it"], "run", "fix it"),
+        (["run", "-"], "run", "-"),
+        (["run", "--", "demo"], "run", "demo"),
+    ],
+)
+def test_the_first_plain_word_names_the_command(called: list, words: list[str], command: str, prompt: str | None):
+    assert main(words) == 0
+    ((name, arguments),) = called
+    assert name == command
+    assert getattr(arguments, "prompt", None) == prompt
+
+
+def test_all_settings_are_read_for_a_run(called: list):
+    options = [
+        "--model",
+        "m",
+        "--api-base",
+        "u",
+        "--theme",
+        "t",
+        "--workspace",
+        "w",
+        "--mode",
+        "ask",
+        "--max-steps",
+        "3",
+    ]
+    main(["run", "x", *options])
+    arguments = called[0][1]
+    assert [arguments.model, arguments.api_base, arguments.theme] == ["m", "u", "t"]
+    assert [arguments.workspace, arguments.mode, arguments.max_steps] == ["w", "ask", "3"]
+
+
+@pytest.mark.parametrize("words", [["--nonsense"], ["run"], ["two", "words"], ["--model"], ["run", "a", "\x1b[31m"]])
+def test_a_wrong_command_line_is_one_visible_line_and_code_2(words: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("ohw: ")
+    assert told.count("\n") == 1
+    assert "--help" in told
+    assert "\x1b" not in told
+
+
+def test_version_and_help_load_nothing_heavy():
+    check = (
+        "import sys; from workbench.cli import main\n"
+        "try: main([sys.argv[1]])\n"
+        "except SystemExit as end: print(end.code)\n"
+        "print([name for name in ('textual', 'pydantic', 'litellm', 'rich', 'typing') if name in sys.modules])"
+    )
+    for option, told in (("--version", f"ohw {__version__}"), ("--help", "ohw resume")):
+        done = subprocess.run([sys.executable, "-S", "-c", check, option], **_captured(), check=True)
+        assert told in done.stdout
+        assert done.stdout.splitlines()[-2:] == ["0", "[]"]
+
+
+def _captured() -> dict:
+    return {"capture_output": True, "text": True, "cwd": Path(__file__).parents[1]}
+
+
+def test_locate_and_tools_print_what_there_is(tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert main(["locate"]) == 0
+    assert str(tmp_path / ".local/share/ohw/sessions") in capsys.readouterr().out
+    assert main(["tools", "--json", "--workspace", str(tmp_path)]) == 0
+    assert '"execute_bash"' in capsys.readouterr().out
+    assert main(["sessions"]) == 0
+    assert "No sessions yet" in capsys.readouterr().out
+
+
+def test_resume_without_a_terminal_says_so(capsys: pytest.CaptureFixture[str]):
+    assert main(["resume", "--last"]) == 2
+    assert "needs a terminal" in capsys.readouterr().err

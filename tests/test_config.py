@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+
+from workbench.config import Locations, load_settings, private_folder
+from workbench.errors import UsageError
+
+
+def places(home: Path, **env: str) -> Locations:
+    return Locations.from_environment({"HOME": str(home), **env})
+
+
+def written(home: Path, text: str) -> Locations:
+    where = places(home)
+    where.config.mkdir(parents=True)
+    where.settings_file.write_text(text)
+    return where
+
+
+def test_folders_follow_xdg_and_ignore_relative_ones(tmp_path: Path):
+    where = places(tmp_path, XDG_DATA_HOME="/somewhere/data", XDG_CONFIG_HOME="relative")
+    assert where.sessions == Path("/somewhere/data/ohw/sessions")
+    assert where.config == tmp_path / ".config/ohw"
+
+
+def test_a_long_runtime_folder_is_not_used_since_sockets_need_short_names(tmp_path: Path):
+    assert places(tmp_path, XDG_RUNTIME_DIR="/run/user/7").runtime == Path("/run/user/7/ohw")
+    assert len(str(places(tmp_path, XDG_RUNTIME_DIR="/" + "x" * 90).runtime)) < 80
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path):
+    where = written(tmp_path, 'model = "a/file"\nmode = "ask"\nmax_steps = 3\n')
+    env = {"OHW_MODEL": "b/environment", "OHW_MODE": "high"}
+    settings = load_settings(where, env, model="c/flag", mode=None)
+    assert (settings.model, settings.mode, settings.max_steps) == ("c/flag", "high", 3)
+    assert settings.given == ("model",)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("modle = 1", "no setting 'modle'"),
+        ("model = 1", "must be text"),
+        ('mode = "wild"', "no mode 'wild'"),
+        ("max_steps = 0", "whole number"),
+        ("max_steps = true", "whole number"),
+        ("keys = 3", "table"),
+        ("given = ['model']", "no setting 'given'"),
+        ("model = ", "cannot read the settings"),
+    ],
+)
+def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, told: str):
+    with pytest.raises(UsageError, match=told):
+        load_settings(written(tmp_path, text), {})
+
+
+def test_a_key_does_not_show_in_the_settings(tmp_path: Path):
+    assert "sk-secret" not in repr(load_settings(places(tmp_path), {"OHW_API_KEY": "sk-secret"}))
+
+
+def test_private_folders_are_private(tmp_path: Path):
+    folder = tmp_path / "a"
+    folder.mkdir(mode=0o755)
+    assert private_folder(folder).stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(UsageError):
+        private_folder(tmp_path / "link")
