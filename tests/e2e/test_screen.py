@@ -1,0 +1,50 @@
+"""The whole of `ohw` in a pseudo terminal: screen, engine, tools."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tests.e2e.conftest import World, bash, finish, wait_for
+from tests.terminal.terminal import Terminal
+from workbench.session.catalog import list_sessions
+from workbench.session.names import session_path
+from workbench.session.store import Store
+
+
+def kinds(world: World, name: str) -> list[str]:
+    with Store.open(session_path(world.locations, name), readonly=True) as store:
+        return [event.kind for event in store.events()]
+
+
+def test_a_killed_screen_leaves_a_session_that_resume_shows_with_its_question(world: World):
+    model = world.script(bash("touch made-it", risk="HIGH"), finish("All done."))
+    where = ("--workspace", str(world.project))
+    with Terminal(["make the file", "--model", model, *where], 110, 34, world.env) as terminal:
+        terminal.wait_for("touch made-it")
+        (session,) = wait_for(lambda: list_sessions(world.locations), "the session to be listed")
+        wait_for(lambda: "action_assessed" in kinds(world, session.id), "the question to be on disk")
+        os.kill(terminal.pid, signal.SIGKILL)
+        assert terminal.wait_exit() == 137
+    wait_for(lambda: not world.processes(), "engine and shell to end by themselves")
+    assert kinds(world, session.id)[-1] == "action_assessed"
+    with Terminal(["resume", session.id], 110, 34, world.env) as terminal:
+        terminal.wait_for("make the file")
+        terminal.wait_for("touch made-it")
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.wait_exit() == 143
+    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert not (world.project / "made-it").exists()
+    assert kinds(world, session.id)[-1] == "action_assessed"
+
+
+def test_what_cannot_be_resumed_is_one_line(world: World):
+    path = session_path(world.locations, "20260101-broken-0000")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no session" * 500)
+    for args, told in ((["resume", path.stem], "cannot be opened"), (["resume", "--last"], "no session yet")):
+        with Terminal(args, 110, 30, world.env) as terminal:
+            assert terminal.wait_exit() in (1, 2)
+            assert told in " ".join(terminal.text().split())
+            assert "Traceback" not in terminal.text()
+    assert path.read_bytes() == b"no session" * 500
