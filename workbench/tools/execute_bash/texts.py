@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.text import visible
 from workbench.tools.execute_bash.watch import Outcome
 
 BELOW = "[Below is the output of the previous command.]"
@@ -91,5 +92,5 @@ def replaced(folder: str) -> str:
 
 def place(folder: str, interpreter: str | None) -> list[str]:
     """Where the shell is now."""
-    lines = [f"[Current working directory: {folder}]"]
+    lines = [f"[Current working directory: {visible(folder, lines=False)}]"]
     return [*lines, f"[Python interpreter: {interpreter}]"] if interpreter else lines
