@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from workbench.session import events as ev
 from workbench.tui.state import SessionState
 from workbench.tui.story import apply
+
+STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+"""The same examples each time, and as long as a busy machine needs."""
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 WORKSPACE = "/home/ada/code/calc"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.panel_app import PanelApp, until
-from tests.tui.sample_session import WORKSPACE, working_session
+from tests.tui.sample_session import STEADY, WORKSPACE, working_session
 from workbench.session import events as ev
 from workbench.tui.pieces import line_width
 from workbench.tui.state import FileState, SessionState
@@ -27,6 +27,7 @@ def test_what_others_changed_is_said():
     assert "not by the agent alone" in text_of(FileState("/b", "x\n", None, by_others=True))
 
 
+@STEADY
 @given(st.text(), st.integers(8, 100))
 def test_any_path_fits_on_one_line(path, width):
     line = file_line(FileState(path, "a", "b"), WORKSPACE, width)

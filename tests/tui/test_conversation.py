@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual.widgets import Markdown
 
 from tests.tui.panel_app import PanelApp, until
-from tests.tui.sample_session import AFTER, BEFORE, WORKSPACE, Script, long_session, working_session
+from tests.tui.sample_session import AFTER, BEFORE, STEADY, WORKSPACE, Script, long_session, working_session
 from workbench.session import events as ev
 from workbench.text import visible
 from workbench.tui.cards import OUTPUT_LINES, card
@@ -78,6 +78,7 @@ def test_a_waiting_and_a_rejected_action_say_so():
     assert lines_of(state.actions[second])[1].endswith("keep it")
 
 
+@STEADY
 @given(st.text(), st.integers(20, 120), st.sampled_from(["execute_bash", "str_replace_editor", "think", "finish", "x"]))
 def test_a_card_has_as_many_lines_at_every_width_and_none_is_too_wide(text, width, tool):
     delta = ev.FileDelta.model_construct(path=text, before=text, after=text + "\nx")
@@ -90,6 +91,7 @@ def test_a_card_has_as_many_lines_at_every_width_and_none_is_too_wide(text, widt
         assert not any("\n" in piece.text or "\x1b" in piece.text for line in lines for piece in line)
 
 
+@STEADY
 @given(st.lists(st.text(alphabet="ab`~ \n", max_size=12), max_size=12))
 def test_streamed_markdown_loses_nothing_when_it_is_cut(parts):
     cut, settled = MarkdownCut(), ""
@@ -137,6 +139,7 @@ def test_a_window_gives_up_its_end_for_older_parts_and_takes_it_back():
     assert (newer.mount, newer.unmount) == (range(188, 200), range(108, 120))
 
 
+@STEADY
 @given(st.lists(st.tuples(st.sampled_from(["append", "stay", "older", "newer"]), st.integers(1, 30)), max_size=30))
 def test_a_window_is_always_one_run_within_its_budget(moves):
     total, window = 50, Window(lambda index: 1 + index % 9)
@@ -153,6 +156,7 @@ def test_a_window_is_always_one_run_within_its_budget(moves):
         assert sum(1 + index % 9 for index in mounted) <= MAX_NODES
 
 
+@STEADY
 @given(st.text(alphabet="a-|\n `"), st.integers(1, 20))
 def test_the_head_of_a_text_keeps_its_budget(text, nodes):
     head = head_of(text, nodes)

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Input
 
 from tests.tui.panel_app import PanelApp, until
+from tests.tui.sample_session import STEADY
 from workbench.text import visible
 from workbench.tui.pieces import line_width
 from workbench.tui.screens.pager import PagerScreen
@@ -17,6 +18,7 @@ from workbench.tui.wrapped_text import WrappedText
 LONG = "\n".join(f"line {number}{' needle' if number % 50 == 7 else ''}" for number in range(500))
 
 
+@STEADY
 @given(st.text(), st.integers(2, 60))
 def test_wrapping_loses_nothing_and_fits(text, width):
     wrapped = WrappedText(text)
@@ -31,6 +33,7 @@ def test_wrapping_loses_nothing_and_fits(text, width):
     assert list(joined.values()) == [line.expandtabs(8) for line in visible(text).split("\n")]
 
 
+@STEADY
 @given(st.text(alphabet="aAb\n", max_size=60), st.text(alphabet="ab", min_size=1, max_size=3), st.integers(2, 9))
 def test_every_match_is_marked_also_across_rows(text, needle, width):
     wrapped = WrappedText(text)

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.sample_session import AFTER, BEFORE, START, WORKSPACE, Script, fold, long_session, working_session
+from tests.tui.sample_session import (
+    AFTER,
+    BEFORE,
+    START,
+    STEADY,
+    WORKSPACE,
+    Script,
+    fold,
+    long_session,
+    working_session,
+)
 from workbench.session import events as ev
 from workbench.tui.detail import detail_text, detail_title
 from workbench.tui.line_counts import count_lines
@@ -282,6 +292,7 @@ def test_ten_thousand_events_cost_the_same_each():
     assert len(events) > 10_000
 
 
+@STEADY
 @given(st.text(), st.text())
 def test_counted_lines_agree_with_the_lengths(before, after):
     added, removed = count_lines(before, after)

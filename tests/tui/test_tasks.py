@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.panel_app import PanelApp, until
-from tests.tui.sample_session import Script, working_session
+from tests.tui.sample_session import STEADY, Script, working_session
 from workbench.tui.pieces import line_width
 from workbench.tui.state import SessionState, Task
 from workbench.tui.widgets.tasks import TaskPanel, task_line
@@ -26,6 +26,7 @@ def test_done_without_a_step_is_claimed():
     assert text_of(Task("1", "Reproduce", "done")).split() == ["◌", "Reproduce", "claimed"]
 
 
+@STEADY
 @given(st.text(), st.integers(8, 100))
 def test_any_title_fits_on_one_line(title, width):
     line = task_line(Task("1", title, "done"), width)

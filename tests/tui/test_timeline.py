@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.tui.panel_app import PanelApp, until
-from tests.tui.sample_session import START, WORKSPACE, Script, long_session, working_session
+from tests.tui.sample_session import START, STEADY, WORKSPACE, Script, long_session, working_session
 from workbench.session import events as ev
 from workbench.tui import clock
 from workbench.tui.pieces import Piece, clip, line_width, pad
@@ -52,6 +52,8 @@ def test_a_running_row_counts_the_seconds():
     assert f"{int((NOW - running.started).total_seconds())} s" in text_of(running, 60)
 
 
+@STEADY
+@example("\r", 62, "x")
 @given(st.text(), st.integers(8, 130), st.sampled_from(["execute_bash", "str_replace_editor", "think", "x"]))
 def test_any_text_gives_a_row_of_exactly_the_width_on_one_line(text, width, tool):
     arguments = {"command": text, "path": text, "thought": text, text: text}
@@ -68,6 +70,7 @@ def test_any_text_gives_a_row_of_exactly_the_width_on_one_line(text, width, tool
         assert not any(sign in shown for sign in "\n\r\t\x1b\x9b\u202e\u200b")
 
 
+@STEADY
 @given(st.text(), st.integers(0, 40))
 def test_clipping_never_exceeds_the_width(text, width):
     assert line_width([Piece(clip(text, width))]) <= width
@@ -173,7 +176,7 @@ async def test_ten_thousand_rows_paint_only_those_in_sight(monkeypatch):
         assert timeline.virtual_size.height == 10_001
 
 
-@settings(max_examples=15, deadline=None)
+@settings(STEADY, max_examples=15)
 @given(st.text(min_size=1), st.sampled_from(["[/red]", "[bold", "\x1b[31m", "\u202e", "[@click=app.quit]x[/]"]))
 async def test_no_text_is_markup_or_crashes_the_widgets(text, nasty):
     said = text + nasty

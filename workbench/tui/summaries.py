@@ -127,7 +127,7 @@ def _plan(arguments: Mapping[str, Any]) -> str:
 
 
 def _any_tool(item: ActionItem) -> str:
-    said = ", ".join(f"{name}={_short(value, 60)}" for name, value in list(item.arguments.items())[:4])
+    said = ", ".join(f"{_short(name, 40)}={_short(value, 60)}" for name, value in list(item.arguments.items())[:4])
     return f"{visible(item.tool[:80], lines=False)} {said}".strip()
 
 
