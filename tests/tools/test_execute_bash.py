@@ -40,9 +40,7 @@ def test_folder_variables_functions_and_the_last_exit_code_stay(bash: Bash, tmp_
     assert bash("echo $? $A; f 1; pwd").output == f"1 5\nf1\n{tmp_path}\n"
 
 
-def test_a_folder_with_a_strange_name_neither_breaks_the_prompt_nor_reaches_the_text_raw(
-    bash: Bash, tmp_path: Path
-) -> None:
+def test_a_strange_folder_name_neither_breaks_the_prompt_nor_comes_out_raw(bash: Bash, tmp_path: Path) -> None:
     seen = bash(f"cd {tmp_path} && mkdir $'a\\ab;\\n\\ec' && cd *; (exit 7)")
     assert seen.exit_code == 7
     assert seen.metadata.working_dir.endswith("/a\x07b;\n\x1bc")
