@@ -18,8 +18,9 @@ import os, signal, sys
 from pathlib import Path
 from tests.session.fake_agent import Desk, calls, says
 
-moment, folder = sys.argv[1], Path(sys.argv[2])
-made = Desk(folder, calls(("note", {"text": "one"}, "HIGH"), ("note", {"text": "two"}, "HIGH")), says("ok"))
+moment, folder, mode = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+script = calls(("note", {"text": "one"}, "HIGH"), ("note", {"text": "two"}, "HIGH")), says("ok")
+made = Desk(folder, *script, mode=mode)
 
 def die(event):
     if event.kind == moment:
@@ -39,9 +40,9 @@ made.close()
 """
 
 
-def killed_at(moment: str, folder: Path) -> None:
+def killed_at(moment: str, folder: Path, mode: str = "medium") -> None:
     """Run a session in a process of its own that is killed right after this event is on disk."""
-    done = subprocess.run([sys.executable, "-c", DIES, moment, str(folder)], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", DIES, moment, str(folder), mode], timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
 
 
@@ -85,14 +86,17 @@ def test_after_a_kill_the_model_is_called_only_when_the_person_sends(desk, tmp_p
     assert [m["content"] for m in d.agent.requests[0]] == ["go", "still there?"]
 
 
-def test_the_next_action_of_a_batch_goes_on_after_a_kill_behind_a_result(desk, tmp_path):
-    killed_at("action_observed", tmp_path)
+@pytest.mark.parametrize("mode", ["medium", "never"])
+def test_a_restart_by_itself_runs_nothing(desk, tmp_path, mode):
+    killed_at("action_observed", tmp_path, mode)
     d = desk(says("ok"))
     d.run()
-    assert d.session.phase == "deciding"
+    assert (d.session.phase, d.session.ended, d.notes) == ("idle", "interrupted", ["one"])
+    d.session.send("go on")
+    d.run()
     assert d.notes == ["one"]
-    d.answer()
-    assert d.notes == ["one", "two"]
+    assert next(m["content"] for m in d.agent.requests[0] if m["role"] == "tool") == "noted one"
+    assert faults_of(d.agent.requests[0]) == []
 
 
 def test_recovery_of_a_whole_session_writes_nothing(desk):

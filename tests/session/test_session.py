@@ -152,6 +152,22 @@ def test_edited_arguments_run_and_the_model_is_told(desk):
     assert '"better"' in d.agent.requests[-1][-1]["content"]
 
 
+def test_an_edit_of_arguments_is_not_told_when_the_action_then_ran_as_the_model_wanted(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
+    d.session.send("go")
+    d.run()
+    shown = d.session.question
+    edited = {"path": str(file), "text": "by the person"}
+    d.session.decide(shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, edited=edited)
+    file.write_text("changed meanwhile")
+    d.run()
+    d.answer()
+    assert file.read_text() == "new"
+    assert d.agent.requests[-1][-1]["content"] == "written"
+
+
 def test_plan_mode_denies_what_writes_and_says_why(desk):
     d = desk(calls(NOTE, ("look", {})), says("a plan"), mode="plan")
     d.session.send("go")
@@ -184,6 +200,32 @@ def test_a_new_mode_does_not_approve_what_has_changed_unseen(desk, tmp_path: Pat
     d.run()
     assert d.session.phase == "deciding"
     assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize(("mode", "phase"), [("ask", "deciding"), ("plan", "idle")])
+def test_what_an_earlier_mode_allowed_does_not_start_under_a_stricter_one(desk, mode, phase):
+    d = desk(calls(NOTE), says("ok"), mode="never")
+    d.session.send("go")
+    d.session.step()
+    assert d.kinds()[-1] == "action_decided"
+    d.session.set(mode=mode)
+    d.run()
+    assert (d.session.phase, d.notes) == (phase, [])
+
+
+def test_a_listener_that_fails_leaves_the_state_true_to_the_log(desk):
+    d = desk(calls(NOTE), says("ok"))
+
+    def fail(event):
+        if event.kind == "model_responded":
+            raise ConnectionError("the listener is gone")
+
+    d.hook = fail
+    d.session.send("go")
+    with pytest.raises(ConnectionError):
+        d.run()
+    assert d.kinds()[-1] == "action_assessed"
+    assert d.session.phase == "deciding"
 
 
 def test_finish_ends_the_run_and_later_calls_get_a_result(desk):
@@ -363,6 +405,60 @@ def test_a_deaf_tool_is_left_behind(desk):
     d.run()
     assert d.notes == ["b"]
     assert "unknown" in d.agent.requests[-1][2]["content"]
+
+
+def test_a_tool_that_missed_the_interrupt_is_told_again(desk):
+    class Sleepy(Hang):
+        told = 0
+
+        def interrupt(self) -> None:
+            self.told += 1
+            if self.told > 1:
+                self.released.set()
+
+    d = desk(calls(("hang", {})), hang=Sleepy())
+    d.session.send("go")
+    interrupted(d, d.hang.began)
+    assert d.hang.released.is_set()
+
+
+def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(desk):
+    d = desk(calls(("hang", {}), NOTE), says("ok"), hang=Hang(deaf=True))
+    d.session.send("go")
+    runner = threading.Thread(target=d.run, daemon=True)
+    runner.start()
+    assert d.hang.began.wait(10)
+    d.session.interrupt()
+    d.session.send("do this instead")
+    d.hang.released.set()
+    runner.join(10)
+    d.run()
+    assert (d.session.ended, d.notes) == ("waiting", [])
+    assert d.agent.requests[-1][-1]["content"] == "do this instead"
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(desk):
+    began, sent = threading.Event(), threading.Event()
+
+    def slow(messages, on_delta, cancel):
+        began.set()
+        assert sent.wait(30)
+        return calls(NOTE, text="I wi", incomplete=True)
+
+    d = desk(slow, says("ok"), mode="never")
+    d.session.send("go")
+    runner = threading.Thread(target=d.run, daemon=True)
+    runner.start()
+    assert began.wait(10)
+    d.session.interrupt()
+    d.session.send("do this instead")
+    sent.set()
+    runner.join(10)
+    d.run()
+    assert (d.session.ended, d.notes) == ("waiting", [])
+    assert d.agent.requests[-1][-1]["content"] == "do this instead"
+    assert faults_of(d.agent.requests[-1]) == []
 
 
 def test_an_interrupt_reaches_a_running_model(desk):

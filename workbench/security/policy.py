@@ -22,26 +22,25 @@ _ASKED: dict[Mode, tuple[Risk, ...]] = {
     "high": ("HIGH", "UNKNOWN"),
     "never": (),
 }
-_PLANNING_TOOLS = ("task_tracker",)
-"""They write nothing but the plan itself."""
 
 
 @dataclass(frozen=True)
 class Ruling:
-    """What happens to an action, and the rule that says so; `reason` tells the model why it was denied."""
+    """What happens to an action, and the rule (or mode) that says so; `reason` tells the model why it was denied."""
 
     verdict: Literal["ask", "allow", "deny"]
     rule: str
     reason: str = ""
+    by: Literal["mode", "rule"] = "mode"
 
 
 def rule_on(mode: Mode, risk: Risk, read_only: bool, tool: str) -> Ruling:
     """The ruling of a mode on an action of this effective risk; read-only tools never ask."""
     rule = f'mode "{MODE_NAMES[mode]}"'
     if read_only:
-        return Ruling("allow", "read-only tool")
+        return Ruling("allow", "read-only tool", by="rule")
     if mode == "plan":
-        return Ruling("allow", rule) if tool in _PLANNING_TOOLS else Ruling("deny", rule, _plan_reason(tool))
+        return Ruling("deny", rule, _plan_reason(tool))
     return Ruling("ask" if risk in _ASKED[mode] else "allow", rule)
 
 

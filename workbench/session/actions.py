@@ -145,11 +145,15 @@ class Actions:
         except ArgumentError as error:
             self._journal.commit(not_run(decided.action_id, f"{action.proposed.tool} was not run: {error}"))
             return None
-        if readied.fingerprint == decided.fingerprint:
+        by_person = decided.by == "person"
+        if readied.fingerprint == decided.fingerprint and (by_person or self._allows(action.proposed, readied.tool)):
             return readied
-        ask = _CHANGED if decided.by == "person" else ""
-        self._journal.commit(*self.assessed(action.proposed, ask=ask))
+        self._journal.commit(*self.assessed(action.proposed, ask=_CHANGED if by_person else ""))
         return None
+
+    def _allows(self, proposed: ActionProposed, tool: ToolDefinition) -> bool:
+        """Whether the mode set now lets it run: what an earlier mode allowed is not good for ever."""
+        return self._ruling(proposed, tool)[1].verdict == "allow"
 
     def _run(self, proposed: ActionProposed, readied: Readied, cancel: Cancel) -> ActionObserved | ActionAbandoned:
         executor = readied.tool.executor
@@ -160,6 +164,8 @@ class Actions:
         try:
             observation = self._lane.run(lambda: _called(readied, cancel), cancel)
         except LeftBehind:
+            if executor is not None:
+                executor.interrupt()  # once more: the first may have come a moment before the call began
             return ActionAbandoned(action_id=proposed.action_id, reason=_NO_STOP)
         finally:
             if executor is not None:
@@ -195,7 +201,7 @@ def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Even
     decided = ActionDecided(
         action_id=proposed.action_id,
         verdict="rejected" if ruling.verdict == "deny" else "approved",
-        by="mode" if ruling.rule.startswith("mode") else "rule",
+        by=ruling.by,
         rule=ruling.rule,
         fingerprint=print_,
     )

@@ -86,6 +86,7 @@ class History:
             case ActionProposed():
                 self._apply_call(event)
             case ActionDecided():
+                self._edits.pop(event.action_id, None)  # asked again, it may run as the model wanted it
                 if event.edited is not None:
                     self._edits[event.action_id] = json.dumps(event.edited, ensure_ascii=False)
             case ActionObserved():

@@ -48,6 +48,7 @@ class Journal:
             self._unsaved = ()
             for event in kept:
                 self._fold(event)
+            for event in kept:  # last: a listener that fails leaves the state true to the log
                 self._on_event(event)
 
     def save(self) -> None:

@@ -40,8 +40,8 @@ class Lane:
         try:
             return future.result(timeout=self._grace)
         except TimeoutError:
-            if future.done():  # the job's own error
-                raise
+            if future.done():  # the job's own error, or it came at the last moment
+                return future.result()
             self.close()
             raise LeftBehind from None
 

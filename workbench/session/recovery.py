@@ -17,32 +17,44 @@ _INTERRUPTED = "This call was not run: the person interrupted."
 def after_a_stop(ledger: Ledger) -> list[Event]:
     """The events that make a half-done run whole again after a kill; nothing is ever run a second time.
 
-    A question that was open stays open. A decided action without a result is abandoned, and the run ends.
+    A question that was open stays open. Otherwise the run ends, a decided action without a result is abandoned: a
+    restart by itself neither runs an action nor calls the model.
     """
-    unknown = [action for action in ledger.batch.values() if action.decided or action.started]
-    if ledger.is_running and ledger.batch and not unknown:
+    if ledger.phase == "deciding":
         return []
+    unknown = [action for action in ledger.batch.values() if action.decided or action.started]
     return _ended(ledger, unknown, _BEFORE, "interrupted", _STOPPED)
 
 
-def after_an_interrupt(ledger: Ledger) -> list[Event]:
-    """The events that end the run on the person's wish; the rest of its batch gets results."""
-    started = [action for action in ledger.batch.values() if action.started]
-    return _ended(ledger, started, _INTERRUPTED, "interrupted", "stopped by the person")
+def after_an_interrupt(ledger: Ledger, since: int | None = None) -> list[Event]:
+    """The events that end the run on the person's wish; the rest of its batch gets results.
+
+    When they have sent something after event `since`, the run goes on with that instead of ending.
+    """
+    if since is not None and any(seq > since for seq in ledger.unread):
+        return _batch_closed(ledger, _started(ledger), _INTERRUPTED)
+    return _ended(ledger, _started(ledger), _INTERRUPTED, "interrupted", "stopped by the person")
 
 
 def after_a_fault(ledger: Ledger, detail: str) -> list[Event]:
     """The events that end the run because something of ours failed; the session lives on."""
-    started = [action for action in ledger.batch.values() if action.started]
-    return _ended(ledger, started, _BEFORE, "error", detail)
+    return _ended(ledger, _started(ledger), _BEFORE, "error", detail)
+
+
+def _started(ledger: Ledger) -> list[OpenAction]:
+    return [action for action in ledger.batch.values() if action.started]
 
 
 def _ended(ledger: Ledger, unknown: Collection[OpenAction], said: str, reason: RunEnd, detail: str) -> list[Event]:
-    events: list[Event] = [_closed(action) for action in unknown]
-    events += none_run((action for action in ledger.batch.values() if action not in unknown), said)
+    events = _batch_closed(ledger, unknown, said)
     if ledger.is_running:
         events.append(RunEnded(reason=reason, detail=detail))
     return events
+
+
+def _batch_closed(ledger: Ledger, unknown: Collection[OpenAction], said: str) -> list[Event]:
+    events: list[Event] = [_closed(action) for action in unknown]
+    return events + none_run((action for action in ledger.batch.values() if action not in unknown), said)
 
 
 def _closed(action: OpenAction) -> Event:

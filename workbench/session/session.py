@@ -66,13 +66,14 @@ class Session:
             on_live=on_live,
         )
         self._cancel: Cancel | None = None  # of the unit of work that runs now
-        self._stop = False
+        self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
         self._said: tuple[Phase, str, int] | None = None
 
     @property
     def phase(self) -> Phase:
         """What the session does now; "deciding" while the person is asked."""
-        return self._journal.ledger.phase
+        with self._lock:
+            return self._journal.ledger.phase
 
     @property
     def ended(self) -> str:
@@ -87,8 +88,8 @@ class Session:
     @property
     def question(self) -> OpenAction | None:
         """The action that waits for the person's decision."""
-        action = self._journal.ledger.next_action
-        return action if self.phase == "deciding" else None
+        with self._lock:
+            return self._journal.ledger.next_action if self.phase == "deciding" else None
 
     def recover(self) -> None:
         """Make the log whole after a stop in the middle; call once after opening. Raises StoreError."""
@@ -134,7 +135,10 @@ class Session:
             self._announce()
 
     def interrupt(self) -> None:
-        """Stop the agent, whatever it does; everything is kept. Does nothing when it is idle."""
+        """Stop the agent, whatever it does; everything is kept. Does nothing when it is idle.
+
+        What the person sends while the unit of work still comes to its end is taken up right after it.
+        """
         with self._lock:
             if self.phase == "idle":
                 return
@@ -142,7 +146,7 @@ class Session:
                 self._end_interrupted()
                 self._announce()
                 return
-            self._stop = True
+            self._stop_after = self._journal.history.last_seq
             cancel = self._cancel
         cancel.set()
 
@@ -168,7 +172,7 @@ class Session:
             with self._lock:
                 self._journal.save()
                 cancel = self._cancel = Cancel()
-            self._announce()
+                self._announce()
             self._unit(cancel)
         except StoreError as error:
             return self._fail_to_save(error)
@@ -177,7 +181,7 @@ class Session:
         return self._settle()
 
     def _unit(self, cancel: Cancel) -> None:
-        if self._stop:
+        if self._stop_after is not None:
             return
         if self.phase == "thinking":
             self._thinking.advance(self._max_steps, cancel)
@@ -189,7 +193,7 @@ class Session:
         try:
             with self._lock:
                 self.unsaved = ""
-                if self._stop:
+                if self._stop_after is not None:
                     self._end_interrupted()
                 self._announce()
                 return self.phase in ("thinking", "acting")
@@ -198,15 +202,15 @@ class Session:
 
     def _end_interrupted(self) -> None:
         self._journal.save()
-        self._journal.commit(*after_an_interrupt(self._journal.ledger))
-        self._stop = False
+        self._journal.commit(*after_an_interrupt(self._journal.ledger, self._stop_after))
+        self._stop_after = None
 
     def fail(self, detail: str) -> None:
         """End the run with one line because a step raised what it never should; raises StoreError."""
         with self._lock:
             self._journal.save()
             self._journal.commit(*after_a_fault(self._journal.ledger, detail))
-            self._stop = False
+            self._stop_after = None
             self._announce()
 
     def _fail_to_save(self, error: StoreError) -> bool:
