@@ -36,7 +36,8 @@ def card(item: ActionItem, width: int, workspace: str = "") -> list[Line]:
 def shown_output(item: ActionItem) -> str:
     """What a tool printed, without what was said to the model about it."""
     said = item.observation.get("output")
-    return said if isinstance(said, str) and said.strip() else item.output
+    told = isinstance(said, str) and (said.strip() or not item.observation.get("is_error"))
+    return str(said) if told else item.output
 
 
 def _head(item: ActionItem, width: int, workspace: str) -> Line:
