@@ -101,15 +101,20 @@ tool(tool.action_type(command=f"sleep {sys.argv[2]}"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_dying_owner_leaves_no_process(tmp_path: Path, mark: str, number: int) -> None:
+def test_a_dying_owner_leaves_no_process_and_no_file(tmp_path: Path, mark: str, number: int) -> None:
     command = [sys.executable, "-c", OWNER, str(tmp_path), mark]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as owner:
+    temp = tmp_path / "temp"
+    temp.mkdir()
+    env = {**os.environ, "TMPDIR": str(temp)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == b"ready\n"
         eventually(lambda: len(processes(mark, "sleep")) == 4, "not all started")
+        assert list(temp.iterdir())
         owner.send_signal(number)
         owner.wait(20)
     eventually(lambda: not processes(mark), "a process is left")
+    eventually(lambda: not list(temp.iterdir()), "a file is left")
 
 
 def interrupted(bash: Bash, command: str, mark: str, ready: Path) -> str:

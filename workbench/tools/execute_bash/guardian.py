@@ -1,11 +1,12 @@
 """The small process between the engine and one shell: it is the shell's parent and ends everything the shell started.
 
-Started by `terminal` as `python -I -S guardian.py SOCKET PTY BASH ARGUMENT…`; uses the standard library only. On Linux
-it is a child subreaper: processes that left the shell (`setsid`, `nohup`, double fork) become its children, so that it
+Started by `terminal` as `python -I -S guardian.py SOCKET PTY FOLDER BASH ARGUMENT…`; standard library only. On Linux it
+is a child subreaper: processes that left the shell (`setsid`, `nohup`, double fork) become its children, so that it
 finds them all. It ends them when the socket closes (the engine closed it or died), when the shell ends, or on SIGTERM.
 
 On the socket it says `P pid`, then `E status` when the shell ended (a signal is negative); every byte it gets comes
-back as `.`, which shows that it lives. Elsewhere than on Linux only the shell's process groups are ended.
+back as `.`, which shows that it lives; `k` says that the end is in order. Without it the engine died, and the guardian
+removes FOLDER, the private files of the shell. Elsewhere than on Linux only the shell's process groups are ended.
 """
 
 from __future__ import annotations
@@ -123,18 +124,19 @@ def _say(channel: int, text: str) -> None:
         os.write(channel, text.encode())
 
 
-def _watch(channel: int, shell: int, wakes: int) -> None:
-    """Until the shell or the engine is gone."""
+def _watch(channel: int, shell: int, wakes: int) -> bool:
+    """Until the shell or the engine is gone; whether the engine went without a word."""
     poll = select.poll()
     for number in (channel, wakes):
         poll.register(number, select.POLLIN)
-    goes_on = True
-    while goes_on:
+    data = b"."
+    while data and b"k" not in data:
         ready = {number for number, _ in poll.poll()}
-        if wakes in ready:
-            goes_on = _woken(channel, shell, os.read(wakes, 512))
-        if goes_on and channel in ready:
-            goes_on = _answer(channel)
+        if wakes in ready and not _woken(channel, shell, os.read(wakes, 512)):
+            return False
+        if channel in ready:
+            data = _answer(channel)
+    return not data
 
 
 def _woken(channel: int, shell: int, signals: bytes) -> bool:
@@ -145,19 +147,19 @@ def _woken(channel: int, shell: int, signals: bytes) -> bool:
     return status is None and all(number == signal.SIGCHLD for number in signals)
 
 
-def _answer(channel: int) -> bool:
-    """Show the engine that the guardian lives; false when the engine is gone."""
+def _answer(channel: int) -> bytes:
+    """Show the engine that the guardian lives; what it said, empty when it is gone."""
     try:
         data = os.read(channel, 512)
     except OSError:
-        return False
+        return b""
     _say(channel, "." * len(data))
-    return bool(data)
+    return data
 
 
 def main() -> None:
     """Start the shell, watch, clean up."""
-    channel, pty, argv = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    channel, pty, folder, argv = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     os.set_inheritable(channel, False)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     wakes, wake = os.pipe()
@@ -175,10 +177,15 @@ def main() -> None:
             os._exit(127)
     os.close(pty)
     _say(channel, f"P {shell}\n")
+    is_orphan = False
     try:
-        _watch(channel, shell, wakes)
+        is_orphan = _watch(channel, shell, wakes)
     finally:
         _end_all(shell)
+    if is_orphan:
+        import shutil  # slow to import, and rarely needed
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

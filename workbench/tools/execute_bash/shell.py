@@ -61,7 +61,7 @@ class Shell:
         rc_file.write_text(rc.rc_text(secret))
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
         try:
-            self.terminal = Terminal(argv, folder, shell_environment(os.environ, self.nonce, hidden))
+            self.terminal = Terminal(argv, folder, shell_environment(os.environ, self.nonce, hidden), rc_file.parent)
         except OSError as error:
             rc_file.unlink()
             raise ShellError(f"The shell cannot be started in {folder}: {error.strerror or error}.") from error

@@ -24,15 +24,18 @@ _ROWS, _COLUMNS = 40, 120
 
 
 class Terminal:
-    """Runs `argv` under a guardian in a terminal of its own; one thread at a time may read and write."""
+    """Runs `argv` under a guardian in a terminal of its own; one thread at a time may read and write.
 
-    def __init__(self, argv: Sequence[str], folder: str, env: Mapping[str, str]) -> None:
+    Should this process die, the guardian ends everything and removes `scratch`.
+    """
+
+    def __init__(self, argv: Sequence[str], folder: str, env: Mapping[str, str], scratch: Path) -> None:
         master, pty = os.openpty()
         ours, theirs = socket.socketpair()
         try:
             self._modes = _plain_modes(pty)
             termios.tcsetwinsize(pty, (_ROWS, _COLUMNS))
-            command = [sys.executable, "-I", "-S", str(_GUARDIAN), str(theirs.fileno()), str(pty), *argv]
+            command = [sys.executable, "-I", "-S", str(_GUARDIAN), str(theirs.fileno()), str(pty), str(scratch), *argv]
             self._guardian = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -177,6 +180,7 @@ class Terminal:
         """Tell the guardian to end everything; returns at once."""
         self._wake()
         with contextlib.suppress(OSError):
+            self._channel.send(b"k")
             self._channel.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> bool:
