@@ -24,7 +24,7 @@ from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
 from workbench.text import visible
 
-EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 3, "limit": 4, "interrupted": 130}
+EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _QUESTION = 3
 _PIPE = 141
