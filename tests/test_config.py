@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,7 @@ def places(home: Path, **env: str) -> Locations:
 def written(home: Path, text: str) -> Locations:
     where = places(home)
     where.config.mkdir(parents=True)
-    where.settings_file.write_text(text)
+    where.settings_file.write_text(text, encoding="utf-8")
     return where
 
 
@@ -26,6 +30,20 @@ def test_folders_follow_xdg_and_ignore_relative_ones(tmp_path: Path):
 def test_a_long_runtime_folder_is_not_used_since_sockets_need_short_names(tmp_path: Path):
     assert places(tmp_path, XDG_RUNTIME_DIR="/run/user/7").runtime == Path("/run/user/7/ohw")
     assert len(str(places(tmp_path, XDG_RUNTIME_DIR="/" + "x" * 90).runtime)) < 80
+
+
+def test_without_a_runtime_folder_the_private_one_stands_in_the_common_one_by_itself(tmp_path: Path):
+    runtime = places(tmp_path).runtime
+    assert runtime.name == f"ohw-{os.getuid()}"
+    assert runtime.parent in (Path(tempfile.gettempdir()), Path("/tmp"))
+
+
+def test_settings_are_utf8_in_every_locale(tmp_path: Path):
+    written(tmp_path, 'theme = "sch\u00f6n"\n')
+    code = "from workbench.config import *; print(ascii(load_settings(Locations.from_environment()).theme))"
+    env = {"HOME": str(tmp_path), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == (ascii("sch\u00f6n"), "")
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path):

@@ -1,3 +1,4 @@
+import sys
 import unicodedata
 
 from hypothesis import given
@@ -13,6 +14,15 @@ def test_nothing_hidden_or_controlling_is_left(text: str):
     shown = visible(text)
     assert all(sign in "\n\t" or unicodedata.category(sign) not in ("Cc", "Cs") for sign in shown)
     assert not set(shown) & set("\u202e\u2066\u200b\u200f\ufeff\u2028")
+
+
+def test_no_sign_that_only_steers_the_writing_is_left():
+    # these few of the kind are signs of their own, which can be seen
+    seen = {chr(code) for code in (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD)}
+    steering = {
+        chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Cf", "Zl", "Zp")
+    }
+    assert not set(visible("".join(steering - seen))) & (steering - seen)
 
 
 @given(TEXT)

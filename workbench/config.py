@@ -36,7 +36,7 @@ class Locations:
             config=_base(env, "XDG_CONFIG_HOME", home / ".config") / "ohw",
             data=_base(env, "XDG_DATA_HOME", home / ".local/share") / "ohw",
             state=_base(env, "XDG_STATE_HOME", home / ".local/state") / "ohw",
-            runtime=_runtime(env) / "ohw",
+            runtime=_runtime(env),
         )
 
     @property
@@ -68,8 +68,9 @@ def _base(env: Mapping[str, str], name: str, default: Path) -> Path:
 def _runtime(env: Mapping[str, str]) -> Path:
     value = env.get("XDG_RUNTIME_DIR", "")
     if value.startswith("/") and len(value) < 60:  # a socket path has at most 107 bytes
-        return Path(value)
-    return Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp") / f"ohw-{os.getuid()}"
+        return Path(value) / "ohw"
+    shared = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"
+    return Path(shared) / f"ohw-{os.getuid()}"  # itself the private folder: nobody else may own what is around ours
 
 
 def private_folder(path: Path) -> Path:
@@ -123,7 +124,8 @@ def _names() -> list[str]:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text())
+        with path.open("rb") as file:  # TOML is UTF-8 in every locale
+            values = tomllib.load(file)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

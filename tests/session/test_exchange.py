@@ -24,6 +24,16 @@ def test_a_bad_line_is_named_and_leaves_no_file(lines, tmp_path, bad):
     assert not (tmp_path / "b.ohw").exists()
 
 
+def test_a_source_that_fails_leaves_no_file(lines, tmp_path):
+    def broken():
+        yield lines[0]
+        raise OSError("the disk went away")
+
+    with pytest.raises(OSError, match="went away"):
+        import_lines(broken(), tmp_path / "two.ohw")
+    assert not (tmp_path / "two.ohw").exists()
+
+
 def test_a_missing_line_is_said(lines, tmp_path):
     with pytest.raises(StoreError, match="event 1 of the import is missing"):
         import_lines(lines[1:], tmp_path / "b.ohw")

@@ -254,6 +254,24 @@ def test_a_failing_write_leaves_nothing_torn_and_goes_on_later(path):
         assert [event.text for event in store.events(after=2)] == ["before", "after"]
 
 
+def test_an_event_that_cannot_be_written_leaves_the_file_usable(path):
+    with Store.create(path) as store:
+        with pytest.raises(ValueError, match="serialize"):
+            store.append(started(), ActionObserved(action_id="a", observation={"odd": object()}))
+        assert [event.seq for event in store.append(started(), UserMessage(text="on"))] == [1, 2]
+
+
+def test_a_file_that_cannot_be_begun_is_not_left_behind(path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(StoreError):
+            Store.create(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(path.parent.iterdir()) == []
+
+
 def test_a_copy_taken_at_any_commit_opens_complete(path, tmp_path):
     with Store.create(path) as store:
         for number in range(30):

@@ -65,6 +65,14 @@ def test_undo_never_loses_a_change_somebody_else_made(either, project):
     assert "does not exist" in either.refused("undo_edit", path)
 
 
+def test_undo_of_a_creation_keeps_a_file_somebody_emptied(either, project):
+    path = project / "a.txt"
+    either.done("create", path, file_text="one\n")
+    path.write_text("")
+    assert "changed by something else" in either.refused("undo_edit", path)
+    assert path.exists()
+
+
 def test_the_preview_of_an_undo_is_what_it_does(either, project):
     path = project / "a.txt"
     either.done("create", path, file_text="one\n")
@@ -101,3 +109,13 @@ def test_a_damaged_copy_counts_as_none(editor, project, tmp_path):
         copy.write_bytes(b"\xff{")
     assert "no edit" in editor.refused("undo_edit", project / "a")
     assert (project / "a").exists()
+
+
+def test_a_copy_cut_short_by_a_power_cut_counts_as_none(editor, project, tmp_path):
+    path = project / "a.txt"
+    path.write_text("one\nand more\n")
+    editor.done("str_replace", path, old_str="one", new_str="two")
+    for copy in (tmp_path / "state" / "undo").rglob("1"):
+        copy.write_bytes(copy.read_bytes()[:-5])
+    assert "no edit" in editor.refused("undo_edit", path)
+    assert path.read_text() == "two\nand more\n"

@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from workbench.agent.call_arguments import UnreadableArguments, read_arguments
 from workbench.llm.model import ModelResponse, ToolCall
+from workbench.security.risk import Risk
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.registry import resolve_alias
 from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
 
-Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
 _RISKS: dict[object, Risk] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIGH"}
 _EXTRAS = ("security_risk", "summary")
 _NO_ID_SIGN = re.compile(r"[^A-Za-z0-9_-]")

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
-Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
+from workbench.security.policy import Mode as Mode
+from workbench.security.risk import Risk as Risk
+
 Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
 

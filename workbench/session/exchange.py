@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from workbench.session.events import Event, event_from_json
-from workbench.session.store import Store, StoreError
+from workbench.session.store import Store, StoreError, delete_file
 from workbench.text import first_line
 
 _TOGETHER = 500
@@ -27,9 +27,9 @@ def import_lines(lines: Iterable[str], path: Path) -> Store:
         events = _numbered(lines)
         while batch := tuple(islice(events, _TOGETHER)):
             store.append(*batch)
-    except StoreError:
+    except BaseException:
         store.close()
-        path.unlink()
+        delete_file(path)
         raise
     return store
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
@@ -36,8 +37,9 @@ class SessionLock:
         while True:
             descriptor = _try(path)
             if descriptor is not None:
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, f"{os.getpid()}\n".encode())
+                with suppress(OSError):  # a full disk: the lock holds, only its holder is not named
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, f"{os.getpid()}\n".encode())
                 return cls(path, descriptor)
             if time.monotonic() >= until:
                 raise SessionInUse(session.stem, _read_pid(path))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
+
+from pydantic import ValidationError
 
 from workbench import __version__
 from workbench.agent.agent import Agent
@@ -29,7 +33,7 @@ from workbench.session.events import (
 from workbench.session.lock import SessionLock
 from workbench.session.names import session_path, state_folder
 from workbench.session.session import Session
-from workbench.session.store import Store, StoreError
+from workbench.session.store import Store, StoreError, delete_file
 from workbench.text import first_line
 from workbench.tools.builtin import BUILTIN_TOOLS, open_tools
 from workbench.tools.tool import ToolContext
@@ -90,7 +94,7 @@ def start_session(
         id=session_id,
         workspace=str(folder),
         model=settings.model or "",
-        mode=_mode(settings.mode),
+        mode=cast(Mode, settings.mode),
         tools=BUILTIN_TOOLS,
         app_version=__version__,
         api_base=settings.api_base,
@@ -99,7 +103,7 @@ def start_session(
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path).release)
         store = resources.enter_context(Store.create(path))
-        resources.callback(_remove_if_empty, store)
+        resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
         (first,) = store.append(started)
         on_event(first)
         return _put_together(resources, locations, settings, started, store, on_event=on_event, on_live=on_live)
@@ -115,7 +119,7 @@ def open_session(
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
         store = resources.enter_context(Store.open(path))
-        resources.callback(_remove_if_empty, store)
+        resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
         started = _last_settings(store)
         given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
         if "api_base" in settings.given or "model" in given:
@@ -184,7 +188,10 @@ def _last_settings(store: Store) -> SessionStarted:
     for seq, line in store.lines():
         if seq > 1 and '"settings_changed"' not in line:
             continue  # a long log is not read twice
-        event = event_from_json(line)
+        try:
+            event = event_from_json(line)
+        except ValidationError:
+            continue  # the session notes it as a gap
         if isinstance(event, SessionStarted):
             started = event
         elif isinstance(event, SettingsChanged) and event.model and started is not None:
@@ -194,15 +201,11 @@ def _last_settings(store: Store) -> SessionStarted:
     return started
 
 
-def _remove_if_empty(store: Store) -> None:
-    """A session in which nobody said anything is not worth a line in the list."""
-    if store.readonly or any(isinstance(event, UserMessage) for event in store.events(limit=20)):
+def _remove_if_empty(store: Store, folder: Path) -> None:
+    """A session in which nobody said anything is not worth a line in the list; one that cannot be read whole stays."""
+    has_words = any(isinstance(event, UserMessage) for event in store.events())
+    if store.readonly or has_words or store.gaps:
         return
     store.close()
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{store.path}{suffix}").unlink(missing_ok=True)
-
-
-def _mode(name: str) -> Mode:
-    modes: dict[str, Mode] = {"ask": "ask", "medium": "medium", "high": "high", "never": "never", "plan": "plan"}
-    return modes[name]
+    delete_file(store.path)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -57,12 +57,10 @@ class Store:
             raise StoreError(f"{path} exists already; choose another name") from error
         except OSError as error:
             raise StoreError(f"cannot create the session file {path}: {error.strerror}") from error
-        db = _connect(path, "rw")
         try:
-            db.executescript(_SCHEMA)
-            return cls(path, db, readonly=False)
+            return cls(path, _with_tables(path), readonly=False)
         except sqlite3.Error as error:
-            db.close()
+            delete_file(path)
             raise _said(path, error) from error
 
     @classmethod
@@ -117,7 +115,7 @@ class Store:
             for event in kept:
                 index_words(self._db, event)
             self._db.execute("COMMIT")
-        except sqlite3.Error:
+        except BaseException:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
@@ -169,6 +167,22 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def delete_file(path: Path) -> None:
+    """Delete a session file and what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _with_tables(path: Path) -> sqlite3.Connection:
+    db = _connect(path, "rw")
+    try:
+        db.executescript(_SCHEMA)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

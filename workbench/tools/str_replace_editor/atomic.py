@@ -6,6 +6,7 @@ import os
 import secrets
 import stat
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -28,7 +29,8 @@ def write_new(path: Path, raw: bytes) -> None:
 def replace(path: Path, raw: bytes) -> None:
     """Give an existing file (no symbolic link) this content; raises OSError.
 
-    After an error it is as it was, unless it had to be written in place (it has several names, or another owner).
+    After an error it is as it was; but a crash may tear one that had to be written in place (it has several names, or
+    another owner).
     """
     found = path.stat()
     if not os.access(path, os.W_OK):
@@ -85,15 +87,28 @@ def _copy_attributes(file: int, path: Path) -> None:
 
 
 def _write_in_place(path: Path, raw: bytes) -> None:
-    with path.open("r+b") as file:
-        file.write(raw)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
+    with path.open("r+b", buffering=0) as file:
+        before = file.readall()
+        try:
+            _overwrite(file, raw)
+        except OSError:
+            _overwrite(file, before)  # its room is there still
+            raise
 
 
 def _write_exclusively(path: Path, raw: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(raw)
-        file.flush()
-        os.fsync(file.fileno())
+    with path.open("xb", buffering=0) as file:
+        try:
+            _overwrite(file, raw)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _overwrite(file: FileIO, raw: bytes) -> None:
+    file.seek(0)
+    left = memoryview(raw)
+    while left:
+        left = left[file.write(left) :]
+    file.truncate()
+    os.fsync(file.fileno())

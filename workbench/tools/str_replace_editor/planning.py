@@ -6,12 +6,16 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction
 from workbench.tools.str_replace_editor.edits import Edited, changed_part, insert_after, replace_once
 from workbench.tools.str_replace_editor.text_file import MAX_BYTES, Coding, EditorError, decoded, digest, read_bytes
 from workbench.tools.str_replace_editor.undo import UndoCopies
+
+_COMPARED = 2_000
+"""Names of a folder that are looked at for the one that was meant."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Planner:
         """The path, if something is there; raises EditorError that names what is near otherwise."""
         if path.exists():
             return path
-        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        beside = [entry.name for entry in islice(path.parent.iterdir(), _COMPARED)] if path.parent.is_dir() else []
         near = get_close_matches(path.name, beside, 1)
         hint = f" Did you mean {path.parent / near[0]}?" if near else " Use `create` for a new file."
         raise EditorError(f"{path} does not exist.{hint}")
@@ -92,7 +96,7 @@ class Planner:
             raise EditorError(f"There is no edit of {path} left to take back.")
         raw = read_bytes(self.existing(path))
         if digest(raw) != earlier.made:
-            if raw == earlier.raw:  # kept for an edit that a crash prevented
+            if earlier.existed and raw == earlier.raw:  # kept for an edit that a crash prevented
                 self._undo.drop(path)
                 return self._undoing(path)
             raise EditorError(

@@ -1,6 +1,7 @@
 """Earlier versions of edited files, ten deep, in a private folder so that they survive a restart.
 
-Each entry is one file: a line of JSON, then the bytes the edited file had. Without a folder they are held in memory.
+Each entry is one file: a line of JSON (with the digest of what follows), then the bytes the edited file had. Without a
+folder they are held in memory.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+from workbench.tools.str_replace_editor.text_file import digest
 
 DEPTH = 10
 
@@ -72,7 +75,7 @@ class UndoCopies:
         return sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdigit())
 
     def _write(self, place: Path, earlier: Earlier) -> None:
-        head = json.dumps({name: value for name, value in asdict(earlier).items() if name != "raw"})
+        head = json.dumps({"existed": earlier.existed, "made": earlier.made, "kept": digest(earlier.raw)})
         unfinished = place.with_suffix(".tmp")
         opened = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(opened, "wb") as file:
@@ -85,6 +88,8 @@ class UndoCopies:
             head = file.readline()
             raw = file.read()
         try:
-            return Earlier(**json.loads(head), raw=raw)
-        except (ValueError, TypeError):
+            told = json.loads(head)
+            is_whole = told["kept"] == digest(raw)  # not so after a power cut in the middle of writing it
+            return Earlier(told["existed"], told["made"], raw) if is_whole else None
+        except (ValueError, TypeError, LookupError):
             return None

@@ -1,0 +1,78 @@
+import resource
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from workbench.config import Locations, Settings
+from workbench.session.events import SessionStarted, SettingsChanged, UserMessage
+from workbench.session.lock import SessionLock, holder
+from workbench.session.names import session_path, state_folder
+from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session.store import Store
+
+SETTINGS = Settings(model="scripted/demo")
+NAME = "20260101-a-1111"
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Locations:
+    return Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
+
+
+def opened(where: Locations, **more) -> OpenedSession:
+    return open_session(where, SETTINGS, NAME, on_event=lambda event: None, on_live=lambda event: None, **more)
+
+
+def kept(where: Locations, workspace: Path, *more: object) -> Path:
+    path = session_path(where, NAME)
+    path.parent.mkdir(parents=True)
+    with Store.create(path) as store:
+        store.append(SessionStarted(id=NAME, workspace=str(workspace), model="scripted/demo", mode="medium"), *more)
+    return path
+
+
+def test_a_session_in_which_nobody_spoke_leaves_nothing_behind(where, tmp_path):
+    made = start_session(where, SETTINGS, tmp_path, NAME, on_event=lambda event: None, on_live=lambda event: None)
+    made.session.set(mode="ask")
+    made.close()
+    assert list(session_path(where, NAME).parent.iterdir()) == []
+    assert not state_folder(where, NAME).exists()
+
+
+def test_a_session_is_kept_however_late_its_first_message_came(where, tmp_path):
+    changes = [SettingsChanged(mode="ask") for _ in range(40)]
+    path = kept(where, tmp_path, *changes, UserMessage(text="at last"))
+    opened(where).close()
+    assert path.exists()
+
+
+def test_a_session_of_which_a_part_cannot_be_read_is_kept(where, tmp_path):
+    path = kept(where, tmp_path, UserMessage(text="words"))
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE events SET json = '{}' WHERE seq = 2")
+    opened(where).close()
+    assert path.exists()
+
+
+def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path):
+    path = kept(where, tmp_path, UserMessage(text="go"), SettingsChanged(model="scripted/none"))
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute('UPDATE events SET json = \'{"kind": "settings_changed", "later": 1}\' WHERE seq = 3')
+    again = opened(where)
+    assert again.model_name == "scripted/demo"
+    again.close()
+
+
+def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):
+    path = tmp_path / "a.session"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        lock = SessionLock.take(path)
+        assert holder(path) == 0
+        lock.release()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert holder(path) is None
