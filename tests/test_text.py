@@ -51,6 +51,7 @@ def test_a_long_text_keeps_both_ends_and_says_what_is_missing():
     assert cut.endswith("line 999\n")
     assert "lines left out" in cut
     assert cut_middle("short", 500) == "short"
+    assert cut_middle("x" * 900, 500) == f"{'x' * 250}\n[… 400 characters left out …]\n{'x' * 250}"
 
 
 def test_the_first_line_is_the_first_that_says_something():

@@ -39,14 +39,14 @@ def well_formed(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text).replace("\x00", "\ufffd")
 
 
-def cut_middle(text: str, limit: int, notice: str = "[… {lines} lines left out …]") -> str:
-    """At most about `limit` characters: head and tail at whole lines, a notice with `{lines}` and `{chars}` between."""
+def cut_middle(text: str, limit: int) -> str:
+    """At most about `limit` characters: head and tail at whole lines, and how many lines are left out between."""
     if len(text) <= limit:
         return text
     head = _to_line_end(text, limit // 2)
     tail = _to_line_start(text, len(text) - limit // 2)
-    lost = text[head:tail]
-    said = notice.format(lines=max(1, lost.count("\n")), chars=len(lost))
+    lines = text.count("\n", head, tail)
+    said = f"[… {lines} lines left out …]" if lines > 1 else f"[… {tail - head} characters left out …]"
     return f"{text[:head]}{'' if text[:head].endswith(chr(10)) else chr(10)}{said}\n{text[tail:]}"
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.fake_agent import FakeAgent, Hang, NamedModel, calls, faults_of, says
+from tests.session.fake_agent import FakeAgent, Hang, Look, NamedModel, calls, faults_of, says
 from workbench.llm.model import Delta, ModelError
 from workbench.session.session import Refused
+from workbench.tools.schema import Observation, TextContent
 
 NOTE = ("note", {"text": "one"}, "HIGH")
 
@@ -150,6 +151,23 @@ def test_edited_arguments_run_and_the_model_is_told(desk):
     d.answer("edited", edited={"text": "better"})
     assert d.notes == ["better"]
     assert '"better"' in d.agent.requests[-1][-1]["content"]
+
+
+def test_the_model_reads_what_the_observation_wants_it_to_read(desk):
+    class Brief(Observation):
+        @property
+        def to_llm_content(self):
+            return (TextContent(text="in short"),)
+
+    class Talk(Look):
+        def __call__(self, action):
+            return Brief.from_text("at length")
+
+    d = desk(calls(("look", {})), says("ok"))
+    d.tools["look"].executor = Talk()
+    d.session.send("go")
+    d.run()
+    assert d.agent.requests[-1][-1]["content"] == "in short"
 
 
 def test_an_edit_of_arguments_is_not_told_when_the_action_then_ran_as_the_model_wanted(desk, tmp_path: Path):
@@ -420,6 +438,18 @@ def test_a_tool_that_missed_the_interrupt_is_told_again(desk):
     d.session.send("go")
     interrupted(d, d.hang.began)
     assert d.hang.released.is_set()
+
+
+def test_a_tool_that_fails_to_be_interrupted_is_left_behind(desk):
+    class Broken(Hang):
+        def interrupt(self) -> None:
+            raise RuntimeError("cannot stop")
+
+    d = desk(calls(("hang", {})), hang=Broken())
+    d.session.send("go")
+    interrupted(d, d.hang.began)
+    assert d.session.ended == "interrupted"
+    assert "action_abandoned" in d.kinds()
 
 
 def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(desk):

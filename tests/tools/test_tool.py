@@ -1,7 +1,9 @@
 import pytest
+from pydantic import field_validator
 
 from workbench.tools import (
     Action,
+    ArgumentError,
     FileEditorTool,
     FinishTool,
     Observation,
@@ -55,6 +57,45 @@ def test_an_executor_that_raises_gives_an_error_observation():
     assert result.is_error
     assert "LookupError" in result.text
     assert "\x00" not in result.text
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), RecursionError(), StopIteration()])
+def test_no_way_of_failing_gets_out_of_a_tool(error):
+    class Failing(Greeter):
+        def __call__(self, action):
+            raise error
+
+    result = greet(executor=Failing())(Greet(name="you"))
+    assert result.is_error
+    assert type(error).__name__ in result.text
+
+
+def test_a_check_of_the_arguments_that_fails_is_an_argument_error():
+    class Odd(Action):
+        name: str
+
+        @field_validator("name")
+        @classmethod
+        def _known(cls, given):
+            return {"you": given}[given]
+
+    tool = ToolDefinition(name="odd", description="o", action_type=Odd)
+    assert tool.action_from_arguments({"name": "you"}).name == "you"
+    with pytest.raises(ArgumentError, match="KeyError"):
+        tool.action_from_arguments({"name": "me"})
+
+
+def test_a_tool_that_does_not_know_its_folder_or_cannot_stop_does_no_harm():
+    class Lost(Greeter):
+        def working_dir(self):
+            raise LookupError("where am I?")
+
+        def interrupt(self):
+            raise LookupError("what shall I stop?")
+
+    tool = greet(executor=Lost())
+    assert tool.working_dir() is None
+    assert tool.interrupt() is None
 
 
 def test_an_executor_that_gives_back_something_else_gives_an_error_observation():

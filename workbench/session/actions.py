@@ -70,7 +70,7 @@ class Actions:
             )
         action = tool.action_from_arguments(arguments)
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in tool.preview(action))
-        folder = (tool.executor.working_dir() if tool.executor else None) or self._journal.ledger.workspace
+        folder = tool.working_dir() or self._journal.ledger.workspace
         print_ = fingerprint(tool.name, arguments, folder, files)
         return Readied(tool, action, files, folder, print_)
 
@@ -159,13 +159,10 @@ class Actions:
         executor = readied.tool.executor
         if executor is not None:
             executor.on_output = lambda text: self._on_live(ToolOutput(action_id=proposed.action_id, text=text))
-            cancel.on_set(executor.interrupt)
         began = time.monotonic()
         try:
-            observation = self._lane.run(lambda: _called(readied, cancel), cancel)
+            observation = self._lane.run(lambda: _called(readied, cancel), cancel, readied.tool.interrupt)
         except LeftBehind:
-            if executor is not None:
-                executor.interrupt()  # once more: the first may have come a moment before the call began
             return ActionAbandoned(action_id=proposed.action_id, reason=_NO_STOP)
         finally:
             if executor is not None:

@@ -29,19 +29,25 @@ class Lane:
         self._grace = grace
         self._jobs: _Jobs | None = None
 
-    def run(self, job: Callable[[], T], cancel: Cancel) -> T:
-        """The result (or exception) of the job; raises LeftBehind when it does not end after `cancel` was raised."""
+    def run(self, job: Callable[[], T], cancel: Cancel, stop: Callable[[], None] = lambda: None) -> T:
+        """The result (or exception) of the job; raises LeftBehind when it does not end after `cancel` was raised.
+
+        `stop` asks the job to end; it is called in this thread, so that whoever raises `cancel` never waits for it.
+        """
         future: Future[T] = Future()
         wake = threading.Event()
         future.add_done_callback(lambda _: wake.set())
         cancel.on_set(wake.set)
         self._queue().put((future, job))
         wake.wait()
+        if not future.done():
+            stop()
         try:
             return future.result(timeout=self._grace)
         except TimeoutError:
             if future.done():  # the job's own error, or it came at the last moment
                 return future.result()
+            stop()  # the first may have come a moment before the job began
             self.close()
             raise LeftBehind from None
 

@@ -33,6 +33,7 @@ def observed(action_id: str, observation: Observation, duration: float, files: t
     """The result of an action that ran; the texts of files it changed are kept once, in `files_changed`."""
     changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)
     payload = observation.model_dump(mode="json")
+    payload["content"] = [part.model_dump(mode="json") for part in observation.to_llm_content]
     return ActionObserved(
         action_id=action_id,
         observation=_without_texts(payload, changed),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self
@@ -15,7 +16,7 @@ from typing import Any, Generic, Protocol, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.text import first_line, well_formed
-from workbench.tools.arguments import action_from_arguments
+from workbench.tools.arguments import ArgumentError, action_from_arguments
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
 from workbench.tools.schema import Action, Observation
 
@@ -126,14 +127,19 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     def action_from_arguments(self, arguments: dict[str, Any]) -> ActionT:
         """The validated action; raises ArgumentError with what is wrong and what is allowed."""
-        return action_from_arguments(self.action_type, arguments)
+        try:
+            return action_from_arguments(self.action_type, arguments)
+        except ArgumentError:
+            raise
+        except Exception as error:  # a tool's own check that fails is a value for the model too
+            raise ArgumentError(f"the arguments could not be checked ({_said(error)}).") from error
 
     def __call__(self, action: ActionT) -> Observation:
         """Run the action; whatever goes wrong inside comes back as an observation with `is_error`."""
         run = self._runner()
         try:
             observation = run(action)
-        except Exception as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
             return self.error(f"{self.name} failed: {_said(error)}. Nothing is known about what it did until then.")
         if not isinstance(observation, Observation):
             kind = type(observation).__name__
@@ -153,6 +159,19 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             return tuple(self.executor.preview(action)) if self.executor else ()
         except Exception:  # noqa: BLE001 - without a preview the action is still asked about, by its arguments
             return ()
+
+    def working_dir(self) -> str | None:
+        """The folder an action would run in; None means the workspace."""
+        try:
+            return self.executor.working_dir() if self.executor else None
+        except Exception:  # noqa: BLE001 - then the question names the workspace
+            return None
+
+    def interrupt(self) -> None:
+        """End a running call soon; one that fails to listen is left to whoever waits."""
+        if self.executor is not None:
+            with suppress(Exception):
+                self.executor.interrupt()
 
     def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
         """The function as a chat request offers it, `security_risk` and `summary` first; made once, yours to change."""
@@ -184,7 +203,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             self.executor.close()
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     text = first_line(well_formed(str(error)), 300)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
