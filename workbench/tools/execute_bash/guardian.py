@@ -182,7 +182,7 @@ def main() -> None:
         is_orphan = _watch(channel, shell, wakes)
     finally:
         _end_all(shell)
-    if is_orphan:
+    if is_orphan and os.path.basename(folder).startswith("ohw-shell-"):  # noqa: PTH119
         import shutil  # slow to import, and rarely needed
 
         shutil.rmtree(folder, ignore_errors=True)
