@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import World, bash, finish, wait_for
+from tests.world import World, bash, finish, wait_for
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.model_turns import bash as bash_turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from tests.e2e.conftest import World, bash, finish, wait_for
+from tests.world import World, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.session.catalog import list_sessions
 from workbench.session.names import session_path

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from tests.e2e.conftest import World, bash, finish, wait_for, world  # noqa: F401
+from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection, EngineGone, Incoming
 from workbench.engine.launch import EngineRefused, Launch
@@ -24,7 +24,7 @@ ID = "20260101-a-test-0001"
 
 
 @pytest.fixture
-def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:  # noqa: F811
+def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     for name in set(os.environ) - set(world.env):
         monkeypatch.delenv(name)
     for name, value in world.env.items():
@@ -32,7 +32,7 @@ def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:  # noqa: F811
     return world
 
 
-def launch(world: World, model: str, *, is_new: bool = True, mode: str = "medium") -> Launch:  # noqa: F811
+def launch(world: World, model: str, *, is_new: bool = True, mode: str = "medium") -> Launch:
     return Launch(world.locations, Settings(model=model, mode=mode), ID, str(world.project), is_new)
 
 
@@ -50,7 +50,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-def log(world: World) -> list[Event]:  # noqa: F811
+def log(world: World) -> list[Event]:
     with Store.open(session_path(world.locations, ID), readonly=True) as store:
         return list(store.events())
 

@@ -1,3 +1,5 @@
+"""A person with an empty home and a project: what the tests of whole programs start from; the fixture is in conftest."""
+
 from __future__ import annotations
 
 import contextlib
@@ -6,18 +8,16 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 
 from workbench.config import Locations
 
 PATIENCE = 40.0
-_PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
 
 
 @dataclass
@@ -85,24 +85,3 @@ def wait_for(is_so: Callable[[], Any], what: str, seconds: float = PATIENCE) -> 
         assert time.monotonic() < until, f"waited {seconds} s for {what}"
         time.sleep(0.05)
     return answer
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    home, project = tmp_path / "home", tmp_path / "project"
-    home.mkdir()
-    project.mkdir()
-    runtime = Path(f"/tmp/ohw-test-{os.getpid()}-{time.monotonic_ns() % 10**9}")  # a socket's name must be short
-    runtime.mkdir(mode=0o700)
-    kept = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
-    env = {**kept, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "OHW_SCRIPT_PACE": "0"}
-    env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
-    env |= {"OPENAI_API_KEY": "sk-of-the-test", "PYTHONDONTWRITEBYTECODE": "1"}
-    there = World(home, project, env)
-    yield there
-    for process in there.processes():
-        with contextlib.suppress(psutil.Error):
-            process.kill()
-    for path in sorted(runtime.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    runtime.rmdir()

@@ -1,0 +1,40 @@
+"""The fixture that several folders share: a person's home, project and environment, and no process left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.world import World
+
+_PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
+_UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}  # a person's Python keeps what it compiled
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    runtime = Path(tempfile.mkdtemp(prefix="ohw-test-", dir="/tmp"))  # a socket's name must be short
+    there = World(home, project, _environment(home, runtime))
+    yield there
+    for process in there.processes():
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    shutil.rmtree(runtime, ignore_errors=True)
+
+
+def _environment(home: Path, runtime: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
+    env = {name: value for name, value in kept.items() if name not in _UNWANTED}
+    env |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(home), "OHW_SCRIPT_PACE": "0"}
+    env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
+    return env | {"OPENAI_API_KEY": "sk-of-the-test"}
