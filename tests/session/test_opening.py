@@ -1,10 +1,10 @@
-import resource
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.full_disk import room_for
 from workbench.config import Locations, Settings
 from workbench.session.events import SessionStarted, SettingsChanged, UserMessage
 from workbench.session.lock import SessionLock, holder
@@ -67,12 +67,8 @@ def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path
 
 def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):
     path = tmp_path / "a.session"
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
+    with room_for(0):
         lock = SessionLock.take(path)
         assert holder(path) == 0
         lock.release()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert holder(path) is None

@@ -1,14 +1,14 @@
-import resource
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.session.store import StoreError
 
@@ -122,25 +122,16 @@ def test_a_log_with_a_gap_in_the_middle_goes_on(desk, tmp_path):
     assert d.session.ended == "waiting"
 
 
-class FullDisk:
-    """Lets the files of this process grow no further, as a full disk would."""
-
-    def __init__(self, path: Path) -> None:
-        self.limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        self.size = Path(f"{path}-wal").stat().st_size
-
-    def __enter__(self) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.limits[1]))
-
-    def __exit__(self, *_) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, self.limits)
+def full_disk(path: Path) -> AbstractContextManager[None]:
+    """The file of the session has no room left."""
+    return room_for(Path(f"{path}-wal").stat().st_size)
 
 
 def test_on_a_full_disk_no_message_and_no_decision_is_accepted(desk):
     d = desk(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
-    with FullDisk(d.path):
+    with full_disk(d.path):
         with pytest.raises(StoreError):
             d.answer()
         with pytest.raises(StoreError):
@@ -154,7 +145,7 @@ def test_on_a_full_disk_no_message_and_no_decision_is_accepted(desk):
 def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs_meanwhile(desk):
     d = desk(calls(("look", {}), ("note", {"text": "late"})), says("ok"))
     d.session.send("go")
-    with FullDisk(d.path):
+    with full_disk(d.path):
         d.run()
         assert "not being saved" in d.session.unsaved
         assert any("not being saved" in getattr(event, "detail", "") for event in d.live)

@@ -1,7 +1,6 @@
 import hashlib
 import os
 import random
-import resource
 import shutil
 import sqlite3
 import stat
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.full_disk import room_for
 from workbench.session.events import ActionObserved, ModelResponded, SessionStarted, UserMessage
 from workbench.session.store import SCHEMA_VERSION, Store, StoreError
 
@@ -239,16 +239,11 @@ def test_a_file_in_use_by_another_writer_is_said_so(path, monkeypatch):
 
 def test_a_failing_write_leaves_nothing_torn_and_goes_on_later(path):
     filled(path, 2)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with Store.open(path) as store:
         store.append(UserMessage(text="before"))
         size = Path(f"{path}-wal").stat().st_size
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5_000, hard))
-        try:
-            with pytest.raises(StoreError, match=r"one\.ohw"):
-                store.append(*(UserMessage(text=str(n) * 10_000) for n in range(10)))
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        with room_for(size + 5_000), pytest.raises(StoreError, match=r"one\.ohw"):
+            store.append(*(UserMessage(text=str(n) * 10_000) for n in range(10)))
         assert store.last_seq == 3
         store.append(UserMessage(text="after"))
         assert [event.text for event in store.events(after=2)] == ["before", "after"]
@@ -262,13 +257,8 @@ def test_an_event_that_cannot_be_written_leaves_the_file_usable(path):
 
 
 def test_a_file_that_cannot_be_begun_is_not_left_behind(path):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
-        with pytest.raises(StoreError):
-            Store.create(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with room_for(0), pytest.raises(StoreError):
+        Store.create(path)
     assert list(path.parent.iterdir()) == []
 
 

@@ -1,23 +1,10 @@
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.full_disk import room_for
 from workbench.tools.str_replace_editor import atomic
-
-
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """No file of this process grows beyond `size` bytes, as on a full disk."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.fixture

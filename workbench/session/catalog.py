@@ -53,24 +53,28 @@ class SessionSummary:
 
 def list_sessions(locations: Locations) -> list[SessionSummary]:
     """All sessions, the last used first."""
+    found = [summary for summary in map(_summary, _paths(locations)) if summary is not None]
+    return sorted(found, key=lambda summary: summary.updated, reverse=True)
+
+
+def _paths(locations: Locations) -> list[Path]:
     try:
-        paths = sorted(locations.sessions.glob(f"*{SUFFIX}"))
+        return sorted(locations.sessions.glob(f"*{SUFFIX}"))
     except OSError as error:
         raise UsageError(f"cannot read {locations.sessions}: {error.strerror or error}") from error
-    found = [summary for summary in map(_summary, paths) if summary is not None]
-    return sorted(found, key=lambda summary: summary.updated, reverse=True)
 
 
 def find_session(locations: Locations, name: str) -> SessionSummary:
     """The session of that id, or of that only one that begins with it; raises UsageError."""
-    sessions = list_sessions(locations)
-    exact = [entry for entry in sessions if entry.id == name]
-    found = exact or [entry for entry in sessions if name and entry.id.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    paths = _paths(locations)
+    exact = [path for path in paths if path.stem == name]
+    found = exact or [path for path in paths if name and path.stem.startswith(name)]
+    if len(found) > 1:
+        raise UsageError(f"{name!r} could be {found[0].stem} or {found[1].stem}; write more of the id")
+    summary = _summary(found[0]) if found else None  # the others are not read
+    if summary is None:
         raise UsageError(f"there is no session {name!r}; `ohw sessions` lists them")
-    raise UsageError(f"{name!r} could be {found[0].id} or {found[1].id}; write more of the id")
+    return summary
 
 
 def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:

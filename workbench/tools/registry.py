@@ -50,7 +50,7 @@ class UnknownTool(UsageError):
 
 def resolve_alias(name: str) -> str:
     """The tool's own name for a name it is also known by; any other name as it is."""
-    return name if name in _added else _ALIASES.get(name, name)
+    return _ALIASES.get(name, name)
 
 
 def register_tool(name: str, tool: Registrable) -> None:
