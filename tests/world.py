@@ -1,10 +1,9 @@
-"""A person with an empty home and a project: what the tests of whole programs start from; the fixture is in conftest."""
+"""A person with an empty home and a project: what tests of whole programs start from; the fixture is in conftest."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import time

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.world import World, bash, finish, wait_for
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
+from tests.world import World, bash, finish, wait_for
 from workbench.session.catalog import list_sessions
 from workbench.session.lock import SessionInUse, SessionLock
 from workbench.session.names import session_path

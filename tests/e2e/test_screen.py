@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
-from tests.world import World, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
+from tests.world import World, bash, finish, wait_for
 from workbench.session.catalog import list_sessions
 from workbench.session.names import session_path
 from workbench.session.store import Store
