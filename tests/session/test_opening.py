@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.full_disk import room_for
+from tests.session.fake_agent import NamedModel
 from workbench.config import Locations, Settings
+from workbench.session import opening
 from workbench.session.events import SessionStarted, SettingsChanged, UserMessage
 from workbench.session.lock import SessionLock, holder
 from workbench.session.names import session_path, state_folder
@@ -25,11 +27,11 @@ def opened(where: Locations, **more) -> OpenedSession:
     return open_session(where, SETTINGS, NAME, on_event=lambda event: None, on_live=lambda event: None, **more)
 
 
-def kept(where: Locations, workspace: Path, *more: object) -> Path:
+def kept(where: Locations, workspace: Path, *more: object, model: str = "scripted/demo", **fields: str) -> Path:
     path = session_path(where, NAME)
     path.parent.mkdir(parents=True)
     with Store.create(path) as store:
-        store.append(SessionStarted(id=NAME, workspace=str(workspace), model="scripted/demo", mode="medium"), *more)
+        store.append(SessionStarted(id=NAME, workspace=str(workspace), model=model, mode="medium", **fields), *more)
     return path
 
 
@@ -63,6 +65,22 @@ def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path
     again = opened(where)
     assert again.model_name == "scripted/demo"
     again.close()
+
+
+def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_path, monkeypatch):
+    asked = []
+
+    def open_model(name, *, api_base=None, api_key=None):
+        asked.append((name, api_base))
+        return NamedModel(name)
+
+    monkeypatch.setattr(opening, "open_model", open_model)
+    path = kept(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
+    opened(where).close()
+    with Store.open(path) as store:
+        store.append(SettingsChanged(model="far/b"))
+    opened(where).close()
+    assert asked == [("local/a", "http://[::1]:1"), ("far/b", None)]
 
 
 def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):

@@ -1,5 +1,6 @@
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -391,12 +392,13 @@ def test_deltas_and_tool_output_are_live_only(desk):
     assert [event.seq for event in d.events] == list(range(2, d.store.last_seq + 1))
 
 
-def interrupted(d, started: threading.Event) -> None:
-    """Run until `started`, interrupt from another thread, wait for rest."""
+def interrupted(d, started: threading.Event, then: Callable[[], None] = lambda: None) -> None:
+    """Run until `started`, interrupt from another thread, do what comes `then`, wait for rest."""
     runner = threading.Thread(target=d.run, daemon=True)
     runner.start()
     assert started.wait(10)
     d.session.interrupt()
+    then()
     runner.join(10)
     assert not runner.is_alive()
 
@@ -455,13 +457,12 @@ def test_a_tool_that_fails_to_be_interrupted_is_left_behind(desk):
 def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(desk):
     d = desk(calls(("hang", {}), NOTE), says("ok"), hang=Hang(deaf=True))
     d.session.send("go")
-    runner = threading.Thread(target=d.run, daemon=True)
-    runner.start()
-    assert d.hang.began.wait(10)
-    d.session.interrupt()
-    d.session.send("do this instead")
-    d.hang.released.set()
-    runner.join(10)
+
+    def redirect():
+        d.session.send("do this instead")
+        d.hang.released.set()
+
+    interrupted(d, d.hang.began, redirect)
     d.run()
     assert (d.session.ended, d.notes) == ("waiting", [])
     assert d.agent.requests[-1][-1]["content"] == "do this instead"
@@ -478,13 +479,12 @@ def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(de
 
     d = desk(slow, says("ok"), mode="never")
     d.session.send("go")
-    runner = threading.Thread(target=d.run, daemon=True)
-    runner.start()
-    assert began.wait(10)
-    d.session.interrupt()
-    d.session.send("do this instead")
-    sent.set()
-    runner.join(10)
+
+    def redirect():
+        d.session.send("do this instead")
+        sent.set()
+
+    interrupted(d, began, redirect)
     d.run()
     assert (d.session.ended, d.notes) == ("waiting", [])
     assert d.agent.requests[-1][-1]["content"] == "do this instead"

@@ -120,7 +120,7 @@ def open_session(
         resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
         store = resources.enter_context(Store.open(path))
         resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
-        started = _last_settings(store)
+        started = _last_settings(store, settings)
         given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
         if "api_base" in settings.given or "model" in given:
             started = started.model_copy(update={"api_base": settings.api_base})
@@ -182,8 +182,8 @@ def _put_together(
     return OpenedSession(started.id, session, started.model, store, resources.pop_all())
 
 
-def _last_settings(store: Store) -> SessionStarted:
-    """How the session was started, with the model it had last."""
+def _last_settings(store: Store, settings: Settings) -> SessionStarted:
+    """How the session was started, with the model it had last; a later model is not behind the first one's address."""
     started: SessionStarted | None = None
     for seq, line in store.lines():
         if seq > 1 and '"settings_changed"' not in line:
@@ -194,8 +194,8 @@ def _last_settings(store: Store) -> SessionStarted:
             continue  # the session notes it as a gap
         if isinstance(event, SessionStarted):
             started = event
-        elif isinstance(event, SettingsChanged) and event.model and started is not None:
-            started = started.model_copy(update={"model": event.model})
+        elif isinstance(event, SettingsChanged) and started is not None and event.model not in (None, started.model):
+            started = started.model_copy(update={"model": event.model, "api_base": settings.api_base})
     if started is None:
         raise StoreError(f"the session file {store.path} does not say how it began; start a new session")
     return started
