@@ -202,6 +202,14 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         if self.executor is not None:
             self.executor.close()
 
+    def __enter__(self) -> Self:
+        """Use the tool in a `with` block …"""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """… that closes it at its end."""
+        self.close()
+
 
 def _said(error: BaseException) -> str:
     text = first_line(well_formed(str(error)), 300)

@@ -1,0 +1,43 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench import cli, config
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str = "") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_tools_run_from_plain_python_as_it_says(tmp_path):
+    (example,) = blocks("python")
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("42\n", "", 0)
+
+
+def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
+    (example,) = blocks("toml")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    places = config.Locations.from_environment()
+    places.settings_file.parent.mkdir()
+    places.settings_file.write_text(example.replace("# api", "api").replace("# app.", "app."))
+    assert config.load_settings(places, {}).model == "anthropic/claude-sonnet-4-5"
+
+
+def test_its_commands_and_options_exist(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert set(re.findall(r"^(ohw \w+)  ", README, re.MULTILINE)) <= set(re.findall(r"ohw \w+", said))
+    assert set(re.findall(r"`(--[a-z-]+)", README)) <= set(re.findall(r"--[a-z-]+", said)) | {"--json"}
+
+
+def test_its_pictures_and_folders_are_there():
+    for path in re.findall(r"\]\(([^):]+)\)", README):
+        assert (ROOT / path).is_file(), path
