@@ -239,3 +239,64 @@ def test_a_password_in_the_address_is_not_shown():
     with contextlib.closing(model), pytest.raises(ModelError) as caught:
         model.respond(HELLO, print, Cancel())
     assert "hidden" not in str(caught.value)
+
+
+def test_a_web_page_at_the_address_is_no_broken_connection(serve):
+    caller = serve(Fault(200, headers={"content-type": "text/html"}))
+    assert "does not answer like a model: check --api-base" in refused(caller)
+    assert len(caller.server.requests) == 1
+
+
+def test_json_that_is_no_answer_points_at_the_address(serve, monkeypatch):
+    monkeypatch.setattr(Fault, "error", {})
+    caller = serve(Fault(200))
+    assert "does not answer like a model: check --api-base" in refused(caller)
+
+
+def test_an_error_told_with_status_200(serve):
+    assert "no credit left" in refused(serve(Fault(200, "You exceeded your current quota")))
+
+
+def test_an_unknown_path_points_at_the_name_and_the_address(serve):
+    assert refused(serve(Fault(404, "Not Found"))).endswith("check its name and --api-base (it mostly ends in /v1)")
+
+
+def test_an_error_in_the_stream_without_a_status_invents_none(serve):
+    chunk = b'data: {"error":{"message":"engine overloaded","code":"engine_busy"}}\n\n'
+    caller = serve(*[Turn(raw=(chunk,))] * 2, tries=2)
+    line = refused(caller)
+    assert "is failing: engine overloaded" in line
+    assert "None" not in line + caller.said("status")
+    assert len(caller.server.requests) == 2
+
+
+def test_a_key_in_an_error_of_the_stream_is_removed(serve):
+    caller = serve(Turn(raw=(f'data: {{"error":{{"message":"bad key {KEY[3:]}","code":"400"}}}}\n\n'.encode(),)))
+    caller.model._api_key = KEY[3:]
+    line = refused(caller)
+    assert "HTTP 400" in line
+    assert KEY[3:] not in line
+
+
+def test_a_key_of_the_environment_is_never_shown(serve, monkeypatch):
+    monkeypatch.setenv("SOME_PROVIDER_API_KEY", "0123abcd4567")
+    line = refused(serve(Fault(400, "no access with 0123abcd4567 today")))
+    assert "0123abcd4567" not in line
+    assert "no access with … today" in line
+
+
+def test_an_address_in_openais_variable_is_not_blamed_for_another_provider(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("ANTHROPIC_API_BASE", f"http://127.0.0.1:{held.getsockname()[1]}")
+        model = ProviderModel("anthropic/claude-x", api_key="k" * 12)
+        with contextlib.closing(model), pytest.raises(ModelError, match="nothing answers at the provider of anthropic"):
+            model.respond(HELLO, print, Cancel())
+
+
+def test_prices_of_the_table_do_not_hold_for_a_server_of_ones_own(monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert ProviderModel("openai/gpt-4o").prices
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert ProviderModel("openai/gpt-4o").prices is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from workbench.agent.prompts import plan_note, system_prompt
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse
 from workbench.tools.tool import ToolDefinition
 
-_SHORT_FOR = ("gpt-4", "o1", "o3", "o4")
+_SHORT_FOR = re.compile(r"gpt-4|\bo[134]\b")
 _ALWAYS = ("task_tracker", "think", "finish")
 """Offered in plan mode too: they change nothing but the plan."""
 
@@ -24,7 +25,7 @@ class Agent:
         self.model = model
         self.tools = tools
         self.plan = plan
-        short = any(part in model.name for part in _SHORT_FOR)
+        short = bool(_SHORT_FOR.search(model.name))
         self._schemas = {name: tool.to_openai_tool(short=short) for name, tool in tools.items()}
         self._prompt = system_prompt(workspace, tools)
 

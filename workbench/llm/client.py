@@ -11,21 +11,20 @@ import contextlib
 import logging
 import os
 import threading
-import time
 import warnings
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
+from workbench.llm.answering import Answering
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.faults import Fault, fault_of, model_error
+from workbench.llm.masking import masked
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.llm.pricing import cost_of
 from workbench.llm.retry import TRIES, Cancelled, with_retries
-from workbench.llm.sse import BrokenStream, checked, read_chunks
+from workbench.llm.sse import BrokenStream, checked, read_chunks, whole_answer
 from workbench.llm.stream import Joiner
-from workbench.text import well_formed
 
 _import_lock = threading.Lock()
 _ENVIRONMENT = {
@@ -37,6 +36,10 @@ _ENVIRONMENT = {
     "LITELLM_LOG": "CRITICAL",
     "LITELLM_MODE": "PRODUCTION",  # otherwise it reads .env files of the folder it runs in
 }
+
+
+_TAKE_A_CLIENT = ("anthropic", "gemini")
+"""Providers for which litellm takes an HTTP client of ours; with others a silent connection outlives a cancel."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ def _imported() -> Any:
     return litellm
 
 
+def _openai_address() -> str | None:
+    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+
+
 class ProviderModel:
     """One model of one provider; calls run one at a time."""
 
@@ -89,7 +96,7 @@ class ProviderModel:
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Call the model, again where that helps. Raises ModelError; a cancelled call returns what came."""
         patience = self._patience
-        call = _Call(self, request, on_delta, cancel)
+        call = Answering(self, request, on_delta, cancel)
         try:
             return with_retries(call.run, on_delta, cancel, patience.tries, patience.first_wait)
         except Cancelled:
@@ -111,21 +118,22 @@ class ProviderModel:
         """What an error of an exchange means, without the key in it."""
         if isinstance(error, Silence):
             return Fault("stalled")
-        return error if isinstance(error, Fault) else fault_of(error, self._api_key)
+        fault = error if isinstance(error, Fault) else fault_of(error)
+        return replace(fault, text=masked(fault.text, self._api_key))
 
     def error(self, fault: Fault) -> ModelError:
         """The line for the person."""
-        return model_error(fault, self.name, self._base)
+        return model_error(fault, self.name, None if fault.kind == "provider" else self._base)
 
     @property
-    def patience(self) -> Patience:
-        """How long calls may take."""
-        return self._patience
+    def longest_silence(self) -> float:
+        """Seconds without a piece of an answer after which it is given up."""
+        return self._patience.silence
 
     @cached_property
     def prices(self) -> dict[str, Any] | None:
         """The price table's entry for this model; None for servers of one's own, whose prices nobody knows."""
-        if self._api_base:
+        if self._base:
             return None
         table = load_litellm().model_cost
         short = self.name.partition("/")[2]
@@ -139,7 +147,7 @@ class ProviderModel:
         try:
             return self.name, str(litellm.get_llm_provider(self.name, api_base=self._api_base)[1])
         except litellm.BadRequestError as error:
-            if self._api_base:
+            if self._api_base or _openai_address():
                 return f"openai/{self.name}", "openai"
             raise Fault("provider") from error
 
@@ -156,7 +164,8 @@ class ProviderModel:
 
     @property
     def _base(self) -> str | None:
-        return self._api_base or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+        """The address given; OpenAI's variables count for its models only."""
+        return self._api_base or (_openai_address() if self._target[1] == "openai" else None)
 
     def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         return self._compatible_stream(request) if self._is_compatible else self._general_stream(request)
@@ -169,9 +178,11 @@ class ProviderModel:
         stream = self._complete(placeholder, extra_body=body, client=self._openai_client).completion_stream
         response = stream.response
         with contextlib.closing(response):
-            if "json" in response.headers.get("content-type", ""):  # a server that does not stream
-                response.read()
-                yield checked(response.json())
+            kind = response.headers.get("content-type", "")
+            if "html" in kind:
+                raise Fault("alien")
+            if "json" in kind:  # a server that does not stream
+                yield whole_answer(response.read())
             else:
                 pieces = response.iter_bytes()
                 for chunk in read_chunks(pieces):
@@ -182,14 +193,14 @@ class ProviderModel:
 
     def _general_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         extra: dict[str, Any] = {"tools": list(request.tools)} if request.tools else {}
+        if self._target[1] in _TAKE_A_CLIENT:
+            extra["client"] = self._plain_client
         if self._api_base:
             extra["api_base"] = self._api_base
-        finished = False
-        for chunk in self._complete(list(request.messages), **extra):
-            plain = chunk.model_dump(exclude_none=True, warnings=False)
-            finished = finished or any(choice.get("finish_reason") for choice in plain.get("choices", ()))
-            yield plain
-        if not finished:
+        stream = self._complete(list(request.messages), **extra)
+        for chunk in stream:
+            yield chunk.model_dump(exclude_none=True, warnings=False)
+        if stream.received_finish_reason is None:  # the library makes up an end where the provider sent none
             raise BrokenStream("the stream ended in the middle of the answer")
 
     def _complete(self, messages: list[dict[str, Any]], **extra: Any) -> Any:
@@ -224,71 +235,21 @@ class ProviderModel:
 
     @cached_property
     def _openai_client(self) -> Any:
-        import httpx
         import openai
 
-        self._http = httpx.Client(event_hooks={"request": [self._connections.watch]}, follow_redirects=True)
+        http = self._connect()
         return openai.OpenAI(
-            api_key=self._key, base_url=self._base, http_client=self._http, max_retries=0, timeout=self._timeout
+            api_key=self._key, base_url=self._base, http_client=http, max_retries=0, timeout=self._timeout
         )
 
+    @cached_property
+    def _plain_client(self) -> Any:
+        return load_litellm().HTTPHandler(client=self._connect())
 
-class _Call:
-    """One call of a model with its tries; the clock runs from the first."""
+    def _connect(self) -> Any:
+        """An HTTP client whose connections a cancel can shut."""
+        import httpx
 
-    def __init__(
-        self, model: ProviderModel, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel
-    ) -> None:
-        self._model = model
-        self._request = request
-        self._on_delta = on_delta
-        self._cancel = cancel
-        self._begun = time.monotonic()
-        self._first_token: float | None = None
-
-    def run(self) -> ModelResponse:
-        """One try; raises Fault when nothing of an answer came."""
-        if self._cancel.is_set:
-            raise Cancelled
-        joiner = Joiner()
-        exchange = self._model.exchange(self._request, self._cancel)
-        try:
-            for chunk in exchange.chunks(self._model.patience.silence):
-                self._take(joiner, chunk)
-        finally:
-            exchange.close()
-        if self._cancel.is_set:
-            return self.response(joiner, "interrupted")
-        return self.response(joiner, "" if exchange.error is None else self._cut(joiner, exchange.error))
-
-    def _take(self, joiner: Joiner, chunk: Chunk) -> None:
-        for delta in joiner.add(chunk):
-            if self._first_token is None:
-                self._first_token = time.monotonic() - self._begun
-            self._on_delta(delta)
-
-    def _cut(self, joiner: Joiner, error: BaseException) -> str:
-        """Keep what had come of a broken answer; raises Fault when that is nothing."""
-        fault = self._model.fault(error)
-        if not (joiner.text or joiner.reasoning):
-            raise fault
-        self._on_delta(Delta("status", str(self._model.error(fault))))
-        return "stalled" if fault.kind == "stalled" else "cut"
-
-    def response(self, joiner: Joiner, cut: str) -> ModelResponse:
-        """The response so far; `cut` says why it is not whole, or is empty."""
-        name = self._model.name
-        calls = () if cut else joiner.calls
-        return ModelResponse(
-            id=well_formed(joiner.id),
-            model=well_formed(joiner.model) or name,
-            text=joiner.text,
-            reasoning=joiner.reasoning,
-            tool_calls=calls,
-            finish_reason=cut or joiner.finish_reason or ("tool_calls" if calls else "stop"),
-            usage=joiner.usage,
-            cost=None if joiner.usage.input is None else cost_of(joiner.usage, self._model.prices),
-            latency=time.monotonic() - self._begun,
-            first_token=self._first_token,
-            incomplete=bool(cut),
-        )
+        hooks = {"request": [self._connections.watch]}
+        self._http = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=self._timeout)
+        return self._http

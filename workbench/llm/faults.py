@@ -5,6 +5,7 @@ Exceptions are told apart by their class names and status, so that no provider l
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ Kind: TypeAlias = Literal[
     "context",
     "unknown",
     "provider",
+    "alien",
     "other",
 ]
 RETRIED: frozenset[Kind] = frozenset({"rate", "busy", "lost"})
@@ -54,9 +56,11 @@ _BY_CLASS: dict[str, Kind] = {
     "Timeout": "stalled",
     "APITimeoutError": "stalled",
     "APIConnectionError": "lost",
+    "ServiceUnavailableError": "busy",
+    "InternalServerError": "busy",
+    "MidStreamFallbackError": "busy",
 }
 _BY_STATUS: dict[int, Kind] = {401: "key", 402: "quota", 403: "key", 404: "unknown", 413: "context", 429: "rate"}
-_SECRET = re.compile(r"(?i)\b(?:sk|pk|key|token|gsk|xai|AIza)[-_][\w*.-]{6,}|AIza[\w-]{10,}|bearer\s+\S+")
 _CONTEXT = re.compile(
     r"context.{0,3}length|context window|maximum context|too many tokens|prompt is too long|input is too long"
     r"|exceeds? the (?:maximum|context|model)",
@@ -64,6 +68,9 @@ _CONTEXT = re.compile(
 )
 _UNNAMED = re.compile(r"\W")
 _NO_KEY = re.compile(r"api_key|missing credentials|API key (?:is )?(?:missing|not set)", re.IGNORECASE)
+_BAD_KEY = re.compile(r"API key not valid|(?:invalid|incorrect) (?:x-)?api.?key", re.IGNORECASE)
+_PREFIX = re.compile(r"(?:litellm\.\w+: |\w+(?:Exception|Error)(?: -|:) )+")
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
 
 
@@ -83,31 +90,32 @@ class Fault(Exception):
     def short(self) -> str:
         """A few words for the countdown of a retry."""
         words: dict[Kind, str] = {"rate": "the provider limits the rate", "lost": "the connection broke"}
-        return words.get(self.kind, f"the provider is busy (HTTP {self.status})")
+        return words.get(self.kind, f"the provider is busy{_code(self.status)}")
 
 
-def fault_of(error: BaseException, api_key: str | None = None) -> Fault:
-    """What an exception out of a provider's library means."""
+def fault_of(error: BaseException) -> Fault:
+    """What an exception out of a provider's library means; its text may still hold a key."""
     links = list(_chain(error))
     status = next((found for found in map(_status, reversed(links)) if found), None)
-    text = _clean(_message(links), api_key)
+    text = _message(links)
     headers = next((found for found in map(_headers, reversed(links)) if found), {})
     return Fault(_kind(links, status, text), status, text, _retry_after(headers))
 
 
 def fault_from_text(text: str, status: int | None) -> Fault:
     """An error that a provider tells in the middle of a stream."""
-    return Fault(_kind([], status, text) if status or _CONTEXT.search(text) else "busy", status, _clean(text, None))
+    kind = _kind([], status, text)
+    return Fault("busy" if kind == "other" and status is None else kind, status, text)
 
 
 def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     """The error for the person: what happened and what to do."""
     where = shown_address(api_base) or f"the provider of {model}"
-    detail = f": {fault.text}" if fault.text else ""
+    detail = f": {first_line(fault.text, 300)}" if fault.text else ""
     if fault.kind == "context":
         return ContextOverflow(f"the conversation is larger than the window of {model}{detail}")
     lines: dict[Kind, str] = {
-        "key": f"{where} refused the key (HTTP {fault.status}): set the right one in {key_variable(model)}, or name "
+        "key": f"{where} refused the key{_code(fault.status)}: set the right one in {key_variable(model)}, or name "
         "another variable with `api_key_env` in settings.toml"
         if fault.status
         else f"no key for {model}: set {key_variable(model)}, or name another variable with `api_key_env` in "
@@ -118,8 +126,9 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "lost": f"the connection to {where} broke: send the message again",
         "rate": f"{where} still limits the rate: wait{_for(fault.retry_after)} and send the message again",
         "quota": f"the account at {where} has no credit left{detail}",
-        "busy": f"{where} is failing (HTTP {fault.status}){detail}: send the message again later",
-        "unknown": f"{where} does not know the model {model}{detail}: check its name",
+        "busy": f"{where} is failing{_code(fault.status)}{detail}: send the message again later",
+        "unknown": f"{where} does not know the model {model}{detail}: check its name{_or_base(api_base)}",
+        "alien": f"{where} does not answer like a model: check --api-base (it mostly ends in /v1)",
         "provider": f"no provider is known for the model {model!r}: write it as PROVIDER/NAME, for example "
         "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
     }
@@ -148,6 +157,10 @@ def _for(seconds: float | None) -> str:
     return f" {seconds:.0f} s" if seconds else ""
 
 
+def _or_base(api_base: str | None) -> str:
+    return " and --api-base (it mostly ends in /v1)" if api_base else ""
+
+
 def _code(status: int | None) -> str:
     return f" (HTTP {status})" if status else ""
 
@@ -169,8 +182,10 @@ def _kind(links: list[BaseException], status: int | None, text: str) -> Kind:
         return "provider"
     if status in (400, 413, 422, None) and (_CONTEXT.search(text) or "ContextWindowExceededError" in names):
         return "context"
-    if status in (400, 403, 429) and _QUOTA.search(text):
+    if status in (400, 403, 429, None) and _QUOTA.search(text):
         return "quota"
+    if status in (400, None) and _BAD_KEY.search(text):
+        return "key"
     return _by_status(names, status, text)
 
 
@@ -201,19 +216,30 @@ def _headers(error: BaseException) -> Mapping[str, Any]:
 def _message(links: list[BaseException]) -> str:
     """The provider's own sentence where its body holds one, else what the library says."""
     for link in reversed(links):
-        body = getattr(link, "body", None)
-        inner = body.get("error", body) if isinstance(body, dict) else None
-        if isinstance(inner, dict) and isinstance(inner.get("message"), str):
-            return f"{inner['message']} ({inner['code']})" if isinstance(inner.get("code"), str) else inner["message"]
+        if said := _sentence(getattr(link, "body", None)):
+            return said
+        if said := _sentence(_quoted(str(link))):
+            return said
     plain = [link for link in links if type(link).__name__ in _NAMED]
-    said = (plain or links[:1])[-1]
-    return str(said) or type(said).__name__
+    error = (plain or links[:1])[-1]
+    return _PREFIX.sub("", str(error).partition(" Original exception: ")[0]) or type(error).__name__
 
 
-def _clean(text: str, api_key: str | None) -> str:
-    if api_key and len(api_key) >= 6:
-        text = text.replace(api_key, "…")
-    return first_line(_SECRET.sub("…", text), 300)
+def _sentence(body: object) -> str:
+    """The message of an error's body, with its code where that is a word."""
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    if not isinstance(inner, dict) or not isinstance(inner.get("message"), str):
+        return ""
+    return f"{inner['message']} ({inner['code']})" if isinstance(inner.get("code"), str) else str(inner["message"])
+
+
+def _quoted(text: str) -> object:
+    """The body that a library put into its own message, as JSON."""
+    found = _OBJECT.search(text)
+    try:
+        return json.loads(found.group()) if found else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _retry_after(headers: Mapping[str, Any]) -> float | None:

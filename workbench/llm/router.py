@@ -14,11 +14,12 @@ NO_MODEL = (
 
 def open_model(name: str | None, *, api_base: str | None = None, api_key: str | None = None) -> Model:
     """The model of that name; raises ModelError that says what to set."""
-    if not name or not name.strip():
+    name = (name or "").strip()
+    if not name:
         raise ModelError(NO_MODEL)
-    if name.startswith(PREFIX):
+    if is_scripted(name):
         return ScriptedModel(name)
-    return ProviderModel(name.strip(), api_base=api_base, api_key=api_key)
+    return ProviderModel(name, api_base=api_base, api_key=api_key)
 
 
 def is_scripted(name: str | None) -> bool:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,9 @@ from workbench.llm.model import ModelError, ModelUsage
 
 START = "start"
 ANY = "any"
+_WHEN: dict[str, type] = {"rejected": bool, "waiting": bool, "result": str, "note": str, "user": str}
+_USAGE: dict[str, type] = {"input": int, "output": int, "cached": int, "reasoning": int}
+_KINDS = {bool: "true or false", str: "a text", int: "a whole number"}
 _NAME = re.compile(r"[A-Za-z0-9_]{1,32}")
 
 
@@ -106,7 +109,7 @@ def read_script(text: str, title: str = "script") -> Script:
     data = tomllib.loads(text)
     _only(data, {"title", "turn"}, "the script")
     turns: list[Turn] = []
-    for entry in data.get("turn", []):
+    for entry in _tables(data, "turn", "the script"):
         turns.append(_turn(entry, turns[-1].name if turns else START))
     names = [turn.name for turn in turns]
     for turn in turns:
@@ -120,41 +123,66 @@ def read_script(text: str, title: str = "script") -> Script:
     return Script(str(data.get("title", title)), tuple(turns))
 
 
-def _turn(entry: dict[str, Any], above: str) -> Turn:
+def _turn(entry: object, above: str) -> Turn:
+    if not isinstance(entry, dict):
+        raise ValueError("a turn must be a table")
     name = entry.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in (START, ANY):
         raise ValueError(f"a turn needs a name of letters, digits and '_', not {name!r}")
     where = f"turn {name!r}"
     _only(entry, {"name", "after", "when", "text", "reasoning", "usage", "call"}, where)
-    after = entry.get("after", above)
-    when = entry.get("when", {})
-    _only(when, set(When.__dataclass_fields__), f"`when` of {where}")
     usage = entry.get("usage")
-    if usage is not None:
-        _only(usage, set(ModelUsage.__dataclass_fields__), f"`usage` of {where}")
     return Turn(
         name,
-        (after,) if isinstance(after, str) else tuple(after),
-        When(**when),
+        _after(entry.get("after", above), where),
+        When(**_fields(entry.get("when", {}), _WHEN, "when", where)),
         str(entry.get("text", "")).strip(),
         str(entry.get("reasoning", "")).strip(),
-        tuple(_call(call, where) for call in entry.get("call", [])),
-        ModelUsage(**usage) if usage is not None else None,
+        tuple(_call(call, where) for call in _tables(entry, "call", where)),
+        None if usage is None else ModelUsage(**_fields(usage, _USAGE, "usage", where)),
     )
 
 
-def _call(entry: dict[str, Any], where: str) -> ScriptedCall:
-    _only(entry, {"tool", "risk", "summary", "arguments"}, f"a call of {where}")
-    if not isinstance(entry.get("tool"), str):
+def _after(value: object, where: str) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"`after` of {where} must be a name or a list of names")
+    return tuple(names)
+
+
+def _call(entry: object, where: str) -> ScriptedCall:
+    call = _only(entry, {"tool", "risk", "summary", "arguments"}, f"a call of {where}")
+    tool, arguments = call.get("tool"), call.get("arguments", {})
+    if not isinstance(tool, str):
         raise ValueError(f"a call of {where} names no tool")
-    extra = {"security_risk": entry.get("risk"), "summary": entry.get("summary")}
+    if not isinstance(arguments, dict):
+        raise ValueError(f"the arguments of {tool!r} in {where} must be a table")
+    extra = {"security_risk": call.get("risk"), "summary": call.get("summary")}
     said = {name: value for name, value in extra.items() if value is not None}
-    return ScriptedCall(entry["tool"], {**said, **entry.get("arguments", {})})
+    return ScriptedCall(tool, {**said, **arguments})
 
 
-def _only(table: object, allowed: set[str], where: str) -> None:
+def _fields(table: object, kinds: Mapping[str, type], what: str, where: str) -> dict[str, Any]:
+    """The table, once every name in it is known and every value of its kind."""
+    fields = _only(table, kinds, f"`{what}` of {where}")
+    for name, value in fields.items():
+        if type(value) is not kinds[name]:
+            raise ValueError(f"`{name}` of {where} must be {_KINDS[kinds[name]]}")
+    return fields
+
+
+def _tables(table: dict[str, Any], name: str, where: str) -> list[object]:
+    found = table.get(name, [])
+    if not isinstance(found, list):
+        raise ValueError(f"`{name}` of {where} must be a list of tables, [[…]]")
+    return found
+
+
+def _only(table: object, allowed: Collection[str], where: str) -> dict[str, Any]:
+    """The value, once it is a table with no other names than these."""
     if not isinstance(table, dict):
         raise ValueError(f"{where} must be a table")
     for name in table:
         if name not in allowed:
             raise ValueError(f"{where} has {name!r}; allowed are {', '.join(sorted(allowed))}")
+    return table

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workbench.llm.faults import fault_from_text
+from workbench.llm.faults import Fault, fault_from_text
 
 DONE = "[DONE]"
 
@@ -37,10 +38,26 @@ def checked(chunk: Any) -> dict[str, Any]:
         raise BrokenStream("the answer is no JSON object")
     error = chunk.get("error")
     if error:
-        said = error.get("message") if isinstance(error, dict) else error
-        status = error.get("code") if isinstance(error, dict) else None
-        raise fault_from_text(str(said), status if isinstance(status, int) else None)
+        fields = error if isinstance(error, dict) else {"message": error}
+        raise fault_from_text(str(fields.get("message") or error), _status(fields.get("code")))
     return chunk
+
+
+def whole_answer(data: bytes) -> dict[str, Any]:
+    """The answer of a server that does not stream; raises Fault when it is none."""
+    try:
+        answer = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise Fault("alien") from error
+    if not isinstance(answer, dict) or not ("choices" in answer or answer.get("error")):
+        raise Fault("alien")
+    return checked(answer)
+
+
+def _status(code: object) -> int | None:
+    """An HTTP status where an error names one; other codes are words of the provider's own."""
+    number = int(code) if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code) else code
+    return number if isinstance(number, int) and 400 <= number < 600 else None
 
 
 def _events(pieces: Iterable[bytes]) -> Iterator[str]:

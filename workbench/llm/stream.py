@@ -5,6 +5,7 @@ Nothing in a piece is trusted to have the right type: what does not fit is left 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,7 +79,7 @@ class Joiner:
         if reasoning := _text(delta.get("reasoning_content")) or _text(delta.get("reasoning")):
             self._reasoning.append(reasoning)
             deltas.append(Delta("reasoning", well_formed(reasoning)))
-        if text := _text(delta.get("content")):
+        if text := _text(delta.get("content")) or _text(delta.get("refusal")):
             self._text.append(text)
             deltas.append(Delta("text", well_formed(text)))
         pieces = delta.get("tool_calls")
@@ -92,8 +93,10 @@ class Joiner:
         function = said if isinstance(said, dict) else {}
         call = self._call_of(piece, bool(function.get("name")))
         call.id = call.id or _str(piece.get("id"))
-        call.name += _str(function.get("name"))
-        call.add(_str(function.get("arguments")))
+        name, arguments = _str(function.get("name")), function.get("arguments")
+        if name != call.name:  # some servers repeat it with every piece
+            call.name += name
+        call.add(json.dumps(arguments) if isinstance(arguments, dict) else _str(arguments))
 
     def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
         """The call a piece belongs to; some servers give every call the index 0 or none, then the id tells."""

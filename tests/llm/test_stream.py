@@ -1,0 +1,50 @@
+"""Joining the pieces of an answer, in the forms that servers really send."""
+
+from workbench.llm.stream import Joiner
+
+
+def joined(*deltas: dict[str, object]) -> Joiner:
+    joiner = Joiner()
+    for delta in deltas:
+        joiner.add({"choices": [{"delta": delta}]})
+    return joiner
+
+
+def piece(name: str | None, arguments: object, **more: object) -> dict[str, object]:
+    return {"tool_calls": [{"function": {"name": name, "arguments": arguments}, **more}]}
+
+
+def test_a_name_repeated_with_every_piece_is_said_once():
+    (call,) = joined(piece("think", '{"th', index=0, id="a"), piece("think", 'ought": "x"}', index=0, id="a")).calls
+    assert (call.id, call.name, call.arguments) == ("a", "think", '{"thought": "x"}')
+
+
+def test_arguments_sent_as_an_object_are_its_text():
+    (call,) = joined(piece("think", {"thought": "ä"}, index=0, id="a")).calls
+    assert call.arguments == '{"thought": "\\u00e4"}'
+
+
+def test_calls_that_share_an_index_are_told_apart_by_their_ids():
+    first, second = joined(piece("think", "{}", index=0, id="a"), piece("finish", "{}", index=0, id="b")).calls
+    assert (first.name, second.name) == ("think", "finish")
+
+
+def test_calls_without_an_index_follow_each_other():
+    first, second = joined(piece("think", '{"a"', id="a"), piece(None, ": 1}"), piece("finish", "{}", id="b")).calls
+    assert (first.arguments, second.name) == ('{"a": 1}', "finish")
+
+
+def test_a_refusal_is_what_the_model_says():
+    assert joined({"content": None, "refusal": "I cannot "}, {"refusal": "do that."}).text == "I cannot do that."
+
+
+def test_pieces_of_a_wrong_type_are_left_out():
+    joiner = joined({"content": 3, "tool_calls": "x"}, {"tool_calls": [7, {"function": 1, "index": True}]})
+    assert joiner.add({"choices": [{"delta": "x", "finish_reason": 5}], "usage": [], "id": 4}) == []
+    assert (joiner.text, joiner.id, joiner.finish_reason) == ("", "", "")
+
+
+def test_arguments_of_20_mb_are_not_all_kept():
+    pieces = [piece("think" if number == 0 else None, "x" * 1_000_000, index=0) for number in range(20)]
+    (call,) = joined(*pieces).calls
+    assert 2_000_000 < len(call.arguments) < 4_000_000
