@@ -33,7 +33,7 @@ def _time_stands_still(monkeypatch):
 
 
 class PictureExtension(SingleFileSnapshotExtension):
-    """Golden pictures: one SVG each, in `snapshots/<module>/`."""
+    """Golden pictures: one SVG each, in `snapshots/<module>/`, named by the parameters of its test."""
 
     _file_extension = "svg"
     file_extension = "svg"
@@ -42,6 +42,10 @@ class PictureExtension(SingleFileSnapshotExtension):
     @classmethod
     def dirname(cls, *, test_location):
         return str(SNAPSHOTS / test_location.basename)
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location, index=0):
+        return re.sub(r".*\[(.+)\]", r"\1", super().get_snapshot_name(test_location=test_location, index=index))
 
     def serialize(self, data, **kwargs):
         return re.sub(r"\bterminal-\d+-", "terminal-", data)

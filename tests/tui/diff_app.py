@@ -12,7 +12,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.tui.diff.hunks import FileDiff
-from workbench.tui.screens.approval import ApprovalScreen, BehindScrolled, Decision
+from workbench.tui.decision import Decision
+from workbench.tui.messages import BehindScrolled
+from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.themes import variable_defaults
 from workbench.tui.widgets.diff_view import DiffView
 

@@ -42,5 +42,5 @@ class FakeLink:
     def set_mode(self, mode: str) -> None:
         self.commands.append(("mode", mode))
 
-    def close(self) -> None:
+    def close(self, *, stop: bool = False) -> None:
         self.closed = True

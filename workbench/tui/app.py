@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,12 +22,12 @@ from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.background import in_daemon
-from workbench.tui.keys import key_problems, known_ids
+from workbench.tui.keys import key_problems
 from workbench.tui.late_link import LateLink
 from workbench.tui.link import Link
+from workbench.tui.messages import BehindScrolled
 from workbench.tui.opening import open_help
 from workbench.tui.safe import ControlFilter
-from workbench.tui.screens.approval import BehindScrolled
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
 from workbench.tui.state import SessionState
@@ -82,6 +82,7 @@ class WorkbenchApp(App[int]):
         self._themes = load_themes(shipped_folder(), *([themes] if themes else []))
         for theme in self._themes.usable:
             self.register_theme(theme)
+        self._begin_with(settings.theme if settings.theme in self.available_themes else DEFAULT)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The usual ones, and ours last: no control character passes."""
@@ -107,14 +108,12 @@ class WorkbenchApp(App[int]):
         yield SystemCommand("Quit", "Leave; the session is kept", self.action_quit)
 
     def on_mount(self) -> None:
-        """Theme, keys, signals; what is wrong in the settings is said once."""
-        problems = [*self._themes.problems, *key_problems(self.settings.keys, known_ids())]
-        if self.settings.theme in self.available_themes:
-            self.theme = self.settings.theme
-        else:
-            self.theme = DEFAULT
+        """Keys and signals; what is wrong in the settings is said once."""
+        problems = [*self._themes.problems, *key_problems(self.settings.keys)]
+        if self.settings.theme not in self.available_themes:
             problems.append(f"there is no theme {self.settings.theme}; using {DEFAULT}")
-        self.set_keymap(dict(self.settings.keys))
+        if self.settings.keys:
+            self.set_keymap(dict(self.settings.keys))
         if not self.is_headless:
             Signals(self._end, self._warn).install(asyncio.get_running_loop())
         for problem in problems:
@@ -151,6 +150,13 @@ class WorkbenchApp(App[int]):
         else:
             self._warn()
 
+    def _begin_with(self, theme: str) -> None:
+        """Choose a theme before anything is styled: a change later would style everything twice."""
+        self.set_reactive(App.theme, theme)
+        self.set_class(self.current_theme.dark, "-dark-mode", update=False)
+        self.set_class(not self.current_theme.dark, "-light-mode", update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
+
     def _copied(self) -> bool:
         focused = self.focused
         text = self.screen.get_selected_text() or (focused.selected_text if isinstance(focused, Prompt) else "")
@@ -168,7 +174,7 @@ class WorkbenchApp(App[int]):
     def _main_screen(self) -> MainScreen:
         opened = self.opened
         link = opened.link or LateLink(_no_model)
-        return MainScreen(
+        screen = MainScreen(
             link,
             self.state,
             opened.workspace,
@@ -176,6 +182,13 @@ class WorkbenchApp(App[int]):
             message=opened.message,
             clock=self.clock,
         )
+        screen.add_class(*self._sizes(), update=False)
+        return screen
+
+    def _sizes(self) -> Iterator[str]:
+        """Classes of the size there is, so that the first layout is the right one and not styled over again."""
+        for length, steps in zip(self.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
+            yield next(name for least, name in reversed(steps) if length >= least)
 
 
 def _no_model() -> Link:

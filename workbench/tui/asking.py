@@ -8,11 +8,11 @@ from workbench.tui.changed import Changed
 from workbench.tui.decision import Decision
 from workbench.tui.link import Link
 from workbench.tui.questions import QuestionDesk
-from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.state import ActionItem, NoticeItem, SessionState
 from workbench.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
+    from workbench.tui.screens.approval import ApprovalScreen
     from workbench.tui.screens.main import MainScreen
 
 
@@ -61,6 +61,8 @@ class Asking:
         return [name for name in self._state.waiting if _key(actions[name]) not in self._answered]
 
     def _show(self, action_id: str, waiting: list[str]) -> None:
+        from workbench.tui.screens.approval import ApprovalScreen
+
         item = self._state.actions[action_id]
         screen = ApprovalScreen(item, waiting.index(action_id) + 1, len(waiting), self._state.mode)
         shown = _key(item)

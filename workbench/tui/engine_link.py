@@ -36,6 +36,7 @@ class EngineLink:
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._connection: EngineConnection | None = None
         self._closing = False
+        self._parting = Leave()
         self._worker = threading.Thread(target=self._give, daemon=True, name="link-commands")
 
     def history(self) -> Sequence[Event]:
@@ -69,8 +70,9 @@ class EngineLink:
         """Change the approval mode."""
         self._commands.put(Set(mode=mode))
 
-    def close(self) -> None:
+    def close(self, *, stop: bool = False) -> None:
         """Leave once all commands are given; waits a moment for that."""
+        self._parting = Leave(stop=stop)
         self._commands.put(None)
         if self._worker.is_alive():
             self._worker.join(_PARTING)
@@ -135,7 +137,7 @@ class EngineLink:
 
     def _leave(self, connection: EngineConnection) -> None:
         try:
-            connection.send_command(Leave())
+            connection.send_command(self._parting)
         except EngineGone:
             pass  # it left first
         finally:

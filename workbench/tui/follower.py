@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from workbench.tui.background import in_daemon
 from workbench.tui.changed import Changed
+from workbench.tui.later import load_later
 from workbench.tui.link import Incoming, Link, LinkLost
 from workbench.tui.state import SessionState
 from workbench.tui.story import apply
+
+if TYPE_CHECKING:
+    from workbench.session.events import Event
 
 FRAME = 1 / 30
 """Seconds between two repaints: what comes in between is shown together."""
@@ -37,11 +42,17 @@ class Follower:
             await asyncio.sleep(FRAME)
 
     async def _read_history(self) -> None:
-        events = await in_daemon(self._link.history)
+        events = await in_daemon(self._history)
         for start in range(0, len(events), _CHUNK):
             for event in events[start : start + _CHUNK]:
                 apply(self._state, event)
             await asyncio.sleep(0)  # keys are answered while a long session is read
+
+    def _history(self) -> Sequence[Event]:
+        """In a thread: let the engine be started, then load what showing a session needs, while it starts."""
+        events = self._link.history()
+        load_later()
+        return events
 
     def _take(self, messages: Sequence[Incoming]) -> bool:
         changed = Changed()

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from textual.binding import Binding
 from textual.dom import DOMNode
 
+from workbench.tui.later import load_later
+
 
 def known_ids() -> set[str]:
-    """Ids of all bindings of the workbench's own app, screens and widgets."""
+    """Ids of all bindings of the workbench's own app, screens and widgets, also of those not needed yet."""
+    load_later()
     found: set[str] = set()
     for each in _ours(DOMNode):
         bindings = vars(each).get("BINDINGS", ())
@@ -24,6 +27,7 @@ def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
         yield from _ours(each)
 
 
-def key_problems(keys: Mapping[str, str], known: set[str]) -> list[str]:
+def key_problems(keys: Mapping[str, str]) -> list[str]:
     """One line on each entry that changes nothing."""
+    known = known_ids() if keys else set()
     return [f"settings: there is no key binding {name!r}" for name in keys if name not in known]

@@ -27,6 +27,7 @@ class LateLink:
         self._kept: list[Callable[[Link], None]] = []
         self._lost: LinkLost | None = None
         self._closed = False
+        self._stop = False
 
     def history(self) -> Sequence[Event]:
         """Make the link and read what the log holds; blocks, so it is called from a thread."""
@@ -45,7 +46,7 @@ class LateLink:
                 command(link)
             self._kept.clear()
             if self._closed:
-                link.close()
+                link.close(stop=self._stop)
 
     async def receive(self) -> Sequence[Incoming]:
         """The next messages of the real link; a link that could not be made is lost, once."""
@@ -73,12 +74,12 @@ class LateLink:
         """Change the approval mode."""
         self._give(lambda link: link.set_mode(mode))
 
-    def close(self) -> None:
+    def close(self, *, stop: bool = False) -> None:
         """Leave the session, also one whose link is still being made."""
         with self._lock:
-            already, self._closed = self._closed, True
+            already, self._closed, self._stop = self._closed, True, stop
             if self._link is not None and not already:
-                self._link.close()
+                self._link.close(stop=stop)
 
     def _give(self, command: Callable[[Link], None]) -> None:
         with self._lock:

@@ -58,6 +58,6 @@ class Link(Protocol):
         """Change the approval mode while running."""
         ...
 
-    def close(self) -> None:
-        """Leave the session; the engine finishes its run by itself."""
+    def close(self, *, stop: bool = False) -> None:
+        """Leave the session; the engine finishes its run by itself, or with `stop` ends it unless others watch."""
         ...

@@ -19,3 +19,11 @@ class FileChosen(Message):
     def __init__(self, path: str) -> None:
         super().__init__()
         self.path = path
+
+
+class BehindScrolled(Message):
+    """The person scrolls the conversation behind a question; `lines` is negative for up."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self.lines = lines

@@ -9,7 +9,6 @@ from textual.app import App
 from textual.content import Content
 
 from workbench.text import first_line
-from workbench.tui.screens.help import HelpScreen
 from workbench.tui.state import SessionState
 
 
@@ -37,5 +36,7 @@ def open_diff(app: App[Any], state: SessionState, workspace: Path, chosen: str |
 
 def open_help(app: App[Any]) -> None:
     """Keys of the focused panel and the guides; not twice."""
+    from workbench.tui.screens.help import HelpScreen
+
     if not isinstance(app.screen, HelpScreen):
         app.push_screen(HelpScreen(app.screen))

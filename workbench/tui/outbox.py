@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.tui.changed import Changed
 from workbench.tui.state import NoticeItem, SessionState, UserItem
+from workbench.tui.widgets.prompt import Prompt
 
 
 class Outbox:
@@ -16,7 +17,13 @@ class Outbox:
         """The message is on its way."""
         self._unsent.append(text)
 
-    def returned(self, state: SessionState, changed: Changed | None) -> str:
+    def take_back(self, prompt: Prompt, state: SessionState, changed: Changed | None) -> None:
+        """What was sent and never reached the log stands in the prompt again, before what is being typed."""
+        text = self._returned(state, changed)
+        if text:
+            prompt.load_text(f"{text}\n{prompt.text}".strip())
+
+    def _returned(self, state: SessionState, changed: Changed | None) -> str:
         """Strike off what is recorded; what was refused, or lost with the engine, comes back as one text."""
         added = changed.added if changed is not None else []
         for item in added:

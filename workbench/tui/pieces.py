@@ -1,7 +1,6 @@
 """A line as pieces of safe text with style names, fitted to a width in cells; no textual, so that rows stay pure.
 
-Style names are the ends of the component classes `line--…` (see widgets/line_list.tcss) and keys of
-`widgets.painting.CONTENT_STYLES`.
+Style names are keys of `STYLES` and names of `MARKS`, both in `widgets.painting`.
 """
 
 from __future__ import annotations

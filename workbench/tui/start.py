@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,12 +26,13 @@ def open_screen(
     demo: bool = False,
 ) -> int:
     """Show a new session, the one of that id, or the demo; the exit code. The engine starts behind the first frame."""
+    gc.freeze()  # what is loaded by now stays: nobody need look through it for garbage while the screen is painted
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
     app = WorkbenchApp(opened, settings, themes=locations.themes, demo=opener.demo)
     code = app.run()
     if app.opened.link is not None:
-        app.opened.link.close()
+        app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
     said = farewell(locations, app.state)
     if said:
         sys.stdout.write(said + "\n")

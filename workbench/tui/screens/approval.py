@@ -10,7 +10,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input
@@ -18,24 +17,15 @@ from textual.widgets import Input
 from workbench.tui.arming import Arming
 from workbench.tui.decision import Decision
 from workbench.tui.explain import full_text
+from workbench.tui.messages import BehindScrolled
 from workbench.tui.state import ActionItem, FileState
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import Hint, QuestionBox
-
-__all__ = ["ApprovalScreen", "BehindScrolled", "Decision"]
 
 ANSWERS = frozenset({"y", "n", "tab"})
 """Keys that do nothing before the quiet time is over."""
 _NOTE_ASKED = "a note to the model, sent with your answer"
 _REASON_ASKED = "why not? goes to the model, may stay empty"
-
-
-class BehindScrolled(Message):
-    """The person scrolls the conversation behind the question; `lines` is negative for up."""
-
-    def __init__(self, lines: int) -> None:
-        super().__init__()
-        self.lines = lines
 
 
 class ApprovalScreen(ModalScreen[Decision | None]):

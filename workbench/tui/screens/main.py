@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 class MainScreen(Screen[None]):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
 
+    AUTO_FOCUS = "#prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
         Binding("f3", "panel('tasks')", "Tasks", id="tasks", priority=True),
@@ -90,7 +91,6 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Paint the empty screen, then begin to follow the session behind it."""
-        self.query_one(Prompt).focus()
         self.show(None)
         if self._has_model:
             self.call_after_refresh(self.run_worker, self._follower.run, name="follower")
@@ -109,10 +109,10 @@ class MainScreen(Screen[None]):
         self.query_one(SidePanels).show(self.state, changed, titles)
         for name, title in titles.items():
             self.query_one(f"#{name}", Widget).border_title = cast(str, title)
-        self._take_back(changed)
+        prompt = self.query_one(Prompt)
+        self._outbox.take_back(prompt, self.state, changed)
         if changed is None:
-            sent = [item.text for item in self.state.items if isinstance(item, UserItem)]
-            self.query_one(Prompt).recall_from(sent)
+            prompt.recall_from([item.text for item in self.state.items if isinstance(item, UserItem)])
         self.query_one(StatusLine).show()
         self.refresh_hints()
         self._asking.look(changed)
@@ -181,13 +181,6 @@ class MainScreen(Screen[None]):
         prompt = self.query_one(Prompt)
         prompt.accept() if prompt.text == text else prompt.remember(text)
         self.refresh_hints()
-
-    def _take_back(self, changed: Changed | None) -> None:
-        """What was sent and never reached the log stands in the prompt again."""
-        text = self._outbox.returned(self.state, changed)
-        prompt = self.query_one(Prompt)
-        if text:
-            prompt.load_text(f"{text}\n{prompt.text}".strip())
 
     def action_diff(self) -> None:
         """Everything that changed in this session."""

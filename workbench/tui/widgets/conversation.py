@@ -6,18 +6,20 @@ Only a window of it is mounted (see `tui.window`); older parts load when a perso
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from workbench.tui.changed import Changed
 from workbench.tui.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
-from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.following_scroll import FollowingScroll
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, UserText
 from workbench.tui.window import MAX_ITEMS, Window, nodes_of
+
+if TYPE_CHECKING:  # Markdown is not needed before something was said
+    from workbench.tui.widgets.card import ActionCard
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, UserText
 
 View: TypeAlias = "ActionCard | UserText | NoticeText | AgentText | FinalText"
 
@@ -105,6 +107,8 @@ class Conversation(FollowingScroll):
         if item is None or self._window.last < len(self._state.items):
             return
         if self._live is None:
+            from workbench.tui.widgets.texts import AgentText
+
             self._live = AgentText(item)
             self.mount(self._live)
         else:
@@ -171,6 +175,9 @@ class Conversation(FollowingScroll):
 
 
 def _view_of(item: Item, workspace: str) -> View:
+    from workbench.tui.widgets.card import ActionCard
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, UserText
+
     if isinstance(item, UserItem):
         return UserText(item)
     if isinstance(item, AgentItem):

@@ -18,14 +18,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from workbench.tui.pieces import Line, Piece
-from workbench.tui.widgets.painting import OWN_GROUND, STYLE_NAMES, as_strip, css_beside
+from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside
 
 
 class LineList(ScrollView, can_focus=True):
     """Lines with a cursor; follows the end while the end is in sight (`follows`)."""
 
     DEFAULT_CSS = css_beside(__file__)
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line--{name}" for name in STYLE_NAMES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line--{name}" for name in MARKS}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, id="list.up"),
         Binding("down,j", "move(1)", "Down", show=False, id="list.down"),
@@ -149,11 +149,12 @@ class LineList(ScrollView, can_focus=True):
 
     def _paint(self, index: int, width: int, mark: str, base: Style) -> Strip:
         if not self._styles:
-            self._styles = {name: self._component(name) for name in STYLE_NAMES}
+            self._styles = self._all_styles()
         ground = base + self._styles[mark] if mark else base
         line = [Piece("›" if mark else " "), *self.line(index, width - 1)]
         return as_strip(line, width, self._styles, ground)
 
-    def _component(self, name: str) -> Style:
-        whole = self.get_component_rich_style(f"line--{name}")
-        return whole if name in OWN_GROUND else Style(color=whole.color, bold=whole.bold)
+    def _all_styles(self) -> dict[str, Style]:
+        parse = self.app.stylesheet.parse_style
+        plain = {name: parse(style).rich_style for name, style in STYLES.items()}
+        return plain | {name: self.get_component_rich_style(f"line--{name}") for name in MARKS}

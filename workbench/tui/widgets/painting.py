@@ -13,31 +13,10 @@ from textual.strip import Strip
 
 from workbench.tui.pieces import Line
 
-STYLE_NAMES: Final = (
-    "dim",
-    "ok",
-    "failed",
-    "running",
-    "waiting",
-    "risk-low",
-    "risk-medium",
-    "risk-high",
-    "risk-unknown",
-    "added",
-    "removed",
-    "accent",
-    "tool",
-    "bold",
-    "match",
-    "match-now",
-    "cursor",
-)
-"""Each has a component class `line--NAME` in line_list.tcss."""
+MARKS: Final = ("match", "match-now", "cursor")
+"""Styles that bring a background: component classes `line--NAME` in line_list.tcss."""
 
-OWN_GROUND: Final = frozenset({"match", "match-now", "cursor"})
-"""Styles that bring a background; the others stand on that of their line."""
-
-CONTENT_STYLES: Final = {
+STYLES: Final = {
     "dim": "$dim",
     "ok": "$sign-ok",
     "failed": "bold $sign-failed",
@@ -55,13 +34,13 @@ CONTENT_STYLES: Final = {
     "diff-added": "on $diff-added",
     "diff-removed": "on $diff-removed",
 }
-"""The same names as styles of `Content`."""
+"""What the other names of a piece look like; they stand on the background of their line."""
 
 
 def as_content(lines: Iterable[Line]) -> Content:
     """Lines of pieces as content; nothing in them is read as markup."""
     return Content("\n").join(
-        Content.assemble(*((piece.text, CONTENT_STYLES.get(piece.style, "")) for piece in line)) for line in lines
+        Content.assemble(*((piece.text, STYLES.get(piece.style, "")) for piece in line)) for line in lines
     )
 
 

@@ -1,0 +1,20 @@
+"""What is loaded behind the first frame: the parts of the screen that an empty session does not need."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_PARTS = (
+    "widgets.texts",  # brings Markdown and its parser, half of what the whole screen takes to load
+    "widgets.card",
+    "screens.approval",
+    "screens.pager",
+    "screens.help",
+    "screens.diff_viewer",
+)
+
+
+def load_later() -> None:
+    """Load the rest; called from a thread once the screen is painted, so that nothing waits for it when it is needed."""
+    for part in _PARTS:
+        import_module(f"workbench.tui.{part}")
