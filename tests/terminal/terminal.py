@@ -91,6 +91,15 @@ class Terminal:
         """Type text as it is."""
         self.process.send(text)
 
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size."""
+        self.screen = Screen(columns, rows)
+        self.process.setwinsize(rows, columns)
+
+    def hang_up(self) -> None:
+        """Close the terminal's window: this end of it is gone."""
+        self.process.ptyproc.fileobj.close()
+
     def wait_exit(self, seconds: float = 30.0) -> int:
         """Wait for the end of the process; its exit code, or 128 + the signal that ended it."""
         until = time.monotonic() + seconds

@@ -24,7 +24,7 @@ _WORK = """\
 - After a change run what proves it, and look at the result before you say that it works.
 - When a call fails, read the error; do not repeat the same call unchanged.
 - Leave the rest as it is: no commits, no new dependencies and no clean-up that the task does not ask for.
-- When you cannot go on without the person, ask one clear question in a message without a tool call; that ends your turn.
+- When you cannot go on without the person, ask one clear question in a message without a call; that ends your turn.
 - Write briefly and plainly. Say what you found and what you changed; do not praise and do not repeat file contents."""
 
 _CALLS = """\
@@ -73,8 +73,8 @@ def plan_note(allowed: Iterable[str]) -> str:
     """What is added while the person is in plan mode."""
     return (
         "# Plan mode\nThe person wants a plan and no changes. Only these tools are there now: "
-        f"{', '.join(allowed) or 'none'}. Find out with them what you can, then say in a message what you would change, "
-        "file by file, how you would check it, and what you could not find out. Do not call finish; wait for the answer."
+        f"{', '.join(allowed) or 'none'}. Find out with them what you can, then say in a message what you would change,"
+        " file by file, how you would check it, and what you could not find out. Do not call finish; wait for an answer."
     )
 
 

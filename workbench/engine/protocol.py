@@ -63,9 +63,10 @@ class Set(_Line):
 
 
 class Leave(_Line):
-    """The screen says good-bye."""
+    """The screen says good-bye; with `stop`, because its terminal is gone, a run that nobody else watches ends too."""
 
     type: Literal["leave"] = "leave"
+    stop: bool = False
 
 
 class Refused(_Line):

@@ -127,6 +127,7 @@ class Server:
         try:
             command = COMMAND.validate_json(line)
             if isinstance(command, Leave):
+                self._leave(screen, command)
                 return False
             if not self._screens.has_pen(screen):
                 raise WorkbenchError("another screen of this session is in charge; close it to take over")
@@ -140,6 +141,11 @@ class Server:
             screen.say(Refused(reason=f"that failed inside the engine: {type(error).__name__}: {error}"))
         self._worker.wake()
         return True
+
+    def _leave(self, screen: Screen, command: Leave) -> None:
+        self._screens.remove(screen)
+        if command.stop and not len(self._screens):
+            self._end(0)
 
     def _carry_out(self, command: Command) -> None:
         session = self._opened.session

@@ -15,6 +15,6 @@ _PARTS = (
 
 
 def load_later() -> None:
-    """Load the rest; called from a thread once the screen is painted, so that nothing waits for it when it is needed."""
+    """Load the rest; called from a thread once the screen is painted, so that nothing waits for it later."""
     for part in _PARTS:
         import_module(f"workbench.tui.{part}")

@@ -1,0 +1,60 @@
+"""`ohw demo` in a pseudo terminal: what the person decides reaches the model, and what was shown is what is written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from tests.terminal.terminal import Terminal
+from tests.world import World
+from workbench.session.catalog import list_sessions
+from workbench.session.events import ActionDecided, ActionStarted, ModelResponded
+from workbench.session.names import session_path
+from workbench.session.store import Store
+
+_CHANGED = re.compile(r"│ +(?:\d+ +)+([−+]) (.*?) *│")
+
+
+def shown_changes(picture: str) -> list[str]:
+    """The changed lines of the diff in the open question, `-` or `+` in front."""
+    return [
+        f"{'-' if sign == '−' else '+'}{text}"
+        for sign, text in (found.groups() for found in map(_CHANGED.search, picture.splitlines()) if found)
+    ]
+
+
+def changes_on_disk(folder: Path) -> list[str]:
+    told = subprocess.run(["git", "diff", "-U0"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    return [line for line in told.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+
+
+def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown(world: World):
+    with Terminal(["demo"], 130, 44, world.env) as terminal:
+        terminal.wait_until(lambda shown: "325000)" in shown and "y approve" in shown, "the first question", 60)
+        (session,) = list_sessions(world.locations)
+        folder = Path(session.workspace)
+        assert changes_on_disk(folder) == []
+        terminal.press("n")
+        terminal.wait_for("why not?")
+        terminal.type("the test is right")
+        terminal.press("enter")
+        terminal.wait_until(lambda shown: 'found["sign"]' in shown and "y approve" in shown, "the second question", 60)
+        shown = shown_changes(terminal.text())
+        assert len(shown) == 3
+        assert changes_on_disk(folder) == []
+        terminal.press("y")
+        terminal.wait_until(lambda shown: "rm -rf" in shown and "y approve" in shown, "the third question", 60)
+        assert changes_on_disk(folder) == shown
+        terminal.press("y")
+        terminal.wait_for("✓ Finished", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert f"ohw resume {session.id}" in terminal.text()
+    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+        events = list(store.events())
+    decided = [event for event in events if isinstance(event, ActionDecided) and event.by == "person"]
+    assert [event.verdict for event in decided] == ["rejected", "approved", "approved"]
+    assert decided[0].note == "the test is right"
+    assert any("“the test is right”" in event.text for event in events if isinstance(event, ModelResponded))
+    assert decided[0].action_id not in [event.action_id for event in events if isinstance(event, ActionStarted)]
