@@ -15,7 +15,8 @@ import pytest
 from tests.world import World
 
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
-_UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}  # a person's Python keeps what it compiled
+_UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
+"""A person's Python keeps what it compiled, and their terminal has the size it says."""
 
 
 @pytest.fixture

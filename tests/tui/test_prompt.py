@@ -16,6 +16,17 @@ async def test_keys_typed_at_once_are_all_kept_and_sent_as_one_message():
         assert app.screen.query_one(Prompt).text == ""
 
 
+async def test_keys_that_come_in_one_burst_count_in_their_order():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        for key in ("a", "x", "backspace", "b", "ctrl+j", "c", "enter", "d", "enter"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        assert link.commands == [("send", "ab\nc"), ("send", "d")]
+        assert app.screen.query_one(Prompt).text == ""
+
+
 async def test_new_lines_do_not_send_and_the_prompt_grows_to_eight_lines():
     link = FakeLink()
     app = workbench_app(link)

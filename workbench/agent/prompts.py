@@ -74,7 +74,7 @@ def plan_note(allowed: Iterable[str]) -> str:
     return (
         "# Plan mode\nThe person wants a plan and no changes. Only these tools are there now: "
         f"{', '.join(allowed) or 'none'}. Find out with them what you can, then say in a message what you would change,"
-        " file by file, how you would check it, and what you could not find out. Do not call finish; wait for an answer."
+        " file by file, how you would check it, and what you could not find out. Do not call finish."
     )
 
 

@@ -33,7 +33,7 @@ def after_an_interrupt(ledger: Ledger, since: int | None = None) -> list[Event]:
     """
     if since is not None and any(seq > since for seq in ledger.unread):
         return _batch_closed(ledger, _started(ledger), _INTERRUPTED)
-    return _ended(ledger, _started(ledger), _INTERRUPTED, "interrupted", "stopped by the person")
+    return _ended(ledger, _started(ledger), _INTERRUPTED, "interrupted", "")
 
 
 def after_a_fault(ledger: Ledger, detail: str) -> list[Event]:

@@ -34,6 +34,8 @@ def run_end_notice(event: RunEnded) -> NoticeItem | None:
     if event.reason not in _ENDS:
         return None
     text, kind = _ENDS[event.reason]
+    if event.reason == "interrupted" and event.detail:
+        text = "Stopped"  # not by the person: its detail says by what
     says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
     return NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
 

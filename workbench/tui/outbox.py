@@ -21,7 +21,7 @@ class Outbox:
         """What was sent and never reached the log stands in the prompt again, before what is being typed."""
         text = self._returned(state, changed)
         if text:
-            prompt.load_text(f"{text}\n{prompt.text}".strip())
+            prompt.give_back(text)
 
     def _returned(self, state: SessionState, changed: Changed | None) -> str:
         """Strike off what is recorded; what was refused, or lost with the engine, comes back as one text."""

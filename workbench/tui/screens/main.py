@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.config import MODES
@@ -25,13 +24,14 @@ from workbench.tui.link import Link
 from workbench.tui.messages import ActionChosen, FileChosen
 from workbench.tui.opening import open_action, open_diff
 from workbench.tui.outbox import Outbox
+from workbench.tui.screens.panel_keys import PanelKeys
 from workbench.tui.state import SessionState, UserItem
-from workbench.tui.titles import PANELS, panel_titles
+from workbench.tui.titles import panel_titles
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.side import PanelTabs, SidePanels
+from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.welcome import Welcome
 
@@ -39,21 +39,15 @@ if TYPE_CHECKING:
     from workbench.session.events import Mode
 
 
-class MainScreen(Screen[None]):
+class MainScreen(PanelKeys):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
 
     AUTO_FOCUS = "#prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
-        Binding("f3", "panel('tasks')", "Tasks", id="tasks", priority=True),
-        Binding("f4", "panel('changes')", "Changes", id="changes", priority=True),
         Binding("f5", "diff", "Diff viewer", id="diff", priority=True),
-        Binding("f6", "zoom", "Maximise a panel", id="zoom", priority=True),
         Binding("f8", "question", "Answer what waits", id="question", priority=True),
         Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
         Binding("escape", "leave", "Back to the prompt, then stop the agent", id="leave"),
-        Binding("ctrl+up", "scroll(-3)", "Conversation up", id="scroll-up", priority=True, show=False),
-        Binding("ctrl+down", "scroll(3)", "Conversation down", id="scroll-down", priority=True, show=False),
     ]
 
     def __init__(
@@ -97,7 +91,7 @@ class MainScreen(Screen[None]):
         if self._message and self._has_model:
             self._send(self._message)
         elif self._message:
-            self.query_one(Prompt).load_text(self._message)
+            self.query_one(Prompt).give_back(self._message)
 
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed; None repaints everything."""
@@ -146,13 +140,15 @@ class MainScreen(Screen[None]):
         try:
             command = parse_command(submitted.text)
         except UnknownCommand as error:
-            self.say(str(error))
+            self._refuse(submitted.text, str(error))
+            return
+        if command is None and self._has_model:
+            self._send(submitted.text)
             return
         if command is None:
-            self._send(submitted.text) if self._has_model else self.say("no model is set up; F9 starts the demo")
+            self._refuse(submitted.text, "no model is set up; F9 starts the demo")
             return
         found, argument = command
-        self.query_one(Prompt).accept()
         await self.run_action(f"{found.action}({argument!r})" if argument else found.action)
 
     @on(ActionChosen)
@@ -166,35 +162,20 @@ class MainScreen(Screen[None]):
         """The file's diff, full screen."""
         open_diff(self.app, self.state, self._workspace, chosen.path)
 
-    @on(PanelTabs.Chosen)
-    def action_panel(self, panel: str | PanelTabs.Chosen) -> None:
-        """Go to a panel; on a narrow screen unfold it, and fold it when it is where we are."""
-        name = panel.panel if isinstance(panel, PanelTabs.Chosen) else panel
-        side = self.query_one(SidePanels)
-        is_here = self.has_class("-narrow") and side.opened == name
-        side.open("" if is_here else name)
-        (self.query_one(Prompt) if is_here else self.query_one(f"#{name}", Widget)).focus()
+    def _refuse(self, text: str, why: str) -> None:
+        self.query_one(Prompt).give_back(text)
+        self.say(why)
 
     def _send(self, text: str) -> None:
         self._outbox.sent(text)
         self.link.send(text)
-        prompt = self.query_one(Prompt)
-        prompt.accept() if prompt.text == text else prompt.remember(text)
+        self.query_one(Prompt).remember(text)
         self.refresh_hints()
 
     def action_diff(self) -> None:
         """Everything that changed in this session."""
         if not open_diff(self.app, self.state, self._workspace):
             self.say("nothing has changed yet")
-
-    def action_zoom(self) -> None:
-        """Give one panel the whole width, or take it back."""
-        zoomed = not self.has_class("-zoomed")
-        panel = self.focused if self.focused and self.focused.id in PANELS else self.query_one(Conversation)
-        for each in self.query(".panel"):
-            each.set_class(zoomed and each is panel, "-zoomed")
-        self.set_class(zoomed, "-zoomed")
-        self.set_class(zoomed and panel.id in PANELS, "-zoomed-side")
 
     def action_mode(self, mode: str = "") -> None:
         """Change when to ask: to a mode by name, or to the next one."""
@@ -215,10 +196,6 @@ class MainScreen(Screen[None]):
     def action_stop(self) -> None:
         """End the run, also while a question waits: what waits is not run."""
         self.link.interrupt()
-
-    def action_scroll(self, lines: int) -> None:
-        """Move the conversation by some lines, also behind a question."""
-        self.query_one(Conversation).scroll_relative(y=lines, animate=False)
 
     def action_question(self) -> None:
         """Open the question that waits."""

@@ -18,12 +18,12 @@ class Prompt(TextArea):
     """A text area that grows with its text; enter sends."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", id="send", priority=True),
-        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline", priority=True),
+        Binding("enter", "submit", "Send", id="send"),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
     ]
 
     class Submitted(Message):
-        """The person sent the text; the prompt is emptied by `accept` once it was taken."""
+        """The person sent the text; the prompt is empty again, and `give_back` undoes that."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -52,15 +52,18 @@ class Prompt(TextArea):
             self._sent.append(text)
         self._at = len(self._sent)
 
-    def accept(self) -> None:
-        """The text was taken: remember it and start anew."""
-        self.remember(self.text)
-        self.load_text("")
+    def give_back(self, text: str) -> None:
+        """Text that could not be taken stands here again, before what was typed since."""
+        self.load_text(f"{text}\n{self.text}".strip())
+        self.move_cursor(self.document.end)
 
     def action_submit(self) -> None:
-        """Send what is written; blanks alone are nothing."""
-        if self.text.strip():
-            self.post_message(self.Submitted(self.text))
+        """Send what is written and start anew, before the next letter comes; blanks alone are nothing."""
+        text = self.text
+        if text.strip():
+            self.remember(text)
+            self.load_text("")
+            self.post_message(self.Submitted(text))
 
     def action_newline(self) -> None:
         """Start a new line at the cursor."""
@@ -87,6 +90,14 @@ class Prompt(TextArea):
         self.load_text(self._sent[target] if target < len(self._sent) else self._draft)
         self.move_cursor(self.document.end)
         return True
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Run the prompt's own keys here: by way of the app they would be overtaken by letters typed after them."""
+        active = None if event.is_printable else self.screen.active_bindings.get(event.key)
+        if active is not None and active.node is self and active.enabled:
+            event.prevent_default()
+            event.stop()
+            await self.app.run_action(active.binding.action, self)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert the paste as text, with what could hide in it made visible."""
