@@ -5,6 +5,7 @@ Text is shown as it is: no link can be followed, no HTML is hidden, no image is 
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -46,7 +47,7 @@ class MarkdownStream(Vertical):
         self._settled = ""
         self._weight = 0
         self._timer: Timer | None = None
-        self._is_painting = False
+        self._painting = asyncio.Lock()  # a frame that was cut off would lose its piece of the text
         if streaming:
             self.grow(text)
 
@@ -80,24 +81,21 @@ class MarkdownStream(Vertical):
             self._timer.stop()
             self._timer = None
         self._text = whole
-        self.run_worker(self._paint_whole(), exclusive=True, group="markdown")
+        self.run_worker(self._paint_whole(), group="markdown")
 
     def _frame(self) -> None:
         self._timer = None
-        if self._is_painting:
+        if self._painting.locked():
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
             return
         self.run_worker(self._paint(), group="markdown")
 
     async def _paint(self) -> None:
-        self._is_painting = True
-        try:
+        async with self._painting:
             await self._settle(self._cut.take())
             lines = self._cut.tail.splitlines()[-TAIL_LINES:]
             self._tail.update(Content(visible("\n".join(lines))))
             self._tail.display = bool(lines)
-        finally:
-            self._is_painting = False
 
     async def _settle(self, piece: str) -> None:
         """Blocks beyond what one message may show stay out; the pager has them."""
@@ -107,12 +105,13 @@ class MarkdownStream(Vertical):
             await self._markdown.append(visible(piece))
 
     async def _paint_whole(self) -> None:
-        shown = head_of(self._text)
-        if shown.startswith(self._settled) and self._settled:
-            rest = shown[len(self._settled) :]
-            if rest.strip():
-                await self._markdown.append(visible(rest))
-        else:
-            await self._markdown.update(visible(shown))
-        self._settled = shown
-        self._tail.display = False
+        async with self._painting:
+            shown = head_of(self._text)
+            if shown.startswith(self._settled) and self._settled:
+                rest = shown[len(self._settled) :]
+                if rest.strip():
+                    await self._markdown.append(visible(rest))
+            else:
+                await self._markdown.update(visible(shown))
+            self._settled = shown
+            self._tail.display = False
