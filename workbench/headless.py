@@ -20,6 +20,7 @@ from workbench.llm.background import import_early
 from workbench.llm.router import NO_MODEL
 from workbench.narration import Narrator
 from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
+from workbench.session.ledger import OpenAction
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
 from workbench.text import visible
@@ -47,7 +48,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         question, unsaved = opened.session.question, opened.session.unsaved
     finally:
         opened.close()
-    outlet.close(session_id, question.proposed.tool if question else "", unsaved)
+    outlet.close(session_id, question, unsaved)
     return 1 if unsaved else code
 
 
@@ -75,7 +76,7 @@ class Outlet:
         """What is not stored: only retries and waits are told."""
         self._narrator.live(event)
 
-    def close(self, session_id: str, question: str, unsaved: str) -> None:
+    def close(self, session_id: str, question: OpenAction | None, unsaved: str) -> None:
         """The answer on stdout and how to go on on stderr."""
         if not self._as_json and self._answer:
             self._write(visible(self._answer.rstrip("\n")) + "\n")

@@ -16,7 +16,9 @@ from workbench.session.events import (
     RunEnded,
     SessionStarted,
 )
+from workbench.session.ledger import OpenAction
 from workbench.text import first_line, visible
+from workbench.tools.ask_human.question import read_question
 
 _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
@@ -54,15 +56,27 @@ class Narrator:
         if isinstance(event, EngineState):
             self._last_detail = event.detail
 
-    def close(self, session_id: str, question: str, unsaved: str) -> None:
+    def close(self, session_id: str, question: OpenAction | None, unsaved: str) -> None:
         """How to go on; only what is true is said."""
         if unsaved:
             self._say(unsaved, _RED)
             return
-        if question:
-            self._say(f"stopped at a question: may {question} run? Answer it with `ohw resume {session_id}`", _BOLD)
+        if question is None:
+            self._say(f"to go on: ohw resume {session_id}", _DIM)
             return
-        self._say(f"to go on: ohw resume {session_id}", _DIM)
+        if question.asks_person:
+            self._ask(question.proposed)
+            asked = "the agent asks you something."
+        else:
+            asked = f"may {question.proposed.tool} run?"
+        self._say(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
+
+    def _ask(self, event: ActionProposed) -> None:
+        """The whole question of the agent's, with its numbered options."""
+        question = read_question(event.arguments)
+        self._say(question.text, _BOLD)
+        for number, option in enumerate(question.options, 1):
+            self._say(f"  {number}. {option}")
 
     def _observed(self, event: ActionObserved) -> None:
         failed = bool(event.observation.get("is_error"))
@@ -83,6 +97,6 @@ class Narrator:
 
 
 def _what(event: ActionProposed) -> str:
-    said = event.arguments.get("command") or event.summary
+    said = event.arguments.get("command") or event.arguments.get("question") or event.summary
     path = event.arguments.get("path")
     return first_line(f"{said} {path}" if path else str(said or event.error), 160)

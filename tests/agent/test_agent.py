@@ -54,7 +54,8 @@ def test_instructions_go_first_and_the_tools_beside(open_agent, tmp_path):
     assert system["role"] == "system"
     assert f"Working directory: {tmp_path}" in system["content"]
     assert user == USER
-    assert names(model.requests[0]) == {"execute_bash", "str_replace_editor", "task_tracker", "think", "finish"}
+    changing = {"execute_bash", "str_replace_editor"}
+    assert names(model.requests[0]) == changing | {"task_tracker", "think", "ask_human", "finish"}
 
 
 def test_plan_mode_offers_only_what_changes_nothing(open_agent):
@@ -63,7 +64,7 @@ def test_plan_mode_offers_only_what_changes_nothing(open_agent):
     agent.plan = False
     agent.respond([USER], lambda delta: None, Cancel())
     planned, free = model.requests
-    assert names(planned) == {"task_tracker", "think", "finish"}
+    assert names(planned) == {"task_tracker", "think", "ask_human", "finish"}
     assert "Plan mode" in planned.messages[0]["content"]
     assert "execute_bash" in names(free)
     assert "Plan mode" not in free.messages[0]["content"]
@@ -78,10 +79,12 @@ def test_models_with_small_tool_budgets_get_the_short_form(open_agent):
 
 
 def test_the_prompt_names_place_rules_and_risks(tmp_path):
-    prompt = system_prompt(tmp_path, {"task_tracker", "finish"})
-    for part in ("Working directory", "security_risk", "LOW", "MEDIUM", "HIGH", "summary", "task_tracker", "finish"):
+    prompt = system_prompt(tmp_path, {"task_tracker", "ask_human", "finish"})
+    for part in ("Working directory", "security_risk", "LOW", "MEDIUM", "HIGH", "summary"):
         assert part in prompt
-    assert "task_tracker" not in system_prompt(tmp_path, ())
+    for tool in ("task_tracker", "ask_human", "finish"):
+        assert tool in prompt
+        assert tool not in system_prompt(tmp_path, ())
 
 
 def test_the_projects_notes_are_added(tmp_path):

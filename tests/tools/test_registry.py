@@ -38,7 +38,14 @@ def _forget():
 
 
 def test_the_built_in_tools_are_known_from_the_start():
-    assert list_registered_tools() == ["execute_bash", "finish", "str_replace_editor", "task_tracker", "think"]
+    assert list_registered_tools() == [
+        "ask_human",
+        "execute_bash",
+        "finish",
+        "str_replace_editor",
+        "task_tracker",
+        "think",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,9 @@ class FakeLink:
     def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
         self.commands.append(("decide", action_id, verdict, fingerprint, note))
 
+    def answer(self, action_id: str, text: str) -> None:
+        self.commands.append(("answer", action_id, text))
+
     def interrupt(self) -> None:
         self.commands.append(("interrupt",))
 

@@ -24,7 +24,7 @@ _WORK = """\
 - After a change run what proves it, and look at the result before you say that it works.
 - When a call fails, read the error; do not repeat the same call unchanged.
 - Leave the rest as it is: no commits, no new dependencies and no clean-up that the task does not ask for.
-- When you cannot go on without the person, ask one clear question in a message without a call; that ends your turn.
+- When you cannot go on at all without the person, say in a message without a call what you need; that ends your turn.
 - Write briefly and plainly. Say what you found and what you changed; do not praise and do not repeat file contents."""
 
 _CALLS = """\
@@ -50,6 +50,11 @@ from the network.
 private files, rewrites git history, changes settings of the system, sends data away, runs what was just downloaded, \
 stops programs that it did not start, or needs the rights of another user."""
 
+_ASK = """\
+# Questions
+When only the person can know or choose something, ask one clear question with ask_human, with options where the \
+likely answers are known, and go on with the answer. Do not ask what the files can tell you."""
+
 _TASKS = """\
 # Plan
 For work of more than two steps keep a list with task_tracker: write it down first, set one task in progress, mark it \
@@ -63,6 +68,7 @@ When the task is done, call finish with a short message: what you changed, how i
 def system_prompt(workspace: Path, tools: Container[str]) -> str:
     """Role, place, rules for the tools at hand, and the project's own AGENTS.md."""
     parts = [_ROLE, _place(workspace), _WORK, _CALLS, _RISK]
+    parts += [_ASK] if "ask_human" in tools else []
     parts += [_TASKS] if "task_tracker" in tools else []
     parts += [_FINISH] if "finish" in tools else []
     parts += [_guide(workspace / "AGENTS.md")]

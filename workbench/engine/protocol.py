@@ -47,6 +47,14 @@ class Decide(_Line):
     hunks: tuple[int, ...] | None = None
 
 
+class Answer(_Line):
+    """The person's answer to a question of the agent's."""
+
+    type: Literal["answer"] = "answer"
+    action_id: str
+    text: str
+
+
 class Interrupt(_Line):
     """Stop the agent, keep everything."""
 
@@ -76,5 +84,5 @@ class Refused(_Line):
     reason: str
 
 
-Command: TypeAlias = Annotated[Send | Decide | Interrupt | Set | Leave, Field(discriminator="type")]
+Command: TypeAlias = Annotated[Send | Decide | Answer | Interrupt | Set | Leave, Field(discriminator="type")]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

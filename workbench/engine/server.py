@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from workbench.engine.protocol import COMMAND, VERSION, Command, Decide, Hello, Interrupt, Leave, Refused, Send, Set
+from workbench.engine.protocol import (
+    COMMAND,
+    VERSION,
+    Answer,
+    Command,
+    Decide,
+    Hello,
+    Interrupt,
+    Leave,
+    Refused,
+    Send,
+    Set,
+)
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import is_own
 from workbench.engine.worker import Worker
@@ -161,6 +173,8 @@ class Server:
                     edited=command.edited,
                     hunks=command.hunks,
                 )
+            case Answer(action_id=action_id, text=text):
+                session.answer(action_id, text)
             case Interrupt():
                 session.interrupt()
             case Set():

@@ -86,7 +86,7 @@ class Actions:
         except ArgumentError as error:
             return [not_run(proposed.action_id, f"{proposed.tool} was not run: {error}")]
         risk, ruling = self._ruling(proposed, readied.tool)
-        asks = ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow")
+        asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
@@ -96,8 +96,9 @@ class Actions:
             fingerprint=readied.fingerprint,
             working_dir=readied.working_dir,
             needs_decision=asks,
+            needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
         )
-        return [event] if asks else [event, *_decided(proposed, ruling, readied.fingerprint)]
+        return [event] if asks or event.needs_answer else [event, *_decided(proposed, ruling, readied.fingerprint)]
 
     def _ruling(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Risk, Ruling]:
         risk = effective(proposed.risk, "LOW" if tool.is_read_only else None)
@@ -107,6 +108,8 @@ class Actions:
         """What a change of the mode means for the question that is open; it never decides on something unseen."""
         proposed, shown = waiting.proposed, waiting.assessed
         tool = self._tools.get(proposed.tool)
+        if waiting.asks_person:
+            return []
         if tool is None or shown is None:
             return self.assessed(proposed)
         _, ruling = self._ruling(proposed, tool)

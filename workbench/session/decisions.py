@@ -1,12 +1,13 @@
-"""What the person may decide on an open question, and what is recorded of it; used by the session."""
+"""What the person may decide or answer on what waits for them, and what is recorded of it; used by the session."""
 
 from __future__ import annotations
 
 from workbench.errors import WorkbenchError
 from workbench.session.actions import Actions
-from workbench.session.events import ActionDecided, Event
+from workbench.session.events import ActionDecided, ActionStarted, Event
 from workbench.session.ledger import OpenAction
-from workbench.session.results import rejected
+from workbench.session.results import answered, rejected
+from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
 
 
@@ -18,6 +19,8 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
     """The events of a decision; raises Refused when it does not fit the question that is open."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
         raise Refused("this action does not wait for a decision any more")
+    if waiting.asks_person:
+        raise Refused("this is a question of the agent's; it takes an answer, not a decision")
     if decided.hunks is not None:
         raise Refused("an edit can be approved or rejected only as a whole; reject it with a note")
     shown = waiting.assessed.fingerprint
@@ -29,6 +32,22 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
     if decided.verdict == "edited":
         return [_edited(decided, waiting, actions)]
     return [decided.model_copy(update={"edited": None})]
+
+
+def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
+    """The events of an answer, which is the action's result; raises Refused when that question is not open."""
+    if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
+        raise Refused("this question does not wait for an answer any more")
+    if not waiting.asks_person:
+        raise Refused("this action waits for a decision, not for an answer")
+    said = well_formed(text).strip()
+    if not said:
+        raise Refused("there is no text to answer with")
+    shown = waiting.assessed
+    decided = ActionDecided(
+        action_id=action_id, verdict="approved", by="rule", rule=shown.rule, fingerprint=shown.fingerprint
+    )
+    return [decided, ActionStarted(action_id=action_id), answered(action_id, said)]
 
 
 def _edited(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> ActionDecided:

@@ -125,7 +125,10 @@ class Segment(_Data):
 
 
 class ActionAssessed(EventBase):
-    """What is known before anybody is asked. `needs_decision` is false when mode or rule decides by itself."""
+    """What is known before anybody is asked. `needs_decision` is false when mode or rule decides by itself.
+
+    With `needs_answer` the action is a question to the person: nothing runs, and their answer becomes its result.
+    """
 
     kind: Literal["action_assessed"] = "action_assessed"
     action_id: str
@@ -137,6 +140,7 @@ class ActionAssessed(EventBase):
     fingerprint: str = ""
     working_dir: str = ""
     needs_decision: bool = True
+    needs_answer: bool = False
 
 
 class ActionDecided(EventBase):

@@ -35,8 +35,13 @@ class OpenAction:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a person has to decide."""
-        return self.assessed is not None and self.assessed.needs_decision and self.decided is None
+        """Whether a person has to decide or to answer."""
+        return bool(self.assessed and (self.assessed.needs_decision or self.asks_person) and self.decided is None)
+
+    @property
+    def asks_person(self) -> bool:
+        """Whether it is a question to the person, which their answer settles."""
+        return self.assessed is not None and self.assessed.needs_answer
 
     @property
     def may_run(self) -> bool:
@@ -83,6 +88,11 @@ class Ledger:
         if action is None:
             return "thinking"
         return "deciding" if action.is_waiting else "acting"
+
+    @property
+    def queued(self) -> int:
+        """How many messages of the person's wait for the agent's next step."""
+        return len(self.unread) if self.is_running else 0
 
     @property
     def next_action(self) -> OpenAction | None:

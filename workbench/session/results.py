@@ -29,6 +29,11 @@ def rejected(action_id: str, note: str) -> ActionObserved:
     return not_run(action_id, f"The person rejected this action, it was not run. {said}", is_error=False)
 
 
+def answered(action_id: str, text: str) -> ActionObserved:
+    """The result of a question to the person: their answer."""
+    return ActionObserved(action_id=action_id, observation=Observation.from_text(text).model_dump(mode="json"))
+
+
 def observed(action_id: str, observation: Observation, duration: float, files: tuple[FileDelta, ...]) -> ActionObserved:
     """The result of an action that ran; the texts of files it changed are kept once, in `files_changed`."""
     changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)

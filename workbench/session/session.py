@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.llm.model import Cancel, Model
 from workbench.session.actions import Actions
-from workbench.session.decisions import Refused, decision_on
+from workbench.session.decisions import Refused, answer_to, decision_on
 from workbench.session.events import (
     ActionDecided,
     EngineState,
@@ -87,7 +87,7 @@ class Session:
 
     @property
     def question(self) -> OpenAction | None:
-        """The action that waits for the person's decision."""
+        """The action that waits for the person's decision or answer."""
         with self._lock:
             return self._journal.ledger.next_action if self.phase == "deciding" else None
 
@@ -132,6 +132,13 @@ class Session:
                 fingerprint=fingerprint,
             )
             self._journal.commit(*decision_on(self.question, decided, self._actions))
+            self._announce()
+
+    def answer(self, action_id: str, text: str) -> None:
+        """The person's answer to a question of the agent's; raises Refused."""
+        with self._lock:
+            self._journal.save()
+            self._journal.commit(*answer_to(self.question, action_id, text))
             self._announce()
 
     def interrupt(self) -> None:
@@ -221,8 +228,7 @@ class Session:
 
     def _announce(self) -> None:
         """Tell the listener what the engine does now, when that has changed."""
-        ledger = self._journal.ledger
-        now = (self.phase, self.unsaved, len(ledger.unread) if ledger.is_running else 0)
+        now = (self.phase, self.unsaved, self._journal.ledger.queued)
         if now != self._said:
             self._said = now
             self._on_live(EngineState(state=now[0], detail=now[1], queued=now[2]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.tools.arguments import ArgumentError as ArgumentError
+    from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
     from workbench.tools.builtin import BUILTIN_TOOLS as BUILTIN_TOOLS
     from workbench.tools.builtin import open_tools as open_tools
     from workbench.tools.execute_bash.definition import BashTool as BashTool
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "arguments": ("ArgumentError",),
+    "ask_human.definition": ("AskHumanTool",),
     "builtin": ("BUILTIN_TOOLS", "open_tools"),
     "execute_bash.definition": ("BashTool",),
     "executor": ("FileChange", "ToolExecutor"),

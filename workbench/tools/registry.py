@@ -24,6 +24,7 @@ _BUILTIN = {
     "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",
     "think": "workbench.tools.think.definition:ThinkTool",
     "finish": "workbench.tools.finish.definition:FinishTool",
+    "ask_human": "workbench.tools.ask_human.definition:AskHumanTool",
 }
 """Imported when they are first asked for."""
 _ALIASES = {

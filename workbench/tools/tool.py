@@ -85,6 +85,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         annotations: ToolAnnotations | None = None,
         executor: ToolExecutor[ActionT, ObservationT] | None = None,
         ends_run: bool = False,
+        asks_person: bool = False,
     ) -> None:
         self.name = name
         self.description = description
@@ -94,6 +95,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self.annotations = annotations or ToolAnnotations()
         self.executor = executor
         self.ends_run = ends_run
+        self.asks_person = asks_person
         self._exported: dict[str, Any] | None = None
 
     @classmethod

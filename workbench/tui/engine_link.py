@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Command, Decide, Interrupt, Leave, Refused, Send, Set
+from workbench.engine.protocol import Answer, Command, Decide, Interrupt, Leave, Refused, Send, Set
 from workbench.errors import WorkbenchError
 from workbench.session.events import Event, LiveEvent, Mode
 from workbench.session.names import session_path
@@ -61,6 +61,10 @@ class EngineLink:
         """Approve or reject one action as it was shown."""
         said = {"action_id": action_id, "verdict": verdict, "fingerprint": fingerprint, "note": note, **more}
         self._commands.put(Decide.model_validate(said))
+
+    def answer(self, action_id: str, text: str) -> None:
+        """Answer a question of the agent's."""
+        self._commands.put(Answer(action_id=action_id, text=text))
 
     def interrupt(self) -> None:
         """Stop the agent."""

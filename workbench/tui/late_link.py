@@ -66,6 +66,10 @@ class LateLink:
         """Approve or reject one action as it was shown."""
         self._give(lambda link: link.decide(action_id, verdict, fingerprint, note, **more))
 
+    def answer(self, action_id: str, text: str) -> None:
+        """Answer a question of the agent's."""
+        self._give(lambda link: link.answer(action_id, text))
+
     def interrupt(self) -> None:
         """Stop the agent."""
         self._give(lambda link: link.interrupt())

@@ -50,6 +50,10 @@ class Link(Protocol):
         """Approve or reject one action as it was shown."""
         ...
 
+    def answer(self, action_id: str, text: str) -> None:
+        """Answer a question of the agent's."""
+        ...
+
     def interrupt(self) -> None:
         """Stop the agent; everything is kept."""
         ...

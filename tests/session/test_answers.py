@@ -1,0 +1,162 @@
+"""Questions of the agent's to the person: asked whatever the mode, answered by an answer alone, never an approval."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.session.fake_agent import Desk, calls, faults_of, says
+from workbench.session.session import Refused
+from workbench.tools.ask_human.definition import AskHumanTool
+
+ASK = ("ask_human", {"question": "Which colour?", "options": ["red", "blue"]})
+NOTE = ("note", {"text": "one"}, "LOW")
+
+
+@pytest.fixture
+def asking(desk):
+    def make(*script, **more) -> Desk:
+        made = desk(*script, **more)
+        tool = AskHumanTool()
+        made.tools[tool.name] = tool
+        made.session.send("go")
+        made.run()
+        return made
+
+    return make
+
+
+def answer(d: Desk, text: str) -> None:
+    d.session.answer(d.session.question.proposed.action_id, text)
+    d.run()
+
+
+def told(d: Desk) -> list[str]:
+    """The results in the last request."""
+    assert faults_of(d.agent.requests[-1]) == []
+    return [message["content"] for message in d.agent.requests[-1] if message["role"] == "tool"]
+
+
+@pytest.mark.parametrize("mode", ["ask", "medium", "high", "never", "plan"])
+def test_a_question_waits_in_every_mode_and_its_answer_is_the_result(asking, mode):
+    d = asking(calls(ASK), says("ok"), mode=mode)
+    assert d.session.phase == "deciding"
+    assert d.session.question.asks_person
+    assert d.kinds()[-1] == "action_assessed"
+    assert not d.log()[-1].needs_decision
+    answer(d, "  blue ")
+    assert told(d) == ["blue"]
+    order = [kind for kind in d.kinds() if kind.startswith("action")]
+    assert order == ["action_proposed", "action_assessed", "action_decided", "action_started", "action_observed"]
+    assert [(e.by, e.rule) for e in d.log() if e.kind == "action_decided"] == [("rule", "read-only tool")]
+    assert (d.session.phase, d.session.ended) == ("idle", "waiting")
+
+
+def test_an_answer_may_be_any_text(asking):
+    d = asking(calls(ASK), says("ok"))
+    answer(d, "neither: 3 shades of grey\nand \ud800 white")
+    assert told(d) == ["neither: 3 shades of grey\nand \ufffd white"]
+
+
+def test_a_message_is_no_answer_it_is_queued_behind_the_question(asking):
+    d = asking(calls(ASK), says("ok"))
+    d.session.send("red")
+    d.run()
+    assert d.session.phase == "deciding"
+    assert (d.live[-1].state, d.live[-1].queued) == ("deciding", 1)
+    answer(d, "blue")
+    assert told(d) == ["blue"]
+    assert d.agent.requests[-1][-1] == {"role": "user", "content": "red"}
+
+
+def test_only_an_answer_settles_it(asking):
+    d = asking(calls(ASK))
+    waiting = d.session.question
+    action_id, shown = waiting.proposed.action_id, waiting.assessed.fingerprint
+    for verdict in ("approved", "rejected"):
+        with pytest.raises(Refused, match="takes an answer"):
+            d.session.decide(action_id, verdict, fingerprint=shown)
+    with pytest.raises(Refused, match="any more"):
+        d.session.answer("other", "blue")
+    with pytest.raises(Refused, match="no text"):
+        d.session.answer(action_id, " \n ")
+    assert d.session.phase == "deciding"
+    answer(d, "blue")
+    with pytest.raises(Refused, match="any more"):
+        d.session.answer(action_id, "red")
+    assert d.results() == ["blue"]
+
+
+def test_an_answer_approves_nothing(asking):
+    d = asking(calls(("note", {"text": "one"}, "HIGH")))
+    with pytest.raises(Refused, match="for a decision"):
+        d.session.answer(d.session.question.proposed.action_id, "yes")
+    assert d.session.phase == "deciding"
+    assert d.notes == []
+
+
+def test_questions_of_one_batch_are_asked_one_after_the_other(asking):
+    d = asking(calls(ASK, NOTE, ("ask_human", {"question": "Sure?"}), NOTE), says("ok"), mode="never")
+    assert d.notes == []
+    answer(d, "red")
+    assert d.notes == ["one"]
+    assert d.session.question.proposed.arguments["question"] == "Sure?"
+    answer(d, "yes")
+    assert d.notes == ["one", "one"]
+    assert told(d) == ["red", "noted one", "yes", "noted one"]
+
+
+def test_a_change_of_the_mode_leaves_the_question_open(asking):
+    d = asking(calls(ASK), says("ok"))
+    for mode in ("never", "plan", "ask"):
+        d.session.set(mode=mode)
+        d.run()
+        assert d.session.phase == "deciding"
+    assert d.kinds().count("action_assessed") == 1
+    answer(d, "red")
+    assert told(d) == ["red"]
+
+
+def test_an_interrupt_ends_it(asking):
+    d = asking(calls(ASK, NOTE), says("ok"), mode="never")
+    action_id = d.session.question.proposed.action_id
+    d.session.interrupt()
+    assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
+    with pytest.raises(Refused, match="any more"):
+        d.session.answer(action_id, "red")
+    d.session.send("go on")
+    d.run()
+    assert [text.startswith("This call was not run") for text in told(d)] == [True, True]
+    assert d.notes == []
+
+
+def test_it_is_asked_again_after_a_kill_and_answered_then(asking):
+    d = asking(calls(NOTE, ASK), says("ok"), mode="never")
+    before = d.kinds()
+    d.reopen()
+    assert d.kinds() == before
+    assert d.session.phase == "deciding"
+    answer(d, "blue")
+    assert told(d) == ["noted one", "blue"]
+    assert d.notes == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"question": " "}, "question"),
+        ({}, "`question` is missing"),
+        ({"question": "?", "options": list("abcdefg")}, "at most 6"),
+        ({"question": "?", "options": ["a", ""]}, "options[1]"),
+    ],
+)
+def test_a_question_that_cannot_be_shown_is_an_error_for_the_model(asking, arguments, why):
+    d = asking(calls(("ask_human", arguments)), says("ok"))
+    assert d.session.phase == "idle"
+    assert why in told(d)[0]
+
+
+def test_options_written_as_text_are_a_list(asking):
+    d = asking(calls(("ask_human", {"question": "?", "options": '["a", "b"]'})), says("ok"))
+    assert d.session.question.asks_person
+    answer(d, "b")
+    assert told(d) == ["b"]

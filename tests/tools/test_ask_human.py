@@ -1,0 +1,59 @@
+"""The tool `ask_human` by itself: what it takes, how it asks where there is no session."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+
+from workbench.tools import ArgumentError
+from workbench.tools.ask_human.definition import AskHumanAction, AskHumanTool
+from workbench.tools.ask_human.question import Question, read_question
+
+
+def test_models_see_question_options_and_that_nothing_changes():
+    tool = AskHumanTool()
+    function = tool.to_openai_tool()["function"]
+    assert list(function["parameters"]["properties"]) == ["summary", "question", "options"]
+    assert function["parameters"]["required"] == ["question"]
+    assert function["parameters"]["properties"]["options"]["maxItems"] == 6
+    jsonschema.validate({"question": "?", "options": ["a"]}, tool.to_mcp_tool()["inputSchema"])
+    assert tool.is_read_only
+    assert not tool.annotations.destructiveHint
+
+
+def test_question_and_options_are_trimmed_and_shown_numbered():
+    action = AskHumanTool().action_from_arguments({"question": " Which? ", "options": [" red", "blue\x1b[8m"]})
+    assert action.options[0] == "red"
+    assert action.visualize.plain == "Which?\n1. red\n2. blue\\e[8m"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"question": "  "}, {"question": "?", "options": ["a"] * 7}, {"question": "?", "options": [""]}, {}]
+)
+def test_a_question_without_words_or_with_too_many_options_is_refused(wrong):
+    with pytest.raises(ArgumentError, match="question"):
+        AskHumanTool().action_from_arguments(wrong)
+
+
+def test_from_python_a_function_brings_the_question_to_somebody():
+    tool = AskHumanTool(lambda action: action.options[1])
+    assert tool(AskHumanAction(question="Which?", options=["red", "blue"])).text == "blue"
+
+
+def test_without_anybody_to_ask_it_is_an_error_that_says_how_to_go_on():
+    observation = AskHumanTool()(AskHumanAction(question="Which?"))
+    assert observation.is_error
+    assert "Nobody is there" in observation.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "question"),
+    [
+        ({"question": " a ", "options": ["b ", 3]}, Question("a", ("b", "3"))),
+        ({"question": "a", "options": '["b"]'}, Question("a", ("b",))),
+        ({"question": "a", "options": "b"}, Question("a")),
+        ({"options": {"b": 1}}, Question("")),
+    ],
+)
+def test_a_question_is_read_from_whatever_the_log_holds(arguments, question):
+    assert read_question(arguments) == question

@@ -1,0 +1,1 @@
+"""A question of the agent's to the person."""

@@ -1,0 +1,62 @@
+"""The tool `ask_human`: the agent asks the person something; the run waits, and the answer is the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+MOST_OPTIONS = 6
+"""As many as there are keys for."""
+
+_DESCRIPTION = f"""Ask the person one question and wait; the result is their answer. Ask when the task leaves open what
+only they can know or choose: which of several behaviours is meant, a name, an access you do not have. Look first
+whether the files answer it. Give up to {MOST_OPTIONS} short `options` where the likely answers are known, the best one
+first; the person may also write something else. Never use it to have a call allowed: that is asked without you."""
+_SHORT = "Ask the person one question and wait for the answer; `options` are answers to choose from."
+
+_Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class AskHumanAction(Action):
+    """One question, with or without answers to choose from."""
+
+    question: _Said = Field(description="The question, complete in itself.")
+    options: list[_Said] = Field(
+        default_factory=list, max_length=MOST_OPTIONS, description="Answers to choose from, a few words each."
+    )
+
+    @property
+    def visualize(self) -> Text:
+        """The question, its options numbered below it."""
+        return Text(visible("\n".join([self.question, *(f"{n}. {text}" for n, text in enumerate(self.options, 1))])))
+
+
+class AskHumanObservation(Observation):
+    """What the person answered, in their words or those of the option they chose."""
+
+
+class AskHumanTool(ToolDefinition[AskHumanAction, AskHumanObservation]):
+    """Asking, ready to use. A session brings the question to its person; elsewhere `ask` does, and gives the answer."""
+
+    def __init__(self, ask: Callable[[AskHumanAction], str] | None = None) -> None:
+        from workbench.tools.ask_human.impl import AskHumanExecutor
+
+        super().__init__(
+            name="ask_human",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=AskHumanAction,
+            observation_type=AskHumanObservation,
+            annotations=ToolAnnotations(
+                title="Ask", readOnlyHint=True, destructiveHint=False, idempotentHint=False, openWorldHint=False
+            ),
+            executor=AskHumanExecutor(ask),
+            asks_person=True,
+        )

@@ -1,0 +1,28 @@
+"""A question of the agent's as the log holds it, for whoever shows it: screen and narration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and the answers to choose from; not yet safe to show."""
+
+    text: str
+    options: tuple[str, ...] = ()
+
+
+def read_question(arguments: Mapping[str, Any]) -> Question:
+    """The question of a call's arguments as the model wrote them; total, a list may be written as JSON text."""
+    options = arguments.get("options")
+    if isinstance(options, str):
+        try:
+            options = json.loads(options)
+        except (ValueError, RecursionError):
+            options = ()
+    given = options if isinstance(options, list | tuple) else ()
+    return Question(str(arguments.get("question", "")).strip(), tuple(str(option).strip() for option in given))
