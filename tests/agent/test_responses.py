@@ -12,7 +12,8 @@ from workbench.tools.tool import ToolContext, ToolDefinition
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ToolDefinition]]:
-    opened = open_tools(ToolContext(str(tmp_path_factory.mktemp("work"))), ("task_tracker", "think", "finish"))
+    names = ("execute_bash", "str_replace_editor", "task_tracker", "think", "finish")
+    opened = open_tools(ToolContext(str(tmp_path_factory.mktemp("work"))), names)
     yield opened
     for tool in opened.values():
         tool.close()
@@ -74,7 +75,7 @@ def test_an_alias_finds_its_tool(tools):
 def test_an_unknown_tool_is_told_which_there_are(tools, name):
     (read,) = read_response(answer(think(name=name)), tools, set())
     assert read.action is None
-    assert "finish, task_tracker, think" in read.error
+    assert "execute_bash, finish, str_replace_editor, task_tracker, think" in read.error
     assert len(read.error) < 500
     assert "\x1b" not in read.error
     assert 0 < len(read.tool) <= 64
@@ -111,3 +112,36 @@ def test_calls_of_a_broken_answer_are_not_run(tools):
     (read,) = read_response(answer(think(), incomplete=True), tools, set())
     assert read.action is None
     assert "broke" in read.error
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "tool", "today"),
+    [
+        ("bash", '{"cmd": "ls"}', "execute_bash", {"command": "ls"}),
+        ("terminate", '{"status": "success"}', "finish", {"task_completed": "true"}),
+        (
+            "str_replace_based_edit_tool",
+            '{"command": "insert", "path": "/a", "insert_line": "1", "insert_text": " x"}',
+            "str_replace_editor",
+            {"new_str": " x"},
+        ),
+    ],
+)
+def test_calls_of_older_versions_become_actions(tools, name, arguments, tool, today):
+    (read,) = read_response(answer(ToolCall("c", name, arguments)), tools, set())
+    assert (read.tool, read.function, read.error) == (tool, name, "")
+    assert today.items() <= read.arguments.items()
+    assert read.action is not None
+
+
+@pytest.mark.parametrize(("said", "meant"), [("true", True), ("True", True), ("false", False), ("False", False)])
+def test_a_boolean_may_be_written_as_text(tools, said, meant):
+    call = ToolCall("c", "execute_bash", f'{{"command": "y", "is_input": "{said}"}}')
+    (read,) = read_response(answer(call), tools, set())
+    assert read.action is not None
+    assert read.action.model_dump()["is_input"] is meant
+
+
+def test_with_a_refusal_no_call_becomes_an_action(tools):
+    read = read_response(answer(think("a"), think("b")), tools, set(), refusal="tools are switched off.")
+    assert [(call.action, call.error) for call in read] == [(None, "think was not run: tools are switched off.")] * 2

@@ -15,6 +15,7 @@ from workbench.llm.model import ModelResponse, ToolCall
 from workbench.security.risk import Risk
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.arguments import ArgumentError
+from workbench.tools.older_calls import adapted
 from workbench.tools.registry import resolve_alias
 from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
@@ -30,6 +31,8 @@ class ReadCall:
 
     call_id: str
     tool: str
+    function: str
+    """The tool's name as the model wrote it."""
     arguments: dict[str, Any]
     action: Action | None
     thought: str = ""
@@ -39,9 +42,12 @@ class ReadCall:
 
 
 def read_response(
-    response: ModelResponse, tools: Mapping[str, ToolDefinition], used_ids: Container[str]
+    response: ModelResponse, tools: Mapping[str, ToolDefinition], used_ids: Container[str], refusal: str = ""
 ) -> tuple[ReadCall, ...]:
-    """Every call of the response, in its order, with ids used neither in it twice nor before (`used_ids`)."""
+    """Every call of the response, in its order, with ids used neither in it twice nor before (`used_ids`).
+
+    With a `refusal` (why not) none of them becomes an action.
+    """
     calls: list[ReadCall] = []
     taken: set[str] = set()
     for position, call in enumerate(response.tool_calls):
@@ -49,7 +55,7 @@ def read_response(
         call_id = _unique(call.id, taken, used_ids)
         taken.add(call_id)
         thought = well_formed(response.text).strip() if position == 0 else ""
-        calls.append(_read(call, call_id, thought, tools, _cut(response, is_last)))
+        calls.append(_read(call, call_id, thought, tools, refusal or _cut(response, is_last)))
     return tuple(calls)
 
 
@@ -75,15 +81,15 @@ def _unique(wanted: str, taken: set[str], used: Container[str]) -> str:
     return name
 
 
-def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDefinition], cut: str) -> ReadCall:
+def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDefinition], refusal: str) -> ReadCall:
     name = resolve_alias(call.name.strip())
     shown = name if name in tools else _NO_ID_SIGN.sub("_", name)[:64] or "unnamed"
-    read = ReadCall(call_id, shown, {}, None, thought)
+    read = ReadCall(call_id, shown, visible(call.name.strip()[:64], lines=False), {}, None, thought)
     if name not in tools:
         said = visible(name[:80], lines=False)
         return _failed(read, f"there is no tool {said!r}. The tools are: {', '.join(sorted(tools))}.")
-    if cut:
-        return _failed(read, cut)
+    if refusal:
+        return _failed(read, refusal)
     try:
         given = read_arguments(call.arguments)
     except UnreadableArguments as error:
@@ -95,6 +101,7 @@ def _validated(read: ReadCall, tool: ToolDefinition, given: dict[str, Any]) -> R
     risk, summary = given.get("security_risk"), given.get("summary")
     own = tool.action_type.model_fields
     given = {name: value for name, value in given.items() if name not in _EXTRAS or name in own}
+    given = adapted(tool.name, given, [field.alias or name for name, field in own.items()])
     known = replace(
         read,
         arguments=given,

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, TypeAlias, cast
 
 from workbench.errors import UsageError
+from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.tool import ConversationState, ToolBase, ToolDefinition
 
 Factory: TypeAlias = Callable[..., Sequence[ToolDefinition]]
@@ -27,13 +28,6 @@ _BUILTIN = {
     "ask_human": "workbench.tools.ask_human.definition:AskHumanTool",
 }
 """Imported when they are first asked for."""
-_ALIASES = {
-    "bash": "execute_bash",
-    "terminal": "execute_bash",
-    "file_editor": "str_replace_editor",
-    "str_replace": "str_replace_editor",
-    "terminate": "finish",
-}
 _added: dict[str, Registrable] = {}
 
 
@@ -51,14 +45,14 @@ class UnknownTool(UsageError):
 
 def resolve_alias(name: str) -> str:
     """The tool's own name for a name it is also known by; any other name as it is."""
-    return _ALIASES.get(name, name)
+    return OLDER_NAMES.get(name, name)
 
 
 def register_tool(name: str, tool: Registrable) -> None:
     """Make a tool known: an instance, a ToolBase subclass or a factory. Another tool's name must be freed first."""
     if not name or name != name.strip():
         raise ValueError(f"A tool needs a name without blanks at its ends, not {name!r}.")
-    if name in _ALIASES or name in _BUILTIN or _added.get(name, tool) is not tool:
+    if name in OLDER_NAMES or name in _BUILTIN or _added.get(name, tool) is not tool:
         raise ValueError(f"The name {name!r} belongs to another tool; choose another one or unregister that first.")
     if isinstance(tool, ToolDefinition):
         tool.as_executable()

@@ -1,0 +1,124 @@
+"""Going in circles is seen in the last moves: by what was done and what came of it, never by the wording."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.agent.stuck import WINDOW, Move, action_move, find_loop, result_key, words_move
+
+
+def bash(command: str = "make", result: str = "done", is_error: bool = False, **more) -> Move:
+    return action_move("execute_bash", {"command": command, **more}, result, is_error)
+
+
+def test_the_same_action_with_the_same_result_is_a_loop_at_the_fourth_time():
+    assert find_loop([bash()] * 3) is None
+    loop = find_loop([bash("ls"), *[bash()] * 4])
+    assert loop is not None
+    assert loop.evidence == "execute_bash (make) gave the same result 4 times"
+
+
+def test_the_same_error_is_a_loop_at_the_third_time():
+    failed = bash(result="no such file", is_error=True)
+    assert find_loop([failed] * 2) is None
+    loop = find_loop([failed] * 3)
+    assert loop is not None
+    assert "failed 3 times" in loop.evidence
+
+
+def test_an_action_whose_result_changes_makes_progress():
+    assert find_loop([bash(result=f"{count} tests fail") for count in (4, 3, 2, 1)]) is None
+    assert find_loop([bash(result=f"no {name}", is_error=True) for name in "abc"]) is None
+
+
+def test_saying_the_same_to_oneself_is_a_loop_at_the_third_time():
+    assert find_loop([words_move("I will fix it.")] * 2) is None
+    loop = find_loop([words_move("I will fix it."), words_move("I will  fix it."), words_move("I will fix\nit.")])
+    assert loop is not None
+    assert "to itself 3 times" in loop.evidence
+    assert find_loop([words_move(text) for text in ("first", "second", "third")]) is None
+
+
+def test_two_alternating_actions_are_a_loop_after_six():
+    a, b = bash("cat a", "A"), bash("cat b", "B")
+    assert find_loop([a, b, a, b, a]) is None
+    loop = find_loop([a, b, a, b, a, b])
+    assert loop is not None
+    assert "alternated 6 times" in loop.evidence
+    assert loop.key == find_loop([b, a, b, a, b, a]).key
+
+
+def test_edit_and_test_in_turn_is_work_as_long_as_the_test_says_something_new():
+    edits = [action_move("str_replace_editor", {"path": "/a", "new_str": str(n)}, "edited", False) for n in range(3)]
+    tests = [bash("pytest", f"{n} failed") for n in (3, 2, 1)]
+    assert find_loop([move for pair in zip(edits, tests, strict=True) for move in pair]) is None
+
+
+def test_condensing_again_and_again_is_a_loop():
+    condensed = Move("condensed", "condensed")
+    assert find_loop([condensed, bash(), condensed, condensed]) is None
+    assert find_loop([condensed] * 3) is not None
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [f"3 failed in {seconds}s" for seconds in ("0.05", "0.11", "1.2", "12")],
+        [f"at {time} it broke" for time in ("10:00:01", "10:00:02.5", "9:59:59", "23:00:00")],
+        [f"<Thing object at 0x7f00{digit}a00>" for digit in "1234"],
+        [f"2026-11-2{day}T10:00:00Z error" for day in (1, 2, 3, 4)],
+    ],
+)
+def test_times_and_addresses_make_no_difference(results):
+    assert find_loop([bash(result=result) for result in results]) is not None
+
+
+def test_counts_do_make_a_difference():
+    assert result_key("3 failed") != result_key("2 failed")
+    assert result_key("line 7") != result_key("line 8")
+    assert result_key("version 1.2.3") != result_key("version 1.2.4")
+
+
+def test_arguments_that_say_the_same_are_the_same_action():
+    moves = [bash("make"), bash("make "), bash("make", timeout=None), bash("make", is_input=False)]
+    assert find_loop(moves) is not None
+    assert find_loop([bash("make"), bash("make"), bash("make"), bash("make", timeout=3)]) is None
+
+
+moves = st.one_of(
+    st.builds(
+        bash,
+        st.sampled_from(["a", "b", "c"]),
+        st.sampled_from(["x", "y"]),
+        st.booleans(),
+    ),
+    st.builds(words_move, st.sampled_from(["one", "two"])),
+    st.just(Move("condensed", "condensed")),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(moves, max_size=14))
+def test_only_the_last_moves_count(history):
+    assert find_loop(history) == find_loop(history[-WINDOW:])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(moves, max_size=8), moves)
+def test_a_move_unlike_all_before_ends_every_loop(history, last):
+    new = action_move("grep", {"pattern": "something new"}, "found", False)
+    assert find_loop([*history, new]) is None
+    assert find_loop([*history, last, last, last, last]) is not None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=30)), min_size=6, max_size=12, unique=True))
+def test_different_actions_are_never_a_loop(pairs):
+    seen = [action_move("execute_bash", {"command": f"{n} {name}"}, out, True) for n, (name, out) in enumerate(pairs)]
+    assert find_loop(seen) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=200), st.dictionaries(st.text(max_size=5), st.text(max_size=5) | st.integers(), max_size=3))
+def test_any_text_and_arguments_can_be_compared(text, arguments):
+    assert action_move("t", arguments, text, False) == action_move("t", dict(reversed(arguments.items())), text, False)
