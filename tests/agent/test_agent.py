@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from workbench.agent.agent import Agent
+from workbench.agent.dialects import described_for
 from workbench.agent.prompts import MAX_GUIDE, system_prompt
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
 from workbench.tools.builtin import open_tools
+from workbench.tools.think.definition import ThinkTool
 from workbench.tools.tool import ToolContext
 
 USER = {"role": "user", "content": "hello"}
@@ -76,6 +78,45 @@ def test_models_with_small_tool_budgets_get_the_short_form(open_agent):
     long_agent, long_model = open_agent("openai/other")
     long_agent.respond([USER], lambda delta: None, Cancel())
     assert len(str(model.requests[0].tools)) < len(str(long_model.requests[0].tools))
+
+
+def every_part(node: object) -> Iterator[dict]:
+    """All schemas in a schema; properties are no schema themselves."""
+    if isinstance(node, list):
+        yield from (part for item in node for part in every_part(item))
+    elif isinstance(node, dict):
+        yield node
+        yield from (part for value in node.values() for part in every_part(value))
+
+
+def test_gemini_gets_copies_without_defaults_also_after_a_change_of_model(open_agent):
+    agent, model = open_agent("vertex_ai/gemini-3-pro")
+    agent.respond([USER], lambda delta: None, Cancel())
+    assert not any("default" in part for part in every_part(model.requests[0].tools))
+    agent.model = other = RecordingModel("openai/gpt-4o")
+    agent.respond([USER], lambda delta: None, Cancel())
+    assert any("default" in part for part in every_part(other.requests[0].tools))
+    texts = [{tool["function"]["description"] for tool in each.requests[0].tools} for each in (model, other)]
+    assert not texts[0] & texts[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_short"),
+    [
+        ("openai/gpt-4o", True),
+        ("openai/gpt-4.1-mini", True),
+        ("o1", True),
+        ("openai/o3-mini", True),
+        ("azure/o4-mini", True),
+        ("openai/gpt-5", False),
+        ("anthropic/claude-opus-4-1", False),
+        ("proto1/large", False),
+    ],
+)
+def test_the_models_name_says_who_needs_short_descriptions(tmp_path, name, is_short):
+    tool = ThinkTool()
+    said = described_for(name, tool)["function"]["description"]
+    assert said == (tool.short_description if is_short else tool.description)
 
 
 def test_the_prompt_names_place_rules_and_risks(tmp_path):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.agent.dialects import described_for
 from workbench.agent.prompts import plan_note, system_prompt
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse
 from workbench.tools.tool import ToolDefinition
 
-_SHORT_FOR = re.compile(r"gpt-4|\bo[134]\b")
 _ALWAYS = ("task_tracker", "think", "finish")
 """Offered in plan mode too: they change nothing but the plan."""
 
@@ -25,8 +24,7 @@ class Agent:
         self.model = model
         self.tools = tools
         self.plan = plan
-        short = bool(_SHORT_FOR.search(model.name))
-        self._schemas = {name: tool.to_openai_tool(short=short) for name, tool in tools.items()}
+        self._described: dict[str, dict[str, dict[str, Any]]] = {}
         self._prompt = system_prompt(workspace, tools)
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
@@ -35,7 +33,14 @@ class Agent:
 
     def offered(self) -> list[dict[str, Any]]:
         """The schemas of the tools the model may call now: in plan mode only those that change nothing."""
-        return [schema for name, schema in self._schemas.items() if not self.plan or self._may_plan(name)]
+        return [tool for name, tool in self._descriptions().items() if not self.plan or self._may_plan(name)]
+
+    def _descriptions(self) -> dict[str, dict[str, Any]]:
+        """All tools as the present model wants them; made once a model."""
+        model = self.model.name
+        if model not in self._described:
+            self._described[model] = {name: described_for(model, tool) for name, tool in self.tools.items()}
+        return self._described[model]
 
     def _may_plan(self, name: str) -> bool:
         return name in _ALWAYS or self.tools[name].is_read_only

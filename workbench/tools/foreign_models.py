@@ -1,6 +1,6 @@
 """Pydantic models made from the JSON schemas of other programs; behind `Schema.from_mcp_schema`.
 
-What a schema says and pydantic cannot hold is accepted and kept in the exported schema; the other program checks it.
+What a schema says and pydantic cannot hold is accepted here and stays in what is exported; the other program checks it.
 A schema that leads back into itself, or is too deep or too large, becomes a plain dict there.
 """
 
@@ -16,7 +16,8 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
 
-from workbench.tools.json_schema import resolve
+from workbench.tools.json_schema import inlined
+from workbench.tools.merging import all_of, flat_object, is_object
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -27,38 +28,39 @@ _CONSTRAINTS = {
     "string": {"minLength": "min_length", "maxLength": "max_length"},
     "array": {"minItems": "min_length", "maxItems": "max_length"},
 }
-_ONLY_SHOWN = ("pattern", "format", "multipleOf", "uniqueItems", "examples", "deprecated")
 _MAX_DEPTH = 25
 _MAX_NODES = 2_000
 
 
 def model_from_schema(name: str, schema: dict[str, Any], base: type[ModelT]) -> type[ModelT]:
     """A subclass of `base` for an object schema; raises ValueError when the schema describes no object."""
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+    if not isinstance(schema, dict):
         raise ValueError(f"{name}: the schema must describe an object.")
     try:
-        return cast(type[ModelT], _Builder(schema, base).model(name, schema, (), 0))
+        plain = flat_object(inlined(schema, keep_null=True))
+        if plain.get("type", "object") not in ("object", ["object"]):
+            raise ValueError(f"{name}: the schema must describe an object.")
+        return cast(type[ModelT], _Builder(base).model(name, plain, 0))
     except (TypeError, AttributeError, RecursionError, SchemaError, PydanticUserError) as error:
         raise ValueError(f"{name}: this is no usable JSON schema ({error}).") from error
 
 
 class _Builder:
-    """Makes the models of one document; counts them, so that references cannot multiply without end."""
+    """Makes the models of one document without references; counts them, so that no document makes too many."""
 
-    def __init__(self, root: dict[str, Any], base: type[BaseModel]) -> None:
-        self._root = root
+    def __init__(self, base: type[BaseModel]) -> None:
         self._base = base
         self._nested = next(part for part in reversed(base.__mro__) if _forbids_extra(part))
         self._nodes = 0
 
-    def model(self, name: str, schema: dict[str, Any], opened: tuple[str, ...], depth: int) -> type[BaseModel]:
+    def model(self, name: str, schema: dict[str, Any], depth: int) -> type[BaseModel]:
         """The model of an object schema."""
         base = self._base if depth == 0 else self._nested
         required = schema.get("required") or ()
         fields: dict[str, Any] = {}
         for key, part in (schema.get("properties") or {}).items():
             attribute = _attribute(key, base, fields)
-            kind = self.kind(key, part, opened, depth + 1)
+            kind = self.kind(key, part, depth + 1)
             fields[attribute] = _field(kind, part, key in required, None if attribute == key else key)
         is_open = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
         kind = type(base.__name__, (base,), {"model_config": ConfigDict(extra="allow")}) if is_open else base
@@ -67,66 +69,43 @@ class _Builder:
         made.__doc__ = doc if isinstance(doc, str) else None
         return made
 
-    def kind(self, name: str, schema: Any, opened: tuple[str, ...], depth: int) -> Any:
+    def kind(self, name: str, schema: Any, depth: int) -> Any:
         """The Python type for a schema."""
         self._nodes += 1
         if not isinstance(schema, dict) or not schema or depth > _MAX_DEPTH or self._nodes > _MAX_NODES:
             return Any
-        if isinstance(schema.get("$ref"), str):
-            return self._reference(name, schema, opened, depth)
         if "const" in schema or "enum" in schema:
             return _literal(schema.get("enum", [schema.get("const")]))
-        if "allOf" in schema:
-            return self.kind(name, self._joined(schema), opened, depth + 1)
+        if is_object(schema):
+            return self._object(name, flat_object(schema), depth)
+        if isinstance(schema.get("allOf"), list):
+            beside = {key: value for key, value in schema.items() if key != "allOf"}
+            return self.kind(name, all_of([beside, *schema["allOf"]]), depth + 1)
         for union in ("anyOf", "oneOf"):
             if schema.get(union):
-                return _union([self.kind(name, part, opened, depth + 1) for part in schema[union]])
-        return self._typed(name, schema, opened, depth)
+                return _union([self.kind(name, part, depth + 1) for part in schema[union]])
+        return self._typed(name, schema, depth)
 
-    def _reference(self, name: str, schema: dict[str, Any], opened: tuple[str, ...], depth: int) -> Any:
-        target = resolve(self._root, schema["$ref"])
-        if not isinstance(target, dict):
-            return Any
-        if schema["$ref"] in opened or target is self._root:
-            return dict[str, Any] if _type_of(target) == "object" else Any
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return self.kind(name, {**target, **beside}, (*opened, schema["$ref"]), depth + 1)
-
-    def _joined(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """All branches of allOf in one schema: objects get the properties of all, for the rest the last one counts."""
-        joined = {key: value for key, value in schema.items() if key != "allOf"}
-        for part in schema["allOf"]:
-            target = resolve(self._root, part["$ref"]) if isinstance(part.get("$ref"), str) else part
-            branch = target if isinstance(target, dict) else {}
-            properties = {**joined.get("properties", {}), **branch.get("properties", {})}
-            required = [*joined.get("required", ()), *branch.get("required", ())]
-            joined |= branch
-            joined |= {"properties": properties, "required": required} if properties else {}
-        joined.pop("$ref", None)
-        return joined
-
-    def _typed(self, name: str, schema: dict[str, Any], opened: tuple[str, ...], depth: int) -> Any:
-        kind = _type_of(schema)
+    def _typed(self, name: str, schema: dict[str, Any], depth: int) -> Any:
+        kind = schema.get("type", "array" if "items" in schema else None)
         if isinstance(kind, list):
-            return _union([self._typed(name, {**schema, "type": one}, opened, depth) for one in kind])
-        if kind == "object":
-            return self._object(name, schema, opened, depth)
+            return _union([self.kind(name, {**schema, "type": one}, depth + 1) for one in kind])
         if kind == "array":
-            return _limited(list[self.kind(name, schema.get("items"), opened, depth + 1)], kind, schema)  # type: ignore[misc]
+            return _limited(list[self.kind(name, schema.get("items"), depth + 1)], kind, schema)  # type: ignore[misc]
         return _limited(_PLAIN[kind], kind, schema) if kind in _PLAIN else Any
 
-    def _object(self, name: str, schema: dict[str, Any], opened: tuple[str, ...], depth: int) -> Any:
+    def _object(self, name: str, schema: dict[str, Any], depth: int) -> Any:
         if schema.get("properties"):
-            return self.model(name, schema, opened, depth)
-        return dict[str, self.kind(name, schema.get("additionalProperties"), opened, depth + 1)]  # type: ignore[misc]
+            return self.model(name, schema, depth)
+        return dict[str, self.kind(name, schema.get("additionalProperties"), depth + 1)]  # type: ignore[misc]
 
 
 def _field(kind: Any, part: Any, required: bool, alias: str | None) -> tuple[Any, FieldInfo]:
     schema = part if isinstance(part, dict) else {}
-    options: dict[str, Any] = {"description": schema.get("description"), "alias": alias}
+    words = schema.get("description")
+    options: dict[str, Any] = {"description": words if isinstance(words, str) else None, "alias": alias}
     if not required:
-        options["default"] = schema.get("default")
-        kind = kind | None if schema.get("default") is None and kind is not Any else kind
+        options["default"] = schema.get("default")  # null only where the schema takes it: the other program checks too
     return kind, cast(FieldInfo, Field(**options))
 
 
@@ -134,19 +113,15 @@ def _forbids_extra(kind: type) -> bool:
     return issubclass(kind, BaseModel) and kind.model_config.get("extra") == "forbid"
 
 
-def _type_of(schema: dict[str, Any]) -> Any:
-    if "type" in schema:
-        return schema["type"]
-    return "object" if "properties" in schema else "array" if "items" in schema else None
-
-
 def _limited(kind: Any, word: str, schema: dict[str, Any]) -> Any:
-    """The type with the schema's limits; those pydantic does not check are only shown."""
-    limits: dict[str, Any] = {ours: schema[key] for key, ours in _CONSTRAINTS.get(word, {}).items() if key in schema}
-    shown = {key: schema[key] for key in _ONLY_SHOWN if key in schema}
-    if shown:
-        limits["json_schema_extra"] = shown
+    """The type with the limits of the schema that pydantic checks as JSON Schema means them."""
+    known = _CONSTRAINTS.get(word, {})
+    limits: dict[str, Any] = {ours: schema[key] for key, ours in known.items() if _is_number(schema.get(key))}
     return Annotated[kind, Field(**limits)] if limits else kind
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _literal(values: Any) -> Any:

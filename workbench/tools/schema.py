@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 from rich.text import Text
 
 from workbench.text import visible
 from workbench.tools.foreign_models import model_from_schema
-from workbench.tools.json_schema import inlined
+from workbench.tools.json_schema import for_models
 
 
 class TextContent(BaseModel):
@@ -37,16 +37,21 @@ class Schema(BaseModel):
     """A frozen model whose JSON schema is shown to models."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    foreign_schema: ClassVar[dict[str, Any] | None] = None
+    """What another program sent, where the model was made from that."""
 
     @classmethod
     def to_mcp_schema(cls) -> dict[str, Any]:
         """The JSON schema as models read it best: no references, no null branches, no titles, all constraints."""
-        return inlined(cls.model_json_schema())
+        foreign = cls.__dict__.get("foreign_schema")  # not of a parent: a subclass may have more fields
+        return for_models(cls.model_json_schema() if foreign is None else foreign)
 
     @classmethod
     def from_mcp_schema(cls, name: str, schema: dict[str, Any]) -> type[Self]:
         """A subclass that accepts what the JSON schema (of another program) describes; raises ValueError."""
-        return model_from_schema(name, schema, cls)
+        made = model_from_schema(name, schema, cls)
+        made.foreign_schema = schema
+        return made
 
 
 class Action(Schema):

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ArgumentError, action_from_arguments
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
+from workbench.tools.json_schema import copied
 from workbench.tools.schema import Action, Observation
 
 _RISK = {
@@ -96,7 +97,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self.executor = executor
         self.ends_run = ends_run
         self.asks_person = asks_person
-        self._exported: dict[str, Any] | None = None
+        self._schema: dict[str, Any] | None = None
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
@@ -175,12 +176,17 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             with suppress(Exception):
                 self.executor.interrupt()
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the tool's own arguments; made once, so it is not to be changed."""
+        if self._schema is None:
+            self._schema = self.action_type.to_mcp_schema()
+        return self._schema
+
     def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
-        """The function as a chat request offers it, `security_risk` and `summary` first; made once, yours to change."""
-        if self._exported is None:
-            self._exported = self._with_extras(self.action_type.to_mcp_schema())
+        """The function as a chat request offers it, `security_risk` and `summary` first; yours to change."""
         text = self.short_description if short else self.description
-        function = {"name": self.name, "description": text, "parameters": copy.deepcopy(self._exported)}
+        function = {"name": self.name, "description": text, "parameters": copied(self._with_extras(self.schema))}
         return {"type": "function", "function": function}
 
     def _with_extras(self, schema: dict[str, Any]) -> dict[str, Any]:
@@ -191,11 +197,11 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return {**schema, "properties": properties, **({"required": required} if required else {})}
 
     def to_mcp_tool(self) -> dict[str, Any]:
-        """The tool as an MCP server lists it: its own arguments only."""
+        """The tool as an MCP server lists it, with its own arguments only; yours to change."""
         return {
             "name": self.name,
             "description": self.description,
-            "inputSchema": self.action_type.to_mcp_schema(),
+            "inputSchema": copied(self.schema),
             "annotations": self.annotations.model_dump(exclude_none=True),
         }
 
