@@ -16,8 +16,12 @@ names = st.sampled_from(["a", "b", "class", "x-y", "schema"])
 small = st.integers(0, 4)
 
 plain_kinds = st.one_of(
-    st.fixed_dictionaries({"type": st.just("string")}, optional={"minLength": st.integers(0, 1), "maxLength": st.integers(1, 3)}),
-    st.fixed_dictionaries({"type": st.just("integer")}, optional={"minimum": st.integers(0, 1), "exclusiveMaximum": st.integers(3, 5)}),
+    st.fixed_dictionaries(
+        {"type": st.just("string")}, optional={"minLength": st.integers(0, 1), "maxLength": st.integers(1, 3)}
+    ),
+    st.fixed_dictionaries(
+        {"type": st.just("integer")}, optional={"minimum": st.integers(0, 1), "exclusiveMaximum": st.integers(3, 5)}
+    ),
     st.fixed_dictionaries({"type": st.just("number")}, optional={"maximum": small}),
     st.just({"type": "boolean", "description": "yes or no"}),
     st.just({"enum": ["a", "b", 3], "default": "a"}),
