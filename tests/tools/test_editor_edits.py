@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools.editing import Editor
+
 
 @pytest.fixture
 def file(project: Path) -> Path:
@@ -219,3 +221,82 @@ def test_the_action_and_the_result_show_themselves_safely(editor, file):
     assert "- def f" in action.visualize.plain
     assert "\x1b" not in action.visualize.plain
     assert "\x1b" not in editor.tool(action).visualize.plain
+
+
+def test_no_match_shows_the_place_where_a_long_passage_begins_to_differ(editor, project):
+    path = project / "a.txt"
+    lines = [f"line {number}" for number in range(1, 61)]
+    path.write_text("\n".join(lines))
+    said = editor.refused("str_replace", path, old_str="\n".join([*lines[:40], "line forty-one"]), new_str="x")
+    assert "lines 1 to 41" in said
+    assert "    41\tline 41" in said
+    assert said.endswith("- line forty-one\n+ line 41")
+
+
+def test_no_match_in_a_very_long_line_shows_where_it_begins_to_differ(editor, project):
+    (project / "a.js").write_text("first\n" + "x" * 3_000_000 + "end")
+    said = editor.refused("str_replace", project / "a.js", old_str="first\n" + "x" * 3_000_000 + "END", new_str="x")
+    assert len(said) < 3_000
+    assert said.endswith("xend")
+    assert "xEND\n+ …x" in said
+
+
+def test_the_change_since_it_was_shown_is_noticed_after_a_restart_too(editor, file, project, tmp_path):
+    editor.done("view", file)
+    editor.tool.close()
+    file.write_text("mine\n")
+    later = Editor(project, tmp_path / "state")
+    assert "View it again" in later.refused("insert", file, insert_line=0, new_str="x")
+    assert later.preview("insert", file, insert_line=0, new_str="x") == ()
+    later.done("view", file)
+    later.done("insert", file, insert_line=0, new_str="x")
+    assert file.read_text() == "x\nmine\n"
+
+
+def test_a_file_under_a_file_cannot_be_made(editor, file):
+    for path in (file / "b.py", file / "b" / "c.py"):
+        assert "Not a directory" in editor.refused("create", path, file_text="x")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\u202eb", "é" * 127, " ", "-rf", "a'b\"c"])
+def test_files_of_any_name_can_be_made_and_edited(editor, project, name):
+    path = project / name
+    editor.done("create", path, file_text="one\n")
+    editor.done("str_replace", path, old_str="one", new_str="two")
+    result = editor.run("view", path)
+    assert "1\ttwo" in result.text
+    assert not set("\x1b\u202e") & set(result.visualize.plain)
+    assert not set("\x1b\u202e") & set(
+        editor.tool.action_from_arguments({"command": "view", "path": str(path)}).visualize.plain
+    )
+    editor.done("undo_edit", path)
+    assert path.read_text() == "one\n"
+
+
+def test_a_file_swapped_for_a_link_or_a_folder_after_the_preview_is_not_what_is_written(editor, file, project):
+    other = project / "other.txt"
+    other.write_text("def f: mine\n")
+    (shown,) = editor.preview("str_replace", file, old_str="def f", new_str="def h")
+    file.unlink()
+    file.symlink_to(other)
+    (now,) = editor.preview("str_replace", file, old_str="def f", new_str="def h")
+    assert (shown.path, now.path) == (str(file), str(other))  # another file: what was decided does not hold for it
+    file.unlink()
+    file.mkdir()
+    assert "is a folder" in editor.refused("str_replace", file, old_str="def f", new_str="def h")
+
+
+def test_preview_writes_nothing_and_is_what_is_written(editor, file, project):
+    before = {path: path.read_bytes() for path in project.iterdir()}
+    (change,) = editor.preview("insert", file, insert_line=2, new_str="# here")
+    (created,) = editor.preview("create", project / "new" / "b.py", file_text="x\n")
+    assert {path: path.read_bytes() for path in project.iterdir()} == before
+    assert (created.before, created.after) == (None, "x\n")
+    editor.done("insert", file, insert_line=2, new_str="# here")
+    assert (change.before, change.after) == (before[file].decode(), file.read_text())
+
+
+def test_a_preview_of_what_will_be_refused_is_empty(editor, file, project):
+    for command, more in (("create", {"file_text": ""}), ("str_replace", {"old_str": "not there"}), ("undo_edit", {})):
+        assert editor.preview(command, file, **more) == ()
+    assert editor.preview("view", "relative") == ()

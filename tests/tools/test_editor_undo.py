@@ -119,3 +119,24 @@ def test_a_copy_cut_short_by_a_power_cut_counts_as_none(editor, project, tmp_pat
         copy.write_bytes(copy.read_bytes()[:-5])
     assert "no edit" in editor.refused("undo_edit", path)
     assert path.read_text() == "two\nand more\n"
+
+
+def test_what_is_kept_of_a_large_file_is_small(editor, project, tmp_path):
+    path = project / "large.txt"
+    raw = b"".join(b"line %d\r\n" % number for number in range(50_000))
+    path.write_bytes(raw)
+    editor.done("str_replace", path, old_str="line 30000\n", new_str="another\n")
+    kept = [entry.stat().st_size for entry in (tmp_path / "state" / "undo").rglob("*") if entry.is_file()]
+    assert sum(kept) < 1_000
+    editor.done("undo_edit", path)
+    assert path.read_bytes() == raw
+
+
+def test_a_state_folder_that_is_gone_stops_edits_before_they_happen(project, tmp_path):
+    (tmp_path / "state").write_text("no folder")
+    path = project / "a.txt"
+    path.write_text("one\n")
+    editor = Editor(project, tmp_path / "state")
+    editor.done("view", path)
+    assert "Nothing was changed" in editor.refused("str_replace", path, old_str="one", new_str="two")
+    assert path.read_text() == "one\n"

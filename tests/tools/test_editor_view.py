@@ -1,6 +1,7 @@
 import base64
 import os
 import re
+import socket
 
 import pytest
 
@@ -144,6 +145,31 @@ def test_a_file_of_more_than_ten_megabytes_is_refused(editor, project):
     with (project / "big.txt").open("wb") as file:
         file.truncate(10_000_001)
     assert "larger than 10 MB" in editor.refused("view", project / "big.txt")
+
+
+def test_a_hole_of_two_gigabytes_is_refused(editor, project):
+    with (project / "hole").open("wb") as file:
+        file.truncate(2_000_000_000)
+    for command, more in (("view", {}), ("insert", {"insert_line": 0, "new_str": "x"})):
+        assert "larger than 10 MB" in editor.refused(command, project / "hole", **more)
+    assert (project / "hole").stat().st_size == 2_000_000_000
+
+
+def test_a_socket_is_refused(editor, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # its name may have no more than a hundred signs
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s")
+        assert "a socket" in editor.refused("view", tmp_path / "s")
+
+
+@pytest.mark.parametrize("path", ["/proc/kcore", "/proc/self/mem", "/dev/tty", "/dev/full"])
+def test_the_systems_own_files_are_refused_at_once(editor, path):
+    assert editor.refused("view", path)
+
+
+def test_an_image_too_large_for_a_model_is_refused(editor, project):
+    (project / "a.png").write_bytes(PNG + bytes(4_000_000))
+    assert "4.0 MB; at most 3.5" in editor.refused("view", project / "a.png")
 
 
 def test_viewing_previews_nothing(editor, project):

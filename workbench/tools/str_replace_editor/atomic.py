@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -9,12 +10,18 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
+_OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)
+"""In a folder where only an owner may, or over a file that is mounted on its own."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def write_new(path: Path, raw: bytes) -> None:
     """Create the file and its folders; raises FileExistsError when it is there by now, OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:  # what should be its folder is a file
+        raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(path.parent)) from error
     temporary = _write_temporary(path.parent, raw, None)
     try:
         os.link(temporary, path)  # unlike a rename this never replaces a file
@@ -27,14 +34,16 @@ def write_new(path: Path, raw: bytes) -> None:
 
 
 def replace(path: Path, raw: bytes) -> None:
-    """Give an existing file (no symbolic link) this content; raises OSError.
+    """Give an existing regular file this content; raises OSError, also when it became something else meanwhile.
 
-    After an error it is as it was; but a crash may tear one that had to be written in place (it has several names, or
-    another owner).
+    After an error it is as it was; but a crash may tear one that had to be written in place (it has several names, an
+    owner we cannot give to another file, or is mounted on its own).
     """
-    found = path.stat()
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.ESTALE, "It is not the file any more that it was", str(path))
     if not os.access(path, os.W_OK):
-        raise PermissionError(13, "Permission denied", str(path))
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
     if found.st_nlink > 1 or not _replace_by_rename(path, raw, found):
         _write_in_place(path, raw)
 
@@ -46,11 +55,22 @@ def _replace_by_rename(path: Path, raw: bytes, found: os.stat_result) -> bool:
     except PermissionError:
         return False
     try:
+        _check_same(path, found)
         temporary.replace(path)
-    except BaseException:
+    except OSError as error:
+        if error.errno not in _NO_RENAME:
+            raise
+        return False
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
     return True
+
+
+def _check_same(path: Path, found: os.stat_result) -> None:
+    """Raise OSError when somebody wrote to the file while its new content went to the disk."""
+    now = path.lstat()
+    if (now.st_ino, now.st_size, now.st_mtime_ns) != (found.st_ino, found.st_size, found.st_mtime_ns):
+        raise OSError(errno.ESTALE, "It was changed by something else at this moment", str(path))
 
 
 def _write_temporary(folder: Path, raw: bytes, like: tuple[Path, os.stat_result] | None) -> Path:
@@ -87,7 +107,7 @@ def _copy_attributes(file: int, path: Path) -> None:
 
 
 def _write_in_place(path: Path, raw: bytes) -> None:
-    with path.open("r+b", buffering=0) as file:
+    with os.fdopen(os.open(path, _OLD), "r+b", buffering=0) as file:
         before = file.readall()
         try:
             _overwrite(file, raw)

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from workbench.tools.str_replace_editor.difference import shared_ends
 from workbench.tools.str_replace_editor.nearest import describe_nearest
 from workbench.tools.str_replace_editor.text_file import EditorError
 
@@ -23,6 +24,12 @@ class Edited:
     text: str
     start: int
     stop: int
+
+    @classmethod
+    def between(cls, before: str, after: str) -> Edited:
+        """`after`, with the part in which it differs from `before`."""
+        head, tail = shared_ends(before, after)
+        return cls(after, head, len(after) - tail)
 
 
 def line_count(text: str) -> int:
@@ -61,13 +68,6 @@ def insert_after(text: str, line: int, new: str) -> Edited:
         added += "\n"
     edited = flat.splice(at, at, added)
     return Edited(edited.text, edited.start + added.startswith("\n") if at else edited.start, edited.stop)
-
-
-def changed_part(before: str, after: str) -> Edited:
-    """`after`, with the part in which it differs from `before`."""
-    same = _common_prefix(before, after)
-    tail = _common_prefix(before[same:][::-1], after[same:][::-1])
-    return Edited(after, same, len(after) - tail)
 
 
 class _Flat:
@@ -122,24 +122,11 @@ def _ambiguous(text: str, places: list[int]) -> str:
 
 def _spliced(flat: _Flat, place: int, old: str, new: str) -> Edited:
     """Only what differs between old and new is touched, so that the lines around it keep their line ends."""
-    head = _common_prefix(old, new)
-    tail = _common_prefix(old[head:][::-1], new[head:][::-1])
+    head, tail = shared_ends(old, new)
     edited = flat.splice(place + head, place + len(old) - tail, new[head : len(new) - tail])
     start = flat.raw_place(place)
     behind = flat.raw_place(place + len(old)) - flat.raw_place(place + len(old) - tail)
     return Edited(edited.text, start, edited.stop + behind)
-
-
-def _common_prefix(one: str, other: str) -> int:
-    """How many characters two texts share at their beginning (halving: comparing slices is quick)."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _start_of_line(text: str, line: int) -> int:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher, ndiff
 
+from workbench.tools.str_replace_editor.difference import shared_start
 from workbench.tools.str_replace_editor.numbering import number_lines
 
 _SHOWN_LINES = 12
@@ -23,17 +24,36 @@ def describe_nearest(text: str, wanted: str) -> str:
     if start is None:
         return "Nothing in the file is like it; view the file and copy the text from there."
     found = lines[start : start + len(asked)]
-    shown = number_lines([line[:_LONG] for line in found[:_SHOWN_LINES]], start + 1)
     where = f"line {start + 1}" if len(found) == 1 else f"lines {start + 1} to {start + len(found)}"
+    first = max(0, _first_difference(asked, found) - _SHOWN_LINES // 3)
+    shown = number_lines([line[:_LONG] for line in found[first : first + _SHOWN_LINES]], start + first + 1)
     return f"The nearest passage is in {where}:\n{shown}\n{_difference(asked, found)}"
+
+
+def _first_difference(asked: list[str], found: list[str]) -> int:
+    pairs = enumerate(zip(asked, found, strict=False))
+    return next((number for number, (one, other) in pairs if one != other), len(found))
 
 
 def _difference(asked: list[str], found: list[str]) -> str:
     if [line.split() for line in asked] == [line.split() for line in found]:
         tabs = "\t" in "".join(found) and "\t" not in "".join(asked)
         return f"Only blanks differ{' (the file has tabs)' if tabs else ''}. Copy them exactly as the file has them."
-    rows = [row[:_LONG] for row in ndiff(asked[:_SHOWN_LINES], found[:_SHOWN_LINES]) if row[0] in "-+"]
-    return "What differs (- in old_str, + in the file):\n" + "\n".join(rows[: 2 * _SHOWN_LINES])
+    first = _first_difference(asked, found)
+    old, new = asked[first : first + _SHOWN_LINES], found[first : first + _SHOWN_LINES]
+    for number, pair in enumerate(zip(old, new, strict=False)):
+        old[number], new[number] = _around_difference(*pair)
+    rows = [row[:_LONG] for row in ndiff(old, new) if row[0] in "-+"]
+    return "What differs (- in old_str, + in the file):\n" + "\n".join(rows)
+
+
+def _around_difference(one: str, other: str) -> tuple[str, str]:
+    """Two lines, cut where they are long to the part in which they begin to differ."""
+    if max(len(one), len(other)) <= _LONG:
+        return one, other
+    start = max(0, shared_start(one, other) - _LONG // 4)
+    sign = "…" if start else ""
+    return sign + one[start : start + _LONG], sign + other[start : start + _LONG]
 
 
 def _best_start(lines: list[str], asked: list[str]) -> int | None:

@@ -48,9 +48,22 @@ class Coding:
             ) from error
 
 
+def why_unusable(path: str, error: OSError | ValueError) -> str:
+    """What the model is told when the system refused to read or write the file."""
+    if isinstance(error, FileExistsError):
+        return f"{path} exists already; `create` never replaces anything. Nothing was changed."
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return f"{path} could not be used: {reason}. Nothing was changed."
+
+
 def digest(raw: bytes) -> str:
     """A fingerprint of a content."""
     return hashlib.sha256(raw).hexdigest()
+
+
+def name_of(path: Path) -> str:
+    """A short name without slashes for a file, the same in every run."""
+    return hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
 
 
 def read_bytes(path: Path) -> bytes:
@@ -59,7 +72,9 @@ def read_bytes(path: Path) -> bytes:
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(opened, "rb") as file:
         _check_regular(path, os.fstat(file.fileno()))
-        raw = file.read(MAX_BYTES + 1)
+        raw: bytes | None = file.read(MAX_BYTES + 1)
+    if raw is None:  # a file of the system's that has nothing to say now
+        raise EditorError(f"{path} is no ordinary file: there is nothing to read in it now.")
     if len(raw) > MAX_BYTES:
         raise EditorError(_too_large(path))
     return raw
@@ -93,6 +108,16 @@ def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
     if b"\0" in raw or len(raw.translate(None, _CONTROLS)) < len(raw):
         raise EditorError(f"{path} is a binary file; this tool works on text only.")
     raise EditorError(f"{path} cannot be read without loss: it is neither UTF-8 nor another known encoding.")
+
+
+def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
+    """The bytes to write; raises EditorError for a text that the file cannot hold or this tool would not open again."""
+    raw = coding.encode(text)
+    if len(raw) > MAX_BYTES:
+        raise EditorError(f"{path} would become larger than {MAX_BYTES // 1_000_000} MB; write it in parts.")
+    if b"\0" in raw and not coding.encoding.startswith(("utf-16", "utf-32")):
+        raise EditorError("The text holds a NUL character, which would make the file a binary one.")
+    return raw
 
 
 def _codings(raw: bytes) -> Iterator[Coding]:

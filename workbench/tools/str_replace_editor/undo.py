@@ -1,95 +1,87 @@
-"""Earlier versions of edited files, ten deep, in a private folder so that they survive a restart.
+"""The last edits of each file, ten deep, as what they took out and put in; used to take them back.
 
-Each entry is one file: a line of JSON (with the digest of what follows), then the bytes the edited file had. Without a
-folder they are held in memory.
+An entry is one line of JSON, then the bytes that the edit took out. Only a file that is exactly as the edit left it is
+taken back, so the little that is kept gives every byte of the earlier version.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.tools.str_replace_editor.text_file import digest
+from workbench.tools.kept import Kept
+from workbench.tools.str_replace_editor.difference import shared_ends
+from workbench.tools.str_replace_editor.text_file import digest, name_of
 
 DEPTH = 10
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """A file before an edit (`existed` is false before its creation) and the digest of what the edit made of it."""
+class Step:
+    """An edit: at `start`, `removed` became `added` other bytes. Digests before ("" where no file was) and after."""
 
-    existed: bool
+    was: str
     made: str
-    raw: bytes = b""
+    start: int = 0
+    removed: bytes = b""
+    added: int = 0
+
+    @classmethod
+    def between(cls, before: bytes | None, after: bytes, was: str) -> Step:
+        """The edit that made `after` out of `before`, whose digest is `was`."""
+        if before is None:
+            return cls("", digest(after))
+        head, tail = shared_ends(before, after)
+        return cls(was, digest(after), head, before[head : len(before) - tail], len(after) - head - tail)
+
+    def taken_back(self, raw: bytes) -> bytes:
+        """What the file held before the edit that made `raw` of it."""
+        return b"".join((raw[: self.start], self.removed, raw[self.start + self.added :]))
+
+    def to_bytes(self) -> bytes:
+        """The entry that is kept."""
+        head = [self.was, self.made, self.start, self.added, digest(self.removed)]
+        return json.dumps(head).encode() + b"\n" + self.removed
+
+    @classmethod
+    def from_bytes(cls, entry: bytes) -> Step | None:
+        """The step of an entry; None when it is damaged, as after a power cut in the middle of writing it."""
+        line, _, removed = entry.partition(b"\n")
+        try:
+            was, made, start, added, whole = json.loads(line)
+        except (ValueError, TypeError):
+            return None
+        return cls(was, made, start, removed, added) if whole == digest(removed) else None
 
 
-class UndoCopies:
-    """A stack of earlier versions for each file."""
+class UndoSteps:
+    """A stack of steps for each file."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        self._memory: dict[Path, list[Earlier]] = {}
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
 
-    def push(self, path: Path, earlier: Earlier) -> None:
-        """Remember the version that an edit is about to replace; raises OSError when it cannot be kept."""
-        if self._folder is None:
-            stack = self._memory.setdefault(path, [])
-            stack.append(earlier)
-            del stack[:-DEPTH]
-            return
-        folder = self._folder_of(path)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        numbers = self._numbers(folder)
-        self._write(folder / f"{max(numbers, default=0) + 1}", earlier)
-        for number in numbers[: len(numbers) - DEPTH + 1 if len(numbers) >= DEPTH else 0]:
-            (folder / f"{number}").unlink(missing_ok=True)
+    def push(self, path: Path, step: Step) -> None:
+        """Remember an edit that is about to be made; raises OSError when it cannot be kept."""
+        stack = _stack(path)
+        numbers = self._kept.numbers(stack)
+        self._kept.put(f"{stack}/{max(numbers, default=0) + 1}", step.to_bytes())
+        for number in numbers[: max(0, len(numbers) + 1 - DEPTH)]:
+            self._kept.drop(f"{stack}/{number}")
 
-    def last(self, path: Path) -> Earlier | None:
-        """The version before the last edit, or None when none is kept (a damaged copy counts as none)."""
-        if self._folder is None:
-            stack = self._memory.get(path)
-            return stack[-1] if stack else None
-        numbers = self._numbers(self._folder_of(path))
-        return self._read(self._folder_of(path) / f"{numbers[-1]}") if numbers else None
+    def last(self, path: Path) -> Step | None:
+        """The last edit, or None when none is kept."""
+        entry = self._kept.get(self._newest(path))
+        return Step.from_bytes(entry) if entry is not None else None
 
     def drop(self, path: Path) -> None:
-        """Forget the version before the last edit."""
-        if self._folder is None:
-            self._memory.get(path, []).pop()
-            return
-        folder = self._folder_of(path)
-        numbers = self._numbers(folder)
-        (folder / f"{numbers[-1]}").unlink(missing_ok=True)
+        """Forget the last edit."""
+        self._kept.drop(self._newest(path))
 
-    def _folder_of(self, path: Path) -> Path:
-        assert self._folder is not None
-        return self._folder / hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
+    def _newest(self, path: Path) -> str:
+        stack = _stack(path)
+        return f"{stack}/{max(self._kept.numbers(stack), default=0)}"
 
-    def _numbers(self, folder: Path) -> list[int]:
-        """The entries from the oldest to the newest."""
-        if not folder.is_dir():
-            return []
-        return sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdigit())
 
-    def _write(self, place: Path, earlier: Earlier) -> None:
-        head = json.dumps({"existed": earlier.existed, "made": earlier.made, "kept": digest(earlier.raw)})
-        unfinished = place.with_suffix(".tmp")
-        opened = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(opened, "wb") as file:
-            file.write(head.encode() + b"\n")
-            file.write(earlier.raw)
-        unfinished.replace(place)
-
-    def _read(self, place: Path) -> Earlier | None:
-        with place.open("rb") as file:
-            head = file.readline()
-            raw = file.read()
-        try:
-            told = json.loads(head)
-            is_whole = told["kept"] == digest(raw)  # not so after a power cut in the middle of writing it
-            return Earlier(told["existed"], told["made"], raw) if is_whole else None
-        except (ValueError, TypeError, LookupError):
-            return None
+def _stack(path: Path) -> str:
+    return f"undo/{name_of(path)}"

@@ -20,15 +20,20 @@ _MAGIC = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+_MAX_IMAGE = 3_500_000
 _MAX_ENTRIES = 5_000
 
 
 def image_in(raw: bytes) -> ImageContent | None:
-    """The image the bytes are, or None."""
+    """The image the bytes are, or None; raises EditorError for one that is too large to be sent to a model."""
     kind = next((kind for magic, kind in _MAGIC if raw.startswith(magic)), None)
     if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
         kind = "image/webp"
-    return ImageContent(data=base64.b64encode(raw).decode(), mime_type=kind) if kind else None
+    if kind is None:
+        return None
+    if len(raw) > _MAX_IMAGE:
+        raise EditorError(f"The image has {len(raw) / 1e6:.1f} MB; at most {_MAX_IMAGE / 1e6} can be shown.")
+    return ImageContent(data=base64.b64encode(raw).decode(), mime_type=kind)
 
 
 def show_file(path: str, text: str, coding: Coding, view_range: Sequence[int] | None) -> str:
@@ -39,8 +44,13 @@ def show_file(path: str, text: str, coding: Coding, view_range: Sequence[int] | 
     return f"Here's the result of running `cat -n` on {path}:\n{body}\n{_notes(text, coding)}"
 
 
-def show_around(edited: Edited) -> str:
-    """What an edit made, with a few lines around it, numbered; looks at no more of the text than that."""
+def show_change(edited: Edited) -> str:
+    """What an edit made, with four lines around it, numbered."""
+    return f"Here's the result of running `cat -n` on the changed part:\n{_around(edited)}\n"
+
+
+def _around(edited: Edited) -> str:
+    """Looks at no more of the text than it shows."""
     text = edited.text
     start = text.rfind("\n", 0, edited.start) + 1
     stop = max(edited.stop - 1, start)

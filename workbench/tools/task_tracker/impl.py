@@ -1,28 +1,30 @@
-"""Keeps the task list of one session; where there is a folder, in a file that survives a restart."""
+"""Keeps the task list of one session, also over a restart."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from workbench.tools.executor import ToolExecutor
+from workbench.tools.kept import Kept
 from workbench.tools.task_tracker.definition import SIGNS, TaskItem, TaskTrackerAction, TaskTrackerObservation
+
+_NAME = "tasks.json"
 
 
 class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation]):
     """The list: replaced by `plan`, printed by `view`."""
 
     def __init__(self, state_dir: Path | None = None) -> None:
-        self._file = state_dir / "tasks.json" if state_dir else None
-        self._tasks = _load(self._file) if self._file else []
+        self._kept = Kept(state_dir)
+        self._tasks = _loaded(self._kept.get(_NAME))
 
     def __call__(self, action: TaskTrackerAction) -> TaskTrackerObservation:
         """The list after the command."""
         if action.command == "plan":
             self._tasks = list(action.task_list)
-            self._save()
+            entries = [task.model_dump() for task in self._tasks]
+            self._kept.put(_NAME, json.dumps(entries).encode())
         return TaskTrackerObservation.from_text(
             self._said(action.command), command=action.command, task_list=[task.model_dump() for task in self._tasks]
         )
@@ -44,18 +46,10 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
             rows += [f"   {line}" for line in task.notes.splitlines()]
         return rows
 
-    def _save(self) -> None:
-        if self._file:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            unfinished = self._file.with_suffix(".tmp")
-            unfinished.write_text(json.dumps([task.model_dump() for task in self._tasks]))
-            unfinished.replace(self._file)
 
-
-def _load(file: Path) -> list[TaskItem]:
-    """The kept list; none when there is no file or it cannot be read (the plan is then made again)."""
+def _loaded(kept: bytes | None) -> list[TaskItem]:
+    """The kept list; none when there is nothing or it cannot be read (the plan is then made again)."""
     try:
-        kept = json.loads(file.read_text())
-        return [TaskItem.model_validate(entry) for entry in kept]
-    except (OSError, ValueError, TypeError, ValidationError):
+        return [TaskItem.model_validate(entry) for entry in json.loads(kept or b"[]")]
+    except (ValueError, TypeError):
         return []

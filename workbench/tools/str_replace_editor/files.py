@@ -1,0 +1,149 @@
+"""The files of a workspace as the model knows them: found, read, written, taken back; used by the tools that edit.
+
+What the model was last shown of a file is kept as a digest, so that a change by anybody else is noticed, whatever the
+clock says and also after a restart.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from workbench.tools.kept import Kept
+from workbench.tools.str_replace_editor import atomic
+from workbench.tools.str_replace_editor.edits import Edited
+from workbench.tools.str_replace_editor.text_file import EditorError, decoded, digest, encoded, name_of, read_bytes
+from workbench.tools.str_replace_editor.undo import Step, UndoSteps
+
+_COMPARED = 2_000
+"""Names of a folder that are looked at for the one that was meant."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One file before and after, as bytes and as text; None where it does not exist. `was`: the digest before."""
+
+    path: Path
+    raw_before: bytes | None
+    raw_after: bytes | None
+    before: str | None
+    after: str | None
+    edited: Edited | None = None
+    was: str = ""
+
+
+class Files:
+    """Reads and writes for the model; tools that share a `state_dir` share what it was shown and what can be undone."""
+
+    def __init__(self, workspace: str, state_dir: Path | None) -> None:
+        self._workspace = workspace
+        self._kept = Kept(state_dir)
+        self._undo = UndoSteps(self._kept)
+
+    def locate(self, given: str) -> Path:
+        """The file itself, links followed; raises EditorError for a path that is not absolute."""
+        if not Path(given).is_absolute():
+            home = f"{Path.home()}/{given[2:]}" if given.startswith("~/") else given
+            absolute = os.path.normpath(Path(self._workspace) / home)
+            raise EditorError(f"The path {given!r} is not absolute. Did you mean {absolute}?")
+        return Path(os.path.realpath(given))
+
+    def existing(self, path: Path) -> Path:
+        """The path, if something is there; raises EditorError that names what is near otherwise."""
+        if path.exists():
+            return path
+        beside = [entry.name for entry in islice(path.parent.iterdir(), _COMPARED)] if path.parent.is_dir() else []
+        near = get_close_matches(path.name, beside, 1)
+        hint = f" Did you mean {path.parent / near[0]}?" if near else " Use `create` for a new file."
+        raise EditorError(f"{path} does not exist.{hint}")
+
+    def edit(self, path: Path, edit: Callable[[str], Edited]) -> Plan:
+        """The plan to change a file; raises OSError, EditorError (also when it is not what the model was shown)."""
+        raw = read_bytes(self.existing(path))
+        was, shown = digest(raw), self._kept.get(_shown(path))
+        if shown is not None and shown.decode() != was:
+            raise EditorError(f"{path} has changed since it was last shown to you. View it again before you edit it.")
+        coding, before = decoded(path, raw)
+        edited = edit(before)
+        return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, was)
+
+    def remember(self, path: Path, content: str) -> None:
+        """The model knows the content with this digest now; an empty one: nothing any more."""
+        with suppress(OSError):  # then the file has to be viewed again before the next edit
+            if content:
+                self._kept.put(_shown(path), content.encode())
+            else:
+                self._kept.drop(_shown(path))
+
+    def creation(self, path: Path, text: str) -> Plan:
+        """The plan to make a new file; raises EditorError where something is already."""
+        if os.path.lexists(path):
+            what = "is a folder" if path.is_dir() else "exists already"
+            raise EditorError(f"{path} {what}; `create` never replaces anything. Use `str_replace` to edit a file.")
+        return Plan(path, None, encoded(path, text), None, text)
+
+    def write(self, plan: Plan) -> None:
+        """Carry an edit out, so that it can be taken back; raises OSError, then nothing was changed."""
+        assert plan.raw_after is not None
+        step = Step.between(plan.raw_before, plan.raw_after, plan.was)
+        self._undo.push(plan.path, step)
+        try:
+            _write(plan)
+        except OSError:
+            self._forget_if_unchanged(plan)
+            raise
+        self.remember(plan.path, step.made)
+
+    def undoing(self, path: Path) -> Plan:
+        """The plan to take the last edit back; raises EditorError when there is none or the file has changed since."""
+        step = self._undo.last(path)
+        if step is None:
+            raise EditorError(f"There is no edit of {path} left to take back.")
+        raw = read_bytes(self.existing(path))
+        now = digest(raw)
+        if now != step.made:
+            if now == step.was:  # kept for an edit that a crash prevented
+                self._undo.drop(path)
+                return self.undoing(path)
+            raise EditorError(
+                f"{path} was changed by something else after the last edit, and taking that edit back would lose the "
+                "change. View the file and make the opposite edit with `str_replace`."
+            )
+        before = decoded(path, raw)[1]
+        if not step.was:
+            return Plan(path, raw, None, before, None)
+        earlier = step.taken_back(raw)
+        after = decoded(path, earlier)[1]
+        return Plan(path, raw, earlier, before, after, Edited.between(before, after))
+
+    def take_back(self, plan: Plan) -> None:
+        """Carry a plan of `undoing` out; raises OSError."""
+        _write(plan)
+        with suppress(OSError):  # then the step is passed over the next time
+            self._undo.drop(plan.path)
+        self.remember(plan.path, digest(plan.raw_after) if plan.raw_after is not None else "")
+
+    def _forget_if_unchanged(self, plan: Plan) -> None:
+        """After a failed write: the step is kept only where the file is not as it was."""
+        with suppress(OSError, EditorError):
+            now = read_bytes(plan.path) if os.path.lexists(plan.path) else None
+            if now == plan.raw_before or plan.raw_before is None:
+                self._undo.drop(plan.path)
+
+
+def _shown(path: Path) -> str:
+    return f"shown/{name_of(path)}"
+
+
+def _write(plan: Plan) -> None:
+    if plan.raw_after is None:
+        plan.path.unlink()
+    elif plan.raw_before is None:
+        atomic.write_new(plan.path, plan.raw_after)
+    else:
+        atomic.replace(plan.path, plan.raw_after)
