@@ -7,21 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
+from rich.text import Text
 
+from workbench.text import visible
+from workbench.tools.execute_bash.keep import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
 SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` comes back."""
 
-_DESCRIPTION = f"""Run a command in a bash shell that stays open: its folder, variables and functions last between calls.
+
+def _description(silence: float) -> str:
+    return f"""Run a command in a bash shell that stays open: its folder, variables and functions last between calls.
 
 Input: `command`, one command or a script of several lines (heredocs, loops and functions work).
-Result: what was printed, the exit code, the working directory. Over 30,000 characters the middle is left out and the result names a file with all of it.
-Long runs: without `timeout` the call comes back once nothing new was printed for {SILENCE:g} seconds; with `timeout` after that many seconds. The command goes on (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
-Limits: no full-screen programs, no passwords; use options that ask nothing (-y, --no-edit, sudo -n). `exit` ends the shell and loses its state."""  # noqa: E501
+Result: what was printed, the exit code, the working directory. Over {LIMIT:,} characters the middle is left out and the result names a file with all of it.
+Long runs: without `timeout` the call comes back once nothing new was printed for {silence:g} seconds; with `timeout` after that many seconds. The command goes on (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
+Limits: no full-screen programs, no passwords; use options that ask nothing (-y, --no-edit, sudo -n). `exit` ends the shell and loses its state; `reset` starts a new one when the old one is stuck."""  # noqa: E501
 
-_SHORT = f"""Run a command or script in a persistent bash shell; prints output and exit code. After {SILENCE:g} s without output (or `timeout`) it returns with exit code -1 and goes on: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
+
+def _short(silence: float) -> str:
+    return f"""Run a command or script in a persistent bash shell; prints output and exit code. After {silence:g} s without output (or `timeout`) it returns with exit code -1 and goes on: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
 
 
 class ExecuteBashAction(Action):
@@ -36,6 +43,20 @@ class ExecuteBashAction(Action):
         default=None, gt=0, description="Seconds after which to come back in any case; the command is not ended."
     )
     reset: bool = Field(default=False, description="True: start a new shell first, without the old one's state.")
+
+    @property
+    def visualize(self) -> Text:
+        """The command as a shell would show it, or what is typed."""
+        shown = Text()
+        if self.reset:
+            shown.append("new shell" + ("\n" if self.command.strip() else ""), "italic")
+        if self.is_input and self.command:
+            shown.append("type ", "dim").append(visible(self.command))
+        elif self.command.strip():
+            shown.append("$ ", "dim").append(visible(self.command), "bold")
+        elif not self.reset:
+            shown.append("wait for the running command", "italic")
+        return shown.append(f"\nat most {self.timeout:g} s", "dim") if self.timeout else shown
 
 
 class CommandMetadata(Schema):
@@ -58,6 +79,13 @@ class ExecuteBashObservation(Observation):
     metadata: CommandMetadata = CommandMetadata()
     full_output: str | None = None
 
+    @property
+    def visualize(self) -> Text:
+        """What the model reads; red after a failure, yellow while the command runs."""
+        running = self.exit_code == -1
+        style = "red" if self.is_error else "yellow" if running else "red" if self.exit_code else ""
+        return Text(visible(self.text), style)
+
 
 class BashTool(ToolDefinition[ExecuteBashAction, ExecuteBashObservation]):
     """A persistent bash shell; it starts with the first command."""
@@ -75,8 +103,8 @@ class BashTool(ToolDefinition[ExecuteBashAction, ExecuteBashObservation]):
         folder = str(Path(working_dir).absolute())
         super().__init__(
             name="execute_bash",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
+            description=_description(no_change_timeout),
+            short_description=_short(no_change_timeout),
             action_type=ExecuteBashAction,
             observation_type=ExecuteBashObservation,
             annotations=ToolAnnotations(

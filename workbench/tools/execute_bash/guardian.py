@@ -1,12 +1,13 @@
 """The small process between the engine and one shell: it is the shell's parent and ends everything the shell started.
 
-Started by `terminal` as `python -I -S guardian.py SOCKET PTY FOLDER BASH ARGUMENT…`; standard library only. On Linux it
+Started by `guard` as `python -I -S guardian.py SOCKET PTY FOLDER BASH ARGUMENT…`; standard library only. On Linux it
 is a child subreaper: processes that left the shell (`setsid`, `nohup`, double fork) become its children, so that it
 finds them all. It ends them when the socket closes (the engine closed it or died), when the shell ends, or on SIGTERM.
 
 On the socket it says `P pid`, then `E status` when the shell ended (a signal is negative); every byte it gets comes
 back as `.`, which shows that it lives; `k` says that the end is in order. Without it the engine died, and the guardian
-removes FOLDER, the private files of the shell. Elsewhere than on Linux only the shell's process groups are ended.
+removes FOLDER, the private files of the shell. Its exit code is 1 when it could not end everything. Elsewhere than on
+Linux only the shell's process groups are ended.
 """
 
 from __future__ import annotations
@@ -96,14 +97,14 @@ def _reap() -> dict[int, int]:
     return ended
 
 
-def _end_all(shell: int) -> None:
-    """Stop, then kill everything below, again and again until nothing is left (at most 10 s)."""
+def _end_all(shell: int) -> bool:
+    """Stop, then kill everything below, again and again until nothing is left (at most 5 s); whether that worked."""
     if sys.platform != "linux":
         with contextlib.suppress(OSError):
             os.killpg(shell, signal.SIGKILL)
         _reap()
-        return
-    until = time.monotonic() + 10
+        return True
+    until = time.monotonic() + 5
     clean = 0
     while clean < 2 and time.monotonic() < until:
         stopped: set[int] = set()
@@ -117,6 +118,7 @@ def _end_all(shell: int) -> None:
         _reap()
         if stopped:
             time.sleep(0.002)
+    return clean >= 2
 
 
 def _say(channel: int, text: str) -> None:
@@ -177,15 +179,16 @@ def main() -> None:
             os._exit(127)
     os.close(pty)
     _say(channel, f"P {shell}\n")
-    is_orphan = False
+    is_orphan = is_clean = False
     try:
         is_orphan = _watch(channel, shell, wakes)
     finally:
-        _end_all(shell)
+        is_clean = _end_all(shell)
     if is_orphan and os.path.basename(folder).startswith("ohw-shell-"):  # noqa: PTH119
         import shutil  # slow to import, and rarely needed
 
         shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(not is_clean)
 
 
 if __name__ == "__main__":

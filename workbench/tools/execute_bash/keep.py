@@ -25,9 +25,10 @@ class Kept:
 class Keep:
     """Takes text piece by piece; memory stays at a few times `limit`, however much comes."""
 
-    def __init__(self, folder: Path, limit: int = LIMIT) -> None:
+    def __init__(self, folder: Path, limit: int = LIMIT, largest: int = LARGEST_FILE) -> None:
         self._folder = folder
         self._limit = limit
+        self._largest = largest
         self._head: list[str] = []
         self._tail: deque[str] = deque()
         self._in_head = self._in_tail = self._chars = self._lines = 0
@@ -39,6 +40,11 @@ class Keep:
         """Whether nothing came yet."""
         return not self._chars
 
+    @property
+    def overflowed(self) -> bool:
+        """Whether more came than the file takes."""
+        return self._chars > self._largest
+
     def add(self, text: str) -> None:
         """Take the next piece."""
         if not text:
@@ -47,6 +53,8 @@ class Keep:
             self._open()
         self._write(text)
         self._chars += len(text)
+        if self.overflowed and not self._trouble:
+            self._trouble = f"only its first {self._chars} characters are there"
         self._lines += text.count("\n")
         if self._in_head < self._limit:
             room = self._limit - self._in_head
@@ -82,8 +90,6 @@ class Keep:
             self._file.write(text)
         except OSError as error:
             self._trouble = f"only its first part is there: {error.strerror}"
-        if self._chars > LARGEST_FILE:
-            self._trouble = "only its first 2 GiB are there"
 
     def take(self) -> Kept:
         """The whole text, or head and tail with a notice between; the file is closed."""

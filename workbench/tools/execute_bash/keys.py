@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from string import ascii_lowercase
 
+ENTER = b"\n"
 KEYS: dict[str, bytes] = {
-    "ENTER": b"\n",
+    "ENTER": ENTER,
     "TAB": b"\t",
     "ESC": b"\x1b",
     "UP": b"\x1b[A",
@@ -21,14 +22,19 @@ KEYS: dict[str, bytes] = {
 }
 
 
-def typed(text: str) -> bytes:
-    """The bytes to type: those of the key when `text` names one, else the text and Enter."""
+def key(text: str) -> bytes | None:
+    """The bytes of the key that `text` names, or None."""
     name = text.strip()
-    key = KEYS.get(name) or KEYS.get(name[:2] + name[2:].lower() if name.startswith("C-") else "")
-    return key if key is not None else text.encode("utf-8", "replace") + b"\n"
+    return KEYS.get(name) or KEYS.get(f"C-{name[2:].lower()}" if name.startswith("C-") else "")
 
 
-def is_key(text: str) -> bool:
-    """Whether the text names a key."""
-    name = text.strip()
-    return name in KEYS or (name.startswith("C-") and f"C-{name[2:].lower()}" in KEYS)
+def typed(text: str, *, by_line: bool = True) -> bytes:
+    """The bytes to type: those of the key when `text` names one, else the text and Enter.
+
+    A terminal in line mode ends a line with a newline; a program that reads single keys gets what Enter sends.
+    """
+    enter = ENTER if by_line else b"\r"
+    if text.strip() == "ENTER":
+        return enter
+    pressed = key(text)
+    return pressed if pressed is not None else text.encode("utf-8", "replace").replace(ENTER, enter) + enter

@@ -29,6 +29,7 @@ class Cleaner:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._open = ""  # text after the last newline, not cleaned
+        self._line: str | None = ""  # the same, cleaned; None when it has to be made
         self.full_screen = False
 
     def feed(self, data: bytes) -> str:
@@ -37,10 +38,14 @@ class Cleaner:
             self.full_screen = True
         text = self._open + self._decoder.decode(data)
         cut = text.rfind("\n") + 1
-        if len(text) - cut > _LONGEST_LINE:
-            cut = self._cut_long(text)
-        self._open = text[cut:]
-        return clean(text[:cut])
+        done, self._open = text[:cut], text[cut:]
+        self._line = None
+        if len(self._open) > _LONGEST_LINE:
+            self._open = _settled(self._open)
+        if len(self._open) > _LONGEST_LINE:
+            cut = self._cut_long(self._open)
+            done, self._open = done + self._open[:cut], self._open[cut:]
+        return clean(done)
 
     @staticmethod
     def _cut_long(text: str) -> int:
@@ -50,13 +55,21 @@ class Cleaner:
     @property
     def open_line(self) -> str:
         """What the line that has not ended looks like now."""
-        return clean(_OPEN_ESCAPE.sub("", self._open[-_LONGEST_LINE:])) if self._open else ""
+        if self._line is None:
+            self._line = clean(_OPEN_ESCAPE.sub("", self._open[-_LONGEST_LINE:]))
+        return self._line
 
     def flush(self) -> str:
         """The open line as it is; what follows begins anew."""
         line = self.open_line
-        self._open = ""
+        self._open = self._line = ""
         return line
+
+
+def _settled(line: str) -> str:
+    """An open line, shorter where it was written over (a progress bar that runs for hours); the rest as it was."""
+    cut = line.rfind("\r")
+    return clean(line[:cut]) + line[cut:] if cut > 0 else line
 
 
 def clean(text: str) -> str:

@@ -34,7 +34,7 @@ def metadata(shell: Shell | None, folder: str) -> CommandMetadata:
     """What is known about the shell now."""
     mark = shell.mark if shell else None
     return CommandMetadata(
-        pid=shell.terminal.pid if shell else -1,
+        pid=shell.terminal.guard.pid if shell else -1,
         working_dir=mark.folder if mark else folder,
         username=_username(),
         hostname=_hostname(),

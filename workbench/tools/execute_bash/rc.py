@@ -5,8 +5,10 @@ begun to run (PS0, bash 4.4 and later; 0 before), so that a prompt left over fro
 of the next command. The nonce is a variable that the prompt itself sets back to 0 after showing it: while a command
 runs, no expansion of PS1 gives a valid marker. CODE begins with `a` when the line was abandoned (a syntax error, C-c).
 
-A command travels as one physical line, `eval $'…'`, so that an open quote is an error and never a wait for more.
-`__ohw_mend` behind it brings back a prompt that the command took away (`source ~/.bashrc`, `exec 2>file`).
+A command travels as one physical line, `builtin eval $'…'`, so that an open quote is an error and no wait for more.
+`__ohw_mend` behind it brings back a prompt that the command took away (`source ~/.bashrc`, `exec 2>file`). Input that
+was typed for a command and that it did not read is thrown away before the prompt, as the shell would run it otherwise;
+what has no Enter yet goes by the key in front of the line.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ readonly __ohw_nonce
 __ohw_prompt() {
   __ohw_code=${__ohw_kept:-a$?}
   __ohw_kept=
+  local REPLY
+  [[ -t 0 ]] && while builtin read -t 0 && builtin read -r -t 0.01; do :; done
   __ohw_n=$__ohw_nonce
   PS0='${__ohw_id:$((__ohw_id+=1)):0}'
   PS1='\e]133;D;${__ohw_n};${__ohw_id};${__ohw_code};${PWD}\037${PATH};${__ohw_n}$((__ohw_n=0))\a'
@@ -60,10 +64,15 @@ def _escape(sign: str) -> str:
 
 
 def command_line(command: str) -> bytes:
-    """The line that runs the command."""
-    return f"eval {quoted(command)}; __ohw_mend\n".encode("utf-8", "replace")
+    """What to type to run the command."""
+    return _typed(f"\\builtin eval {quoted(command)}".encode("utf-8", "replace"))
 
 
 def file_line(path: str) -> bytes:
-    """The line that runs the command written in the file."""
-    return f'eval "$(< {quoted(path)})"; __ohw_mend\n'.encode("utf-8", "surrogateescape")
+    """What to type to run the command written in the file."""
+    return _typed(f'\\builtin eval "$(< {quoted(path)})"'.encode("utf-8", "surrogateescape"))
+
+
+def _typed(line: bytes) -> bytes:
+    """Erase what may stand on the line, then the line."""
+    return b"\x15" + line + b"; __ohw_mend\n"

@@ -1,4 +1,4 @@
-"""One persistent bash: sends it a command, reads until its prompt comes back; used by `impl` and `watch`.
+"""One persistent bash: sends it a command, reads until its prompt comes back; used by `shells` and `watch`.
 
 Between calls a thread reads on, so that a server in the background is not held up by a full terminal.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import select
 import shutil
 import threading
 import time
@@ -25,6 +24,9 @@ from workbench.tools.execute_bash.sweep import sweep
 from workbench.tools.execute_bash.terminal import Terminal
 
 _START = 30.0
+_NUDGES = 3
+_SIP, _BREATH = 0.005, 0.01
+"""Seconds of reading and of rest while nobody waits: endless output may take a part of a core, not all of it."""
 
 
 class ShellError(WorkbenchError):
@@ -35,65 +37,68 @@ class Shell:
     """A bash that waits for commands; everything but `close()` belongs inside `with shell.use():`."""
 
     def __init__(self, folder: str, scratch: Path, outputs: Path, hidden: Collection[str] = ()) -> None:
-        self.turn = threading.Lock()
         self.nonce = secrets.token_hex(12)
         self.on_output: Callable[[str], None] | None = None
         self.running = False
         self.heard = time.monotonic()
-        self._outputs = outputs
-        self._background = Stream(outputs)
         self.stream = Stream(outputs)
         self.mark: Mark | None = None
+        self._outputs = outputs
+        self._background = Stream(outputs)
         self._doubtful: Mark | None = None
-        self._line = 0
-        self._closing = self._wanted = False
-        self._scratch = scratch / f"command-{self.nonce}"
+        self._line = self._nudges = 0
+        self._turn = threading.Condition()
+        self._wanted = self._closing = False
+        self._script = scratch / f"command-{self.nonce}"
         secret = str(10**17 + secrets.randbelow(9 * 10**17))
         self._scanner = MarkScanner(secret)
-        self.terminal = self._start(folder, scratch / f"rc-{self.nonce}", secret, hidden)
+        rc_file = scratch / f"rc-{self.nonce}"
+        self.terminal = self._open(folder, rc_file, rc.rc_text(secret), hidden)
+        self._come_up(rc_file)
         self._reader = threading.Thread(target=self._read_on, name="shell-reader", daemon=True)
         self._reader.start()
 
-    def _start(self, folder: str, rc_file: Path, secret: str, hidden: Collection[str]) -> Terminal:
+    def _open(self, folder: str, rc_file: Path, rc_text: str, hidden: Collection[str]) -> Terminal:
         bash = shutil.which("bash")
         if bash is None:
             raise ShellError("bash was not found in PATH; install it.")
-        rc_file.write_text(rc.rc_text(secret))
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
+        env = shell_environment(os.environ, self.nonce, hidden)
         try:
-            self.terminal = Terminal(argv, folder, shell_environment(os.environ, self.nonce, hidden), rc_file.parent)
+            rc_file.write_text(rc_text)
+            return Terminal(argv, folder, env, rc_file.parent)
         except OSError as error:
-            rc_file.unlink()
+            rc_file.unlink(missing_ok=True)
             raise ShellError(f"The shell cannot be started in {folder}: {error.strerror or error}.") from error
-        # not --rcfile: some systems read a file of their own before it
+
+    def _come_up(self, rc_file: Path) -> None:
+        """Have the shell read our file and show its first prompt; not by --rcfile: some systems read another before."""
         self.terminal.write(f". {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
         until = time.monotonic() + _START
-        while self.mark is None and not self.terminal.ended and time.monotonic() < until:
+        while self.mark is None and not self.ended and time.monotonic() < until:
             self.pump(0.2)
-        with contextlib.suppress(OSError):
-            rc_file.unlink()
+        rc_file.unlink(missing_ok=True)
+        said = self._background.take().text.strip()
         if self.mark is None:
             self.terminal.close()
-            said = self._background.take().text.strip()
             raise ShellError(f"bash did not come to its prompt. {said}".strip())
-        self._background.take()
-        return self.terminal
 
     @property
     def ended(self) -> bool:
         """Whether the shell is gone."""
-        return self.terminal.ended
+        return self.terminal.guard.ended
 
     def run(self, command: str) -> None:
         """Hand the command to the shell; its output goes to `stream`."""
         self.terminal.mend_modes()
         line = rc.command_line(command)
         if len(line) > rc.LONGEST_LINE:
-            self._scratch.write_text(command, encoding="utf-8", errors="replace")
-            line = rc.file_line(str(self._scratch))
+            self._script.write_text(command, encoding="utf-8", errors="replace")
+            line = rc.file_line(str(self._script))
         self.stream = Stream(self._outputs)
         self.running = True
         self._doubtful = None
+        self._nudges = _NUDGES
         self.heard = time.monotonic()
         self.terminal.write(line)
 
@@ -101,7 +106,7 @@ class Shell:
         """Read what comes within `seconds`; false when nothing came."""
         data = self.terminal.read(seconds)
         if not data:
-            if self._doubtful and self.terminal.foreground() == self.terminal.pid:
+            if self._doubtful and self.terminal.is_shells():
                 self._accept(self._doubtful)
             return False
         self.heard = time.monotonic()
@@ -117,10 +122,11 @@ class Shell:
     def _arrived(self, mark: Mark) -> None:
         if not self.running:
             self.mark = mark
-        elif mark.line and mark.line == self._line:
+        elif mark.line and mark.line == self._line and self._nudges:
             # An open quote: bash shows its last prompt once more before it is ready. An empty line gives a true one.
+            self._nudges -= 1
             self.terminal.write(b"\n")
-        elif self.terminal.foreground() != self.terminal.pid:
+        elif not self.terminal.is_shells():
             self._doubtful = mark
         else:
             self._accept(mark)
@@ -130,8 +136,7 @@ class Shell:
         self.mark = mark
         self._doubtful = None
         self.running = False
-        with contextlib.suppress(OSError):
-            self._scratch.unlink()
+        self._script.unlink(missing_ok=True)
 
     def exit_code(self) -> int:
         """Of the last command that ended; a script that bash could not read has 2."""
@@ -149,44 +154,44 @@ class Shell:
         """Pass on live what waits."""
         self.stream.rest(self.on_output)
 
+    def unseen(self) -> str:
+        """What the last command printed since somebody waited for it."""
+        return self.stream.take().text
+
     def take_background(self) -> Kept | None:
         """What background processes wrote while no command ran."""
         return None if self._background.is_empty else self._background.take()
 
-    def _read_on(self) -> None:
-        poll = select.poll()
-        for number in self.terminal.fds():
-            poll.register(number, select.POLLIN)
-        while not self._closing and not self.ended and not self.terminal.hung_up:
-            poll.poll()
-            if self._wanted:
-                time.sleep(0.01)
-            elif self.turn.acquire(timeout=0.2):
-                try:
-                    if not self._closing:
-                        self.pump(0)
-                finally:
-                    self.turn.release()
-
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
-        """Hold `turn`; the reading thread steps aside, however much there is to read."""
+        """Have the shell for oneself: the reading thread steps aside, however much there is to read."""
         self._wanted = True
-        try:
-            with self.turn:
+        with self._turn:
+            try:
                 yield
-        finally:
-            self._wanted = False
+            finally:
+                self._wanted = False
+                self._turn.notify()
 
-    def close(self) -> None:
-        """End the shell and all it started."""
+    def _read_on(self) -> None:
+        poll = self.terminal.poll()
+        while not (self._closing or self.ended or self.terminal.hung_up):
+            poll.poll()
+            with self._turn:
+                self._turn.wait_for(lambda: not self._wanted)
+                if not self._closing:
+                    self.drain(_SIP)
+            time.sleep(_BREATH)
+
+    def close(self) -> bool:
+        """End the shell and all it started; false when something may be left for a later `sweep`."""
         self._closing = True
-        self.terminal.hang_up()
+        self.terminal.guard.hang_up()
         self._reader.join()
         clean = self.terminal.close()
         if not clean:
             sweep((self.nonce,))
         self.stream.close()
         self._background.close()
-        with contextlib.suppress(OSError):
-            self._scratch.unlink()
+        self._script.unlink(missing_ok=True)
+        return clean

@@ -11,6 +11,7 @@ from workbench.tools.execute_bash.output import Cleaner
 
 _EVERY = 0.05
 _AT_MOST = 1 << 16
+_LONGEST_PROMPT = 1000
 
 
 class Stream:
@@ -24,11 +25,14 @@ class Stream:
         self._waiting = 0
         self._passed = 0.0
         self._shown = ""  # of the open line, already passed on
+        self._taken = ""  # of the open line, already given back
 
     def feed(self, data: bytes, on_output: Callable[[str], None] | None) -> None:
         """Take the next bytes."""
         text = self._cleaner.feed(data)
         self._keep.add(text)
+        if text:
+            self._taken = ""
         if on_output is None or not text:
             return
         self._live.append(self._unshown(text))
@@ -67,6 +71,16 @@ class Stream:
         return self._cleaner.open_line
 
     @property
+    def prompt(self) -> str:
+        """The line that has not ended, also what `take()` gave of it already."""
+        return self._taken + self._cleaner.open_line
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether more came than is kept anywhere."""
+        return self._keep.overflowed
+
+    @property
     def full_screen(self) -> bool:
         """Whether a program took the whole screen."""
         return self._cleaner.full_screen
@@ -78,6 +92,7 @@ class Stream:
 
     def take(self) -> Kept:
         """What came since the last time."""
+        self._taken = self.prompt[-_LONGEST_PROMPT:]
         self._keep.add(self._cleaner.flush())
         self._shown = ""
         self._cleaner.full_screen = False

@@ -10,12 +10,13 @@ BACKGROUND = "[Output that background processes wrote since the last command:]"
 BACKGROUND_END = "[End of the background output.]"
 _GO_ON = (
     "Call again with an empty command to wait for more output, with is_input=true to type text or a key into it, "
-    "or with command `C-c` and is_input=true to interrupt it."
+    "with command `C-c` and is_input=true to interrupt it, or with reset=true to end it together with the shell."
 )
 NOTHING_RUNS = (
     "No command is running, so there is nothing to wait for or to type into. Send a command with is_input=false."
 )
 TOO_LATE = "[The command had ended before the input came; nothing was typed.]"
+CLOSED = "The shell was closed at the end of its session; nothing was run."
 NUL = "The command holds a NUL character, which no shell can take. Write it as \\0 in printf or leave it out."
 RESET_INPUT = "reset=true starts a new shell, where nothing is running that could take input. Leave out one of the two."
 NOT_READ = "The program does not read its input: not all of it could be typed. " + _GO_ON
@@ -52,12 +53,25 @@ def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
             "[A full-screen program is running; its picture cannot be shown here. Leave it with its own key "
             "(`q`, `:q!`) or with `C-c`, both with is_input=true, and use a command that prints plain text instead.]"
         )
+    if outcome is Outcome.FLOOD:
+        return f"[The command printed more than can be kept and goes on printing; the rest will be lost. {_GO_ON}]"
     return f"[The command seems to wait for input and is still running. {_GO_ON}]"
+
+
+def below(output: str) -> list[str]:
+    """What an earlier command printed, under its heading; nothing when it printed nothing."""
+    rest = output.rstrip("\n")
+    return [BELOW, rest] if rest else []
+
+
+def completed(code: int) -> str:
+    """The exit code."""
+    return f"[The command completed with exit code {code}.]"
 
 
 def ended(code: int) -> str:
     """The exit code, and what it means where that helps."""
-    text = f"[The command completed with exit code {code}.]"
+    text = completed(code)
     if code == 137:
         text += "\n[It was killed by signal 9; when nobody asked for that, memory ran out or a limit was reached.]"
     return text

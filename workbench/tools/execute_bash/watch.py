@@ -36,9 +36,15 @@ class Outcome(Enum):
     PASSWORD = auto()
     ASKS = auto()
     FULL_SCREEN = auto()
+    FLOOD = auto()
     INTERRUPTED = auto()
     STUBBORN = auto()  # interrupted, but it goes on: the shell must be replaced
     DIED = auto()
+
+
+STILL_RUNNING = frozenset(
+    {Outcome.SILENT, Outcome.LIMIT, Outcome.PASSWORD, Outcome.ASKS, Outcome.FULL_SCREEN, Outcome.FLOOD}
+)
 
 
 class Watch:
@@ -58,7 +64,7 @@ class Watch:
         while True:
             quiet = not shell.pump(_SLICE)
             if not shell.running:
-                return Outcome.ENDED if shell.terminal.is_guarded() else self._died()
+                return Outcome.ENDED if shell.terminal.guard.is_watching() else self._died()
             if shell.ended or shell.terminal.hung_up:
                 return self._died()
             if self._interrupted.is_set():
@@ -81,22 +87,24 @@ class Watch:
     def _due(self, now: float) -> Outcome | None:
         if self._limit is not None and now - self._began >= self._limit:
             return Outcome.LIMIT
+        if self._shell.stream.overflowed:
+            return Outcome.FLOOD
         quiet = now - max(self._began, self._shell.heard)
         if self._limit is None and quiet >= self._silence:
             return Outcome.SILENT
         return self._asks(quiet) if quiet >= _PASSWORD_QUIET else None
 
     def _asks(self, quiet: float) -> Outcome | None:
-        stream = self._shell.stream
-        line = stream.open_line
-        if line and _PASSWORD.search(line):
+        if asks_password(self._shell):
             return Outcome.PASSWORD
+        stream = self._shell.stream
         if quiet < _PROMPT_QUIET or self._looked == self._shell.heard:
             return None
         self._looked = self._shell.heard
         if stream.full_screen:
             return Outcome.FULL_SCREEN
-        return Outcome.ASKS if line.strip() and reads_terminal(self._shell.terminal.foreground()) else None
+        is_open = bool(stream.open_line.strip())
+        return Outcome.ASKS if is_open and reads_terminal(self._shell.terminal.foreground()) else None
 
     def _interrupt(self) -> Outcome:
         """C-c, then kill what has the foreground, then give up: all within the time a person does not notice."""
@@ -115,6 +123,11 @@ class Watch:
                 terminal.signal_foreground(signal.SIGKILL)
                 terminal.press_interrupt()
         return Outcome.STUBBORN
+
+
+def asks_password(shell: Shell) -> bool:
+    """Whether the last thing that the command printed asks for a password or the like."""
+    return bool(_PASSWORD.search(shell.stream.prompt))
 
 
 def reads_terminal(group: int) -> bool:

@@ -1,0 +1,85 @@
+"""The shells of one session, one alive at a time: starts it, replaces it, ends it; used by `impl`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Collection
+from pathlib import Path
+
+from workbench.tools.execute_bash import texts
+from workbench.tools.execute_bash.definition import CommandMetadata
+from workbench.tools.execute_bash.place import metadata
+from workbench.tools.execute_bash.shell import Shell
+from workbench.tools.execute_bash.sweep import sweep, sweep_later
+
+_RESET = 2.0
+"""Seconds that a reset waits for the old shell's processes, so that its ports and locks are free."""
+
+
+class Shells:
+    """Has at most one living shell; the ones before it end in threads of their own."""
+
+    def __init__(self, folder: str, state_dir: Path | None, hidden: Collection[str]) -> None:
+        self.folder = folder
+        self.current: Shell | None = None
+        self._outputs = state_dir / "outputs" if state_dir else None
+        self._hidden = frozenset(hidden)
+        self._scratch: Path | None = None
+        self._ends: list[threading.Thread] = []
+        self._left: list[str] = []  # nonces of shells whose guardian could not do its part
+
+    def open(self, *, reset: bool = False) -> tuple[Shell, list[str]]:
+        """A living shell, and what to say when it is another one than before; raises ShellError."""
+        shell = self.current
+        if shell is not None and reset:
+            self.bury(seconds=_RESET)
+            return self.start(), [texts.RESET]
+        if shell is None:
+            return self.start(), [texts.RESET] if reset else []
+        with shell.use():
+            shell.drain(0.2)
+            if not shell.ended:
+                return shell, []
+            lead = [*texts.below(shell.unseen()), texts.died(shell.terminal.guard.status, self.folder)]
+        self.bury()
+        return self.start(), lead
+
+    def start(self) -> Shell:
+        """A new shell; raises ShellError."""
+        if self._scratch is None:
+            self._scratch = Path(tempfile.mkdtemp(prefix="ohw-shell-"))
+        self.current = Shell(self.folder, self._scratch, self._outputs or self._scratch, self._hidden)
+        return self.current
+
+    def bury(self, seconds: float = 0.0) -> None:
+        """End the shell and what it started; wait at most so long for that."""
+        shell, self.current = self.current, None
+        if shell is None:
+            return
+
+        def end() -> None:
+            if not shell.close():
+                self._left.append(shell.nonce)
+                sweep_later((shell.nonce,))
+
+        thread = threading.Thread(target=end, name="shell-end", daemon=True)
+        thread.start()
+        self._ends = [*(thread for thread in self._ends if thread.is_alive()), thread]
+        thread.join(seconds)
+
+    def close(self) -> None:
+        """End the shell, wait for those before it, remove the private files."""
+        self.bury()
+        for thread in self._ends:
+            thread.join()
+        sweep(self._left)
+        self._left.clear()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
+
+    def where(self) -> CommandMetadata:
+        """Who and where the shell is now."""
+        return metadata(self.current, self.folder)
