@@ -52,11 +52,18 @@ def test_all_settings_are_read_for_a_run(called: list):
         "ask",
         "--max-steps",
         "3",
+        "--token-limit",
+        "5000",
+        "--max-observe",
+        "900",
+        "--tool-choice",
+        "none",
     ]
     main(["run", "x", *options])
     arguments = called[0][1]
     assert [arguments.model, arguments.api_base, arguments.theme] == ["m", "u", "t"]
     assert [arguments.workspace, arguments.mode, arguments.max_steps] == ["w", "ask", "3"]
+    assert [arguments.token_limit, arguments.max_observe, arguments.tool_choice] == ["5000", "900", "none"]
 
 
 @pytest.mark.parametrize("words", [["--nonsense"], ["run"], ["two", "words"], ["--model"], ["run", "a", "\x1b[31m"]])

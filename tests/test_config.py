@@ -54,6 +54,19 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path):
     assert settings.given == ("model",)
 
 
+def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
+    env = {
+        "OHW_TOKEN_LIMIT": "5000",
+        "OHW_MAX_OBSERVE": "900",
+        "OHW_TOOL_CHOICE": "required",
+        "OHW_STOP_LOOPS": "False",
+    }
+    settings = load_settings(places(tmp_path), env)
+    assert (settings.token_limit, settings.max_observe) == (5000, 900)
+    assert (settings.tool_choice, settings.stop_loops) == ("required", False)
+    assert load_settings(places(tmp_path), {}).stop_loops is True
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -62,6 +75,11 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path):
         ('mode = "wild"', "no mode 'wild'"),
         ("max_steps = 0", "whole number"),
         ("max_steps = true", "whole number"),
+        ("max_observe = 10", "max_observe must be a whole number from 200"),
+        ("token_limit = -1", "token_limit must be a whole number from 0"),
+        ("token_limit = 1.5", "token_limit must be a whole number"),
+        ('tool_choice = "any"', "no tool_choice 'any'; choose one of none, auto, required"),
+        ("stop_loops = 3", "stop_loops must be true or false"),
         ("keys = 3", "table"),
         ("given = ['model']", "no setting 'given'"),
         ("model = ", "cannot read the settings"),

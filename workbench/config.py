@@ -17,6 +17,10 @@ from typing import Any
 from workbench.errors import UsageError
 
 MODES = ("medium", "ask", "high", "never", "plan")
+TOOL_CHOICES = ("none", "auto", "required")
+_LEAST = {"max_steps": 1, "max_observe": 200, "token_limit": 0}
+"""The settings that are whole numbers, with the smallest of each."""
+_SWITCHES = ("stop_loops",)
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,14 @@ class Settings:
     """The name of a theme."""
     max_steps: int = 100
     """Model calls in one run before it pauses."""
+    token_limit: int = 0
+    """Tokens of one run, in and out, before it pauses; 0 for no limit."""
+    max_observe: int = 30_000
+    """Characters of a tool's result that reach the model; the middle of a longer one is left out."""
+    tool_choice: str = "auto"
+    """Whether the model may call tools: none, auto, or required (each answer should)."""
+    stop_loops: bool = True
+    """Pause a run that goes in circles."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Binding id -> keys, comma separated."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
@@ -145,20 +157,31 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 def _checked(settings: Settings) -> Settings:
     if settings.mode not in MODES:
         raise UsageError(f"there is no mode {settings.mode!r}; choose one of {', '.join(MODES)}")
+    if settings.tool_choice not in TOOL_CHOICES:
+        raise UsageError(f"there is no tool_choice {settings.tool_choice!r}; choose one of {', '.join(TOOL_CHOICES)}")
     for name in _names():
         value = getattr(settings, name)
-        if name not in ("max_steps", "keys") and not isinstance(value, str | None):
+        if name not in (*_LEAST, *_SWITCHES, "keys") and not isinstance(value, str | None):
             raise UsageError(f"the setting {name} must be text")
     if not isinstance(settings.keys, dict) or not all(isinstance(key, str) for key in settings.keys.values()):
         raise UsageError("the setting keys must be a table of binding id = keys")
-    return replace(settings, max_steps=_steps(settings.max_steps))
+    read: dict[str, Any] = {name: _whole(name, getattr(settings, name)) for name in _LEAST}
+    read |= {name: _switch(name, getattr(settings, name)) for name in _SWITCHES}
+    return replace(settings, **read)
 
 
-def _steps(value: object) -> int:
+def _whole(name: str, value: object) -> int:
     try:
-        steps = int(str(value))
+        number = int(str(value))
     except ValueError:
-        steps = 0
-    if isinstance(value, bool) or steps < 1:
-        raise UsageError(f"max_steps must be a whole number from 1, not {value!r}")
-    return steps
+        number = -1
+    if isinstance(value, bool) or number < _LEAST[name]:
+        raise UsageError(f"{name} must be a whole number from {_LEAST[name]}, not {value!r}")
+    return number
+
+
+def _switch(name: str, value: object) -> bool:
+    said = str(value).lower()
+    if said not in ("true", "false"):
+        raise UsageError(f"{name} must be true or false, not {value!r}")
+    return said == "true"

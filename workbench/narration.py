@@ -9,6 +9,7 @@ from workbench.session.events import (
     ActionDecided,
     ActionObserved,
     ActionProposed,
+    AgentNudged,
     EngineState,
     Event,
     LiveEvent,
@@ -46,8 +47,14 @@ class Narrator:
                 self._observed(event)
             case ActionAbandoned():
                 self._say(f"  outcome unknown: {event.reason}", _RED)
-            case RunEnded():
-                self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
+            case AgentNudged() | RunEnded():
+                self._turned(event)
+
+    def _turned(self, event: AgentNudged | RunEnded) -> None:
+        if isinstance(event, AgentNudged):
+            self._say(f"told the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
+        else:
+            self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
 
     def live(self, event: LiveEvent) -> None:
         """Retries and waits."""

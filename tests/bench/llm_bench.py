@@ -22,6 +22,7 @@ from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import Cancel, ModelRequest
 from workbench.session.events import SessionStarted
+from workbench.session.limits import Limits
 from workbench.session.session import Session
 from workbench.session.store import Store
 from workbench.tools.builtin import open_tools
@@ -90,7 +91,9 @@ def _session(folder: Path) -> list[float]:
         store.append(SessionStarted(id="bench", workspace=str(folder), model="openai/fake", mode="never"))
         tools = open_tools(ToolContext(str(folder), folder / "state"))
         model = ProviderModel("openai/fake", api_base=address)
-        session = Session(store, Agent(model, tools, folder), tools, max_steps=2 * STEPS)
+        session = Session(
+            store, Agent(model, tools, folder), tools, limits=Limits(max_steps=2 * STEPS, stop_loops=False)
+        )
         session.send("go")
         while session.step():
             pass

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from workbench.llm.model import Cancel, Delta, ModelError, ModelResponse, ToolCall
 from workbench.session.events import SessionStarted
+from workbench.session.limits import Limits
 from workbench.session.session import Session
 from workbench.session.store import Store
 from workbench.tools.executor import FileChange, ToolExecutor
@@ -32,6 +33,7 @@ class FakeAgent:
     def __init__(self, *script: ModelResponse | Callable | ModelError) -> None:
         self.model = NamedModel("fake/one")
         self.plan = False
+        self.tool_choice = "auto"
         self.script = list(script)
         self.requests: list[list[dict]] = []
 
@@ -169,11 +171,13 @@ class Desk:
     """A session in a folder with everything that came out of it."""
 
     def __init__(self, folder: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
+        """`max_steps` and other limits by name; everything else is the session's."""
         self.folder, self.path = folder, folder / "one.ohw"
         self.agent = FakeAgent(*script)
         self.hang = hang or Hang()
         self.tools = small_tools(folder, self.hang)
-        self.more = more
+        limits = {name: more.pop(name) for name in Limits.__dataclass_fields__ if name in more}
+        self.more = {"limits": Limits(**limits), **more}
         self.events, self.live = [], []
         self.hook = lambda event: None
         if not self.path.exists():

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.agent.dialects import described_for
 from workbench.agent.prompts import plan_note, system_prompt
-from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse
+from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
 from workbench.tools.tool import ToolDefinition
 
 _ALWAYS = ("task_tracker", "think", "finish")
@@ -19,17 +19,25 @@ class Agent:
     """A model with its tools and its standing instructions, both made once; keeps nothing of the conversation."""
 
     def __init__(
-        self, model: Model, tools: Mapping[str, ToolDefinition], workspace: Path, *, plan: bool = False
+        self,
+        model: Model,
+        tools: Mapping[str, ToolDefinition],
+        workspace: Path,
+        *,
+        plan: bool = False,
+        tool_choice: ToolChoice = "auto",
     ) -> None:
         self.model = model
         self.tools = tools
         self.plan = plan
+        self.tool_choice = tool_choice
         self._described: dict[str, dict[str, dict[str, Any]]] = {}
         self._prompt = system_prompt(workspace, tools)
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Ask the model for the next answer. Raises ModelError; a cancelled call returns what came."""
-        return self.model.respond(ModelRequest([self._system(), *messages], self.offered()), on_delta, cancel)
+        request = ModelRequest([self._system(), *messages], self.offered(), self.tool_choice)
+        return self.model.respond(request, on_delta, cancel)
 
     def offered(self) -> list[dict[str, Any]]:
         """The schemas of the tools the model may call now: in plan mode only those that change nothing."""

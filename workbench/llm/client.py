@@ -172,8 +172,7 @@ class ProviderModel:
 
     def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         body: dict[str, Any] = {"messages": list(request.messages)}
-        if request.tools:
-            body["tools"] = list(request.tools)
+        body |= _tools_of(request)
         placeholder = [{"role": "user", "content": "."}]  # replaced by `extra_body`
         stream = self._complete(placeholder, extra_body=body, client=self._openai_client).completion_stream
         response = stream.response
@@ -192,7 +191,7 @@ class ProviderModel:
                     pass
 
     def _general_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
-        extra: dict[str, Any] = {"tools": list(request.tools)} if request.tools else {}
+        extra = _tools_of(request)
         if self._target[1] in _TAKE_A_CLIENT:
             extra["client"] = self._plain_client
         if self._api_base:
@@ -253,3 +252,11 @@ class ProviderModel:
         hooks = {"request": [self._connections.watch]}
         self._http = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=self._timeout)
         return self._http
+
+
+def _tools_of(request: ModelRequest) -> dict[str, Any]:
+    """The fields of a request that concern tools; the usual choice goes without saying."""
+    if not request.tools:
+        return {}
+    choice = {} if request.tool_choice == "auto" else {"tool_choice": request.tool_choice}
+    return {"tools": list(request.tools), **choice}

@@ -32,12 +32,17 @@ class ModelUsage:
     reasoning: int | None = None
 
 
+ToolChoice: TypeAlias = Literal["none", "auto", "required"]
+"""Whether an answer may, or must, call a tool."""
+
+
 @dataclass(frozen=True)
 class ModelRequest:
     """Everything one call needs; `tools` in OpenAI's function shape."""
 
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]] = ()
+    tool_choice: ToolChoice = "auto"
 
 
 @dataclass(frozen=True)

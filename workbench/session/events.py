@@ -8,20 +8,23 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from workbench.security.policy import Mode as Mode
 from workbench.security.risk import Risk as Risk
+from workbench.session.live import LIVE as LIVE
+from workbench.session.live import Data
+from workbench.session.live import EngineState as EngineState
+from workbench.session.live import LiveEvent as LiveEvent
+from workbench.session.live import ReasoningDelta as ReasoningDelta
+from workbench.session.live import TextDelta as TextDelta
+from workbench.session.live import ToolOutput as ToolOutput
 
 Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class FileDelta(_Data):
+class FileDelta(Data):
     """One file before and after: the text of each, `None` where the file does not exist; `path` is absolute."""
 
     path: str
@@ -29,7 +32,7 @@ class FileDelta(_Data):
     after: str | None
 
 
-class RawToolCall(_Data):
+class RawToolCall(Data):
     """A tool call exactly as the model wrote it; `arguments` is its JSON text, valid or not."""
 
     id: str
@@ -37,7 +40,7 @@ class RawToolCall(_Data):
     arguments: str
 
 
-class Usage(_Data):
+class Usage(Data):
     """Tokens of one model call; `None` where the provider did not say."""
 
     input: int | None = None
@@ -46,7 +49,7 @@ class Usage(_Data):
     reasoning: int | None = None
 
 
-class EventBase(_Data):
+class EventBase(Data):
     """The envelope: `seq` counts from 1 and is given by the store, `at` is UTC, `turn` counts the person's messages."""
 
     seq: int = 0
@@ -100,14 +103,18 @@ class ModelResponded(EventBase):
 
 
 class ActionProposed(EventBase):
-    """One tool call of a response. `error` says why it cannot become an action (it is then observed as that error)."""
+    """One tool call of a response. `error` says why it cannot become an action (it is then observed as that error).
+
+    `function` is the tool's name as the model wrote it, `batch` how many calls the response has.
+    """
 
     kind: Literal["action_proposed"] = "action_proposed"
     action_id: str
     response_id: str
     call_id: str
     tool: str
-    arguments: dict[str, Any] = {}
+    function: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict)
     thought: str = ""
     summary: str = ""
     risk: Risk = "UNKNOWN"
@@ -116,7 +123,7 @@ class ActionProposed(EventBase):
     error: str = ""
 
 
-class Segment(_Data):
+class Segment(Data):
     """One part of a command with its own risk."""
 
     text: str
@@ -196,6 +203,15 @@ class FilesChanged(EventBase):
     by: str = "other"
 
 
+class AgentNudged(EventBase):
+    """The workbench's own word to the agent, sent to the model like a message; `evidence` says what it is based on."""
+
+    kind: Literal["agent_nudged"] = "agent_nudged"
+    reason: Literal["empty", "no_call", "stuck"]
+    text: str
+    evidence: str = ""
+
+
 class HistoryCondensed(EventBase):
     """Events `first`..`last` are no longer sent to the model; `summary` stands in their place."""
 
@@ -241,6 +257,7 @@ Event: TypeAlias = Annotated[
     | ActionObserved
     | ActionAbandoned
     | FilesChanged
+    | AgentNudged
     | HistoryCondensed
     | SettingsChanged
     | Rewound
@@ -254,38 +271,3 @@ EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 def event_from_json(line: str | bytes) -> Event:
     """Read one event; raises pydantic.ValidationError for an unknown kind or a wrong payload."""
     return EVENT.validate_json(line)
-
-
-class TextDelta(_Data):
-    """Text of the answer as it streams."""
-
-    kind: Literal["text_delta"] = "text_delta"
-    text: str
-
-
-class ReasoningDelta(_Data):
-    """Reasoning as it streams."""
-
-    kind: Literal["reasoning_delta"] = "reasoning_delta"
-    text: str
-
-
-class ToolOutput(_Data):
-    """Output of a running action."""
-
-    kind: Literal["tool_output"] = "tool_output"
-    action_id: str
-    text: str
-
-
-class EngineState(_Data):
-    """What the engine does now; `detail` is one line (a retry countdown, "saving fails", …)."""
-
-    kind: Literal["engine_state"] = "engine_state"
-    state: Literal["idle", "thinking", "deciding", "acting"]
-    detail: str = ""
-    queued: int = 0
-
-
-LiveEvent: TypeAlias = Annotated[TextDelta | ReasoningDelta | ToolOutput | EngineState, Field(discriminator="kind")]
-LIVE: TypeAdapter[LiveEvent] = TypeAdapter(LiveEvent)

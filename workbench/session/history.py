@@ -17,6 +17,7 @@ from workbench.session.events import (
     ActionDecided,
     ActionObserved,
     ActionProposed,
+    AgentNudged,
     Event,
     ModelResponded,
     RawToolCall,
@@ -28,7 +29,6 @@ from workbench.text import cut_middle, well_formed
 
 MAX_OBSERVE = 30_000
 """Characters of one observation that reach the model."""
-NUDGE = "Your last answer was empty. Go on with the task, answer in words, or call finish when everything is done."
 ABANDONED = (
     "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
     "Look at what it has done before you go on."
@@ -61,6 +61,7 @@ class History:
         self._answer_id = ""
         self._later: list[tuple[int, Message]] = []  # what follows once every call has its result
         self._edits: dict[str, str] = {}
+        self._nudge = 0
 
     def request(self) -> list[Message]:
         """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
@@ -76,8 +77,11 @@ class History:
                 self._later.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
+            case AgentNudged():
+                self._later.append((event.seq, {"role": "user", "content": well_formed(event.text)}))
+                self._nudge = event.seq
             case RunEnded():  # nobody waits for an answer to a nudge any more
-                self._later = [entry for entry in self._later if entry[1].get("content") != NUDGE]
+                self._later = [entry for entry in self._later if entry[0] != self._nudge]
             case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
                 self._apply_action(event)
 
@@ -104,8 +108,6 @@ class History:
         if text:
             self._answer = {"role": "assistant", "content": text}
             self._settled.append(self._answer)
-        elif not event.tool_calls and not event.incomplete:
-            self._later.append((event.seq, {"role": "user", "content": NUDGE}))
 
     def _apply_call(self, event: ActionProposed) -> None:
         if event.call_id in self._ids or event.action_id in self._calls:

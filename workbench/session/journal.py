@@ -6,18 +6,22 @@ import threading
 from collections.abc import Callable
 
 from workbench.session.events import Event, UserMessage
-from workbench.session.history import History
+from workbench.session.history import MAX_OBSERVE, History
 from workbench.session.ledger import Ledger
+from workbench.session.limits import TokenCount
+from workbench.session.loops import LoopWatch
 from workbench.session.store import Store, StoreError
 
 
 class Journal:
-    """Commits events and keeps ledger and history at their height; whoever reads and then commits holds `lock`."""
+    """Commits events and keeps what follows from them at their height; whoever reads and then commits holds `lock`."""
 
-    def __init__(self, store: Store, on_event: Callable[[Event], None]) -> None:
+    def __init__(self, store: Store, on_event: Callable[[Event], None], max_observe: int = MAX_OBSERVE) -> None:
         self.lock = threading.RLock()
         self.ledger = Ledger()
-        self.history = History()
+        self.history = History(max_observe)
+        self.tokens = TokenCount()
+        self.loops = LoopWatch()
         self._store = store
         self._on_event = on_event
         self._unsaved: tuple[Event, ...] = ()
@@ -64,3 +68,5 @@ class Journal:
     def _fold(self, event: Event) -> None:
         self.ledger.apply(event)
         self.history.apply(event)
+        self.tokens.apply(event)
+        self.loops.apply(event)

@@ -12,6 +12,7 @@ from workbench.session.events import (
     ActionObserved,
     ActionProposed,
     ActionStarted,
+    AgentNudged,
     Event,
     Mode,
     ModelResponded,
@@ -69,8 +70,8 @@ class Ledger:
     ended: str = ""
     steps: int = 0
     """Model calls in this run."""
-    empty_answers: int = 0
-    """Answers without text and calls, one after the other."""
+    nudged: set[str] = field(default_factory=set)
+    """Why the agent was nudged since it called a tool or the person spoke."""
     unreadable_answers: int = 0
     """Answers without one readable call, one after the other."""
     unread: list[int] = field(default_factory=list)
@@ -106,6 +107,8 @@ class Ledger:
                 self._apply_frame(event)
             case ModelResponded():
                 self._apply_answer(event)
+            case AgentNudged():
+                self.nudged.add(event.reason)
             case ActionProposed():
                 self._apply_proposal(event)
             case ActionAssessed() | ActionDecided() | ActionStarted():
@@ -117,7 +120,8 @@ class Ledger:
         match event:
             case UserMessage():
                 if not self.is_running:
-                    self.steps = self.empty_answers = self.unreadable_answers = 0
+                    self.steps = self.unreadable_answers = 0
+                self.nudged.clear()
                 self.is_running, self.ended = True, ""
                 self.turn = max(self.turn + 1, event.turn)
                 self.unread.append(event.seq)
@@ -134,8 +138,8 @@ class Ledger:
     def _apply_answer(self, event: ModelResponded) -> None:
         self.steps += 1
         self.unread = [seq for seq in self.unread if event.seen is not None and seq > event.seen]
-        is_empty = not event.tool_calls and not event.text.strip()
-        self.empty_answers = self.empty_answers + 1 if is_empty else 0
+        if event.tool_calls:
+            self.nudged.clear()
         self.unreadable_answers = self.unreadable_answers + 1 if event.tool_calls else 0
         self.batch = {}
 

@@ -19,7 +19,7 @@ from workbench import __version__
 from workbench.agent.agent import Agent
 from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
-from workbench.llm.model import Model
+from workbench.llm.model import Model, ToolChoice
 from workbench.llm.router import is_scripted, open_model
 from workbench.session.events import (
     Event,
@@ -30,6 +30,7 @@ from workbench.session.events import (
     UserMessage,
     event_from_json,
 )
+from workbench.session.limits import Limits
 from workbench.session.lock import SessionLock
 from workbench.session.names import session_path, state_folder
 from workbench.session.session import Session
@@ -173,11 +174,11 @@ def _put_together(
     tools = open_tools(ToolContext(started.workspace, folder))
     for tool in tools.values():
         resources.callback(tool.close)
-    agent = Agent(open_named(started.model), tools, Path(started.workspace))
+    choice = cast(ToolChoice, settings.tool_choice)
+    agent = Agent(open_named(started.model), tools, Path(started.workspace), tool_choice=choice)
     resources.callback(lambda: agent.model.close())
-    session = Session(
-        store, agent, tools, max_steps=settings.max_steps, open_model=open_named, on_event=on_event, on_live=on_live
-    )
+    limits = Limits(settings.max_steps, settings.max_observe, settings.token_limit, settings.stop_loops)
+    session = Session(store, agent, tools, limits=limits, open_model=open_named, on_event=on_event, on_live=on_live)
     resources.callback(session.close)
     return OpenedSession(started.id, session, started.model, store, resources.pop_all())
 

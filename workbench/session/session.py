@@ -23,6 +23,7 @@ from workbench.session.events import (
 )
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
+from workbench.session.limits import USUAL_LIMITS, Limits
 from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.store import Store, StoreError
 from workbench.session.thinking import Responder, Thinking
@@ -46,16 +47,16 @@ class Session:
         agent: Responder,
         tools: Mapping[str, ToolDefinition],
         *,
-        max_steps: int = 100,
+        limits: Limits = USUAL_LIMITS,
         on_event: Callable[[Event], None] = _ignore,
         on_live: Callable[[LiveEvent], None] = _ignore,
         open_model: Callable[[str], Model] | None = None,
     ) -> None:
         self.unsaved = ""
-        self._journal = Journal(store, on_event)
+        self._journal = Journal(store, on_event, limits.max_observe)
         self._lock = self._journal.lock
         self._on_live = on_live
-        self._max_steps = max_steps
+        self._limits = limits
         self._actions = Actions(self._journal, tools, on_live)
         self._thinking = Thinking(
             journal=self._journal,
@@ -191,7 +192,7 @@ class Session:
         if self._stop_after is not None:
             return
         if self.phase == "thinking":
-            self._thinking.advance(self._max_steps, cancel)
+            self._thinking.advance(self._limits, cancel)
         elif self.phase == "acting":
             self._actions.advance(cancel)
 

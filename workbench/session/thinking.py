@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Protocol
 
 from workbench.agent.responses import ReadCall, read_response
-from workbench.llm.model import Cancel, Delta, Message, Model, ModelError, ModelResponse
+from workbench.llm.model import Cancel, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.session.actions import Actions
 from workbench.session.events import (
     ActionProposed,
     EngineState,
-    Event,
     LiveEvent,
     ModelResponded,
     RawToolCall,
@@ -23,16 +23,14 @@ from workbench.session.events import (
 )
 from workbench.session.journal import Journal
 from workbench.session.lane import Lane, LeftBehind
+from workbench.session.limits import Limits
+from workbench.session.pausing import MANY, NO_TOOLS, UNREADABLE, after_words, before_call
 from workbench.session.results import none_run
 from workbench.text import first_line
 from workbench.tools.tool import ToolDefinition
 
+logger = logging.getLogger(__name__)
 _GRACE = 0.5
-_MANY = 3
-_BROKEN = "the answer broke off before its end; send a message to go on"
-_EMPTY = "the model gave an empty answer twice; send a message, or choose another model"
-_TOO_LONG = "the answer hit its length limit; send a message to go on"
-_UNREADABLE = f"{_MANY} answers in a row held no call that could be read; tell the agent how to go on"
 
 
 class Responder(Protocol):
@@ -40,6 +38,7 @@ class Responder(Protocol):
 
     model: Model
     plan: bool
+    tool_choice: ToolChoice
 
     def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """The model's next answer. Raises ModelError; a cancelled call returns what came."""
@@ -68,16 +67,15 @@ class Thinking:
         self._model = journal.ledger.model
         self._lane = Lane("session-model", _GRACE)
 
-    def advance(self, max_steps: int, cancel: Cancel) -> None:
+    def advance(self, limits: Limits, cancel: Cancel) -> None:
         """Call the model once and record its answer; or end the run when a limit is reached or the call fails."""
-        ledger = self._journal.ledger
-        with self._journal.lock:
-            if ledger.steps >= (ledger.max_steps or max_steps):
-                detail = f"paused after {ledger.steps} calls of the model; send a message to go on"
-                self._journal.commit(RunEnded(reason="limit", detail=detail))
+        journal, ledger = self._journal, self._journal.ledger
+        with journal.lock:
+            journal.commit(*before_call(ledger, limits, journal.tokens, journal.loops))
+            if not ledger.is_running:
                 return
             self._agent.plan = ledger.mode == "plan"
-            messages, seen = self._journal.history.request(), self._journal.history.last_seq
+            messages, seen = journal.history.request(), journal.history.last_seq
         try:
             self._use_model(ledger.model)
             response = self._lane.run(lambda: self._respond(messages, cancel), cancel)
@@ -85,7 +83,7 @@ class Thinking:
             return
         except ModelError as error:
             if not cancel.is_set:
-                self._journal.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
+                journal.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
             return
         self._record(response, seen, cancel)
 
@@ -118,31 +116,23 @@ class Thinking:
                         answer.model_copy(update={"tool_calls": (), "incomplete": True}), happened=True
                     )
                 return
-            calls = read_response(response, self._tools, self._journal.ledger.call_ids)
+            ledger, choice = self._journal.ledger, self._agent.tool_choice
+            calls = read_response(response, self._tools, ledger.call_ids, NO_TOOLS if choice == "none" else "")
             if not calls:
-                self._journal.commit(answer, *self._after_words(answer), happened=True)
+                self._journal.commit(answer, *after_words(ledger, answer, choice), happened=True)
                 return
+            if choice == "none":
+                logger.warning("the model called %d tools though tools are switched off", len(calls))
             proposed = [_proposal(answer, call, position, len(calls)) for position, call in enumerate(calls)]
             first = self._actions.assessed(proposed[0])
             self._journal.commit(answer, *proposed, *first, happened=True)
             self._stop_when_unreadable()
 
-    def _after_words(self, answer: ModelResponded) -> list[Event]:
-        """How the run goes on after an answer without calls: usually it waits for the person."""
-        ledger = self._journal.ledger
-        if answer.incomplete:
-            return [RunEnded(reason="error", detail=_BROKEN)]
-        if any(seq > (answer.seen or 0) for seq in ledger.unread):
-            return []
-        if not answer.text.strip():
-            return [RunEnded(reason="error", detail=_EMPTY)] if ledger.empty_answers else []
-        return [RunEnded(reason="waiting", detail=_TOO_LONG if answer.finish_reason == "length" else "")]
-
     def _stop_when_unreadable(self) -> None:
         ledger = self._journal.ledger
-        if ledger.unreadable_answers >= _MANY:
-            results = none_run(ledger.batch.values(), _UNREADABLE)
-            self._journal.commit(*results, RunEnded(reason="stuck", detail=_UNREADABLE))
+        if ledger.unreadable_answers >= MANY:
+            results = none_run(ledger.batch.values(), UNREADABLE)
+            self._journal.commit(*results, RunEnded(reason="stuck", detail=UNREADABLE))
 
     def close(self) -> None:
         """Let the thread of the model end."""
@@ -172,6 +162,7 @@ def _proposal(answer: ModelResponded, call: ReadCall, position: int, batch: int)
         response_id=answer.response_id,
         call_id=call.call_id,
         tool=call.tool,
+        function=call.function,
         arguments=call.arguments,
         thought=call.thought,
         summary=call.summary,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from workbench.tui.state import NoticeItem
 
 if TYPE_CHECKING:
-    from workbench.session.events import RunEnded, SettingsChanged
+    from workbench.session.events import AgentNudged, RunEnded, SettingsChanged
 
 NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
 
@@ -38,6 +38,14 @@ def run_end_notice(event: RunEnded) -> NoticeItem | None:
         text = "Stopped"  # not by the person: its detail says by what
     says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
     return NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
+
+
+def nudge_notice(event: AgentNudged) -> NoticeItem:
+    """What the workbench told the agent by itself, and why."""
+    if event.reason == "stuck":
+        return NoticeItem(event.seq, f"The agent was told that it goes in circles: {event.evidence}", "warning")
+    why = "its answer was empty" if event.reason == "empty" else "its answer called no tool"
+    return NoticeItem(event.seq, f"The agent was asked again: {why}")
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:

@@ -13,11 +13,12 @@ from workbench.tui import action_fold
 from workbench.tui.changed import Changed
 from workbench.tui.changes_fold import take_files
 from workbench.tui.link import CommandRefused, LinkLost
-from workbench.tui.notices import run_end_notice, settings_notice
+from workbench.tui.notices import nudge_notice, run_end_notice, settings_notice
 from workbench.tui.state import AgentItem, Item, NoticeItem, SessionState, UserItem
 
 if TYPE_CHECKING:
     from workbench.session.events import (
+        AgentNudged,
         EngineState,
         FilesChanged,
         HistoryCondensed,
@@ -103,6 +104,10 @@ def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
 
 def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
     return _notice(state, NoticeItem(event.seq, f"Events {event.first} to {event.last} were summed up for the model"))
+
+
+def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
+    return _notice(state, nudge_notice(event))
 
 
 def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
@@ -198,6 +203,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "action_observed": action_fold.observed,
     "action_abandoned": action_fold.abandoned,
     "files_changed": _files_changed,
+    "agent_nudged": _agent_nudged,
     "history_condensed": _history_condensed,
     "settings_changed": _settings_changed,
     "rewound": _rewound,

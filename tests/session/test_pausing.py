@@ -1,0 +1,258 @@
+"""Runs that stop or are nudged by themselves: limits, circles, answers without a call, calls that are switched off."""
+
+import pytest
+
+from tests.session.fake_agent import calls, faults_of, says
+from workbench.llm.model import ModelUsage
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+SAME = ("look", {})
+
+
+class SayAction(Action):
+    text: str = ""
+    command: str = ""
+
+
+class Say(ToolExecutor[SayAction, Observation]):
+    """Answers what it is told to; a text that begins with ! is an error."""
+
+    def __call__(self, action: SayAction) -> Observation:
+        return Observation.from_text(action.text or "still running", is_error=action.text.startswith("!"))
+
+
+def talker(name: str) -> ToolDefinition:
+    reads = ToolAnnotations(readOnlyHint=True)
+    return ToolDefinition(name=name, description="s", action_type=SayAction, executor=Say(), annotations=reads)
+
+
+@pytest.fixture
+def ready(desk):
+    """A desk with `say` and a shell that says what it is told."""
+
+    def make(*script, **more):
+        made = desk(*script, **more)
+        made.tools |= {name: talker(name) for name in ("say", "execute_bash")}
+        made.reopen()
+        made.session.send("go")
+        return made
+
+    return make
+
+
+def nudges(d) -> list[tuple[str, str]]:
+    return [(event.reason, event.evidence) for event in d.log() if event.kind == "agent_nudged"]
+
+
+def end(d) -> tuple[str, str]:
+    last = d.log()[-1]
+    return last.reason, last.detail
+
+
+def test_a_proposal_carries_all_that_is_known_of_its_call(desk):
+    d = desk(calls(SAME, ("note", {"text": "a"}), text="I look."))
+    response = d.agent.script[0]
+    d.session.send("go")
+    d.run()
+    first, second = (event for event in d.log() if event.kind == "action_proposed")
+    assert [first.thought, second.thought] == ["I look.", ""]
+    assert [first.position, second.position] == [0, 1]
+    for proposed, call in zip((first, second), response.tool_calls, strict=True):
+        assert (proposed.call_id, proposed.function, proposed.batch) == (call.id, call.name, 2)
+        assert proposed.response_id == response.id
+
+
+def test_a_loop_is_nudged_first_and_paused_when_it_goes_on(ready):
+    d = ready(*[calls(SAME)] * 8)
+    d.run()
+    assert nudges(d) == [("stuck", "look gave the same result 4 times")]
+    assert end(d) == ("stuck", "look gave the same result 4 times; tell the agent what to do differently")
+    assert len(d.agent.requests) == 5
+    assert "go in circles: look gave the same result 4 times" in d.agent.requests[4][-1]["content"]
+    assert faults_of(d.agent.requests[4]) == []
+
+
+def test_after_a_pause_the_person_begins_afresh(ready):
+    d = ready(*[calls(SAME)] * 8)
+    d.run()
+    d.session.send("try once more")
+    d.run()
+    assert len(nudges(d)) == 1, "three more times are no loop yet"
+    assert end(d)[0] == "waiting"
+
+
+def test_an_agent_that_heeds_the_nudge_goes_on(ready):
+    d = ready(*[calls(SAME)] * 4, calls(("say", {"text": "something else"})), calls(("finish", {"message": "done"})))
+    d.run()
+    assert [reason for reason, _ in nudges(d)] == ["stuck"]
+    assert end(d)[0] == "finished"
+
+
+def test_the_same_loop_once_more_after_another_step_is_not_nudged_again(ready):
+    other = calls(("say", {"text": "something else"}))
+    d = ready(*[calls(SAME)] * 4, other, *[calls(SAME)] * 6)
+    d.run()
+    assert len(nudges(d)) == 1
+    assert end(d)[0] == "stuck"
+
+
+def test_loops_without_end_are_nudged_three_times_at_most(ready):
+    loops = [calls(("say", {"text": str(number)})) for number in range(20) for _ in range(4)]
+    d = ready(*loops)
+    d.run()
+    assert len(nudges(d)) == 3
+    assert end(d)[0] == "stuck"
+
+
+def test_the_same_error_is_nudged_at_the_third_time(ready):
+    d = ready(*[calls(("say", {"text": "!no such file"}))] * 6)
+    d.run()
+    assert nudges(d) == [("stuck", "say failed 3 times in the same way")]
+    assert len(d.agent.requests) == 4
+
+
+def test_two_actions_in_turn_are_nudged_after_six(ready):
+    d = ready(*[calls(("say", {"text": "!a"})), calls(("say", {"text": "!b"}))] * 5)
+    d.run()
+    assert "alternated 6 times" in nudges(d)[0][1]
+    assert len(d.agent.requests) == 7
+
+
+def test_polls_of_a_running_command_never_count(ready):
+    poll = calls(("execute_bash", {"command": ""}))
+    d = ready(calls(("execute_bash", {"command": "make", "text": "started"})), *[poll] * 12, says("it is done"))
+    d.run()
+    assert nudges(d) == []
+    assert end(d) == ("waiting", "")
+
+
+def test_the_same_command_whose_polls_say_something_new_is_no_loop(ready):
+    make = ("execute_bash", {"command": "make", "text": "started"})
+    turns = [turn for n in range(6) for turn in (calls(make), calls(("execute_bash", {"command": "", "text": str(n)})))]
+    d = ready(*turns, says("done"))
+    d.run()
+    assert nudges(d) == []
+
+
+def test_the_same_command_whose_polls_say_the_same_is_one(ready):
+    make = ("execute_bash", {"command": "make", "text": "started"})
+    turns = [turn for _ in range(6) for turn in (calls(make), calls(("execute_bash", {"command": "", "text": "no"})))]
+    d = ready(*turns)
+    d.run()
+    assert nudges(d)[0][1] == "execute_bash (make) gave the same result 4 times"
+
+
+def test_a_loop_is_seen_across_a_restart(ready):
+    d = ready(*[calls(SAME)] * 5)
+    for _ in range(4 * 3):  # answer, decision and result
+        d.session.step()
+        d.reopen()
+        if d.session.phase == "idle":
+            break
+    assert d.session.phase == "idle", "a restart ends the run"
+    d.session.set(mode="never")
+    d.session.send("on")
+    d.run()
+    assert len(nudges(d)) == 1
+
+
+def test_the_check_can_be_switched_off(ready):
+    d = ready(*[calls(SAME)] * 9, says("done"), stop_loops=False)
+    d.run()
+    assert nudges(d) == []
+    assert len(d.agent.requests) == 10
+
+
+def test_without_tools_calls_are_refused_with_a_warning_and_the_model_is_told(ready, caplog):
+    d = ready(calls(("note", {"text": "one"})), says("Then in words: no."))
+    d.agent.tool_choice = "none"
+    d.run()
+    assert d.notes == []
+    assert d.results() == [
+        "note was not run: tools are switched off (tool_choice is none). Answer in words.",
+    ]
+    assert "called 1 tools though tools are switched off" in caplog.text
+    assert "tool_choice is none" in d.agent.requests[1][-1]["content"]
+    assert end(d)[0] == "waiting"
+
+
+def test_where_a_call_is_required_a_text_is_asked_again_once_and_then_accepted(ready):
+    d = ready(says("I could look."), says("No tool fits."), says("never asked"))
+    d.agent.tool_choice = "required"
+    d.run()
+    assert [reason for reason, _ in nudges(d)] == ["no_call"]
+    assert "called no tool" in d.agent.requests[1][-1]["content"]
+    assert len(d.agent.requests) == 2
+    assert end(d) == ("waiting", "")
+
+
+def test_where_a_call_is_required_each_text_after_a_call_is_asked_again(ready):
+    d = ready(says("one"), calls(SAME), says("two"), calls(("finish", {"message": "done"})))
+    d.agent.tool_choice = "required"
+    d.run()
+    assert [reason for reason, _ in nudges(d)] == ["no_call", "no_call"]
+    assert end(d)[0] == "finished"
+
+
+def test_an_empty_answer_among_words_ends_soon(ready):
+    d = ready(says("one"), says(""), says(""), says("never asked"))
+    d.agent.tool_choice = "required"
+    d.run()
+    assert [reason for reason, _ in nudges(d)] == ["no_call", "empty"]
+    assert end(d)[0] == "error"
+    assert len(d.agent.requests) == 3
+
+
+def used(given: int | None, made: int | None, **more):
+    return calls(("say", {"text": str(more)}), usage=ModelUsage(input=given, output=made))
+
+
+def test_the_tokens_of_a_run_are_limited_and_a_message_goes_on(ready):
+    d = ready(used(600, 100, a=1), used(700, 100, b=1), used(900, 100, c=1), says("done"), token_limit=1_000)
+    d.run()
+    said = "paused after 1,500 tokens (token_limit 1,000); send a message to go on"
+    assert end(d) == ("limit", said)
+    d.session.send("go on")
+    d.run()
+    assert end(d) == ("limit", said.replace("1,500", "1,000"))
+    assert len(d.agent.requests) == 3
+
+
+def test_tokens_that_nobody_counted_are_estimated(ready):
+    d = ready(*[calls(("say", {"text": f"{n}" * 400})) for n in range(9)], token_limit=500)
+    d.run()
+    reason, detail = end(d)
+    assert reason == "limit"
+    assert "paused after about " in detail
+    assert 1 < len(d.agent.requests) < 9
+
+
+def test_a_limit_of_steps_says_its_name_and_how_to_go_on(ready):
+    d = ready(*[calls(SAME)] * 3, max_steps=2)
+    d.run()
+    assert end(d) == ("limit", "paused after 2 calls of the model (max_steps); send a message to go on")
+
+
+def test_what_the_model_sees_of_a_result_is_limited(ready):
+    d = ready(calls(("say", {"text": "begin" + "x" * 5_000 + "end"})), says("ok"), max_observe=300)
+    d.run()
+    seen = d.agent.requests[1][-1]["content"]
+    assert len(seen) < 400
+    assert seen.startswith("begin")
+    assert seen.endswith("end")
+    assert "characters left out" in seen
+    assert len(d.results()[0]) == 5_008, "the log keeps everything"
+
+
+def test_exit_ends_the_run_and_an_open_question_with_it(desk):
+    d = desk(calls(("note", {"text": "one"}, "HIGH")), says("never asked"))
+    d.session.send("go")
+    d.run()
+    d.session.send(" /exit ")
+    assert d.session.phase == "idle"
+    assert end(d)[0] == "interrupted"
+    assert d.notes == []
+    assert len(d.agent.requests) == 1
+    assert not d.session.step()

@@ -1,0 +1,48 @@
+"""What an engine tells its screens and never stores; part of the contract in `events`, which names it too."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+
+class Data(BaseModel):
+    """Plain data of the contract: frozen, and nothing in it that is not named."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TextDelta(Data):
+    """Text of the answer as it streams."""
+
+    kind: Literal["text_delta"] = "text_delta"
+    text: str
+
+
+class ReasoningDelta(Data):
+    """Reasoning as it streams."""
+
+    kind: Literal["reasoning_delta"] = "reasoning_delta"
+    text: str
+
+
+class ToolOutput(Data):
+    """Output of a running action."""
+
+    kind: Literal["tool_output"] = "tool_output"
+    action_id: str
+    text: str
+
+
+class EngineState(Data):
+    """What the engine does now; `detail` is one line (a retry countdown, "saving fails", …)."""
+
+    kind: Literal["engine_state"] = "engine_state"
+    state: Literal["idle", "thinking", "deciding", "acting"]
+    detail: str = ""
+    queued: int = 0
+
+
+LiveEvent: TypeAlias = Annotated[TextDelta | ReasoningDelta | ToolOutput | EngineState, Field(discriminator="kind")]
+LIVE: TypeAdapter[LiveEvent] = TypeAdapter(LiveEvent)
