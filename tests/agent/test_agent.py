@@ -36,7 +36,7 @@ class RecordingModel:
 def open_agent(tmp_path: Path) -> Iterator[Callable[..., tuple[Agent, RecordingModel]]]:
     tools = open_tools(ToolContext(str(tmp_path)))
 
-    def start(name: str = "openai/some", **options: bool) -> tuple[Agent, RecordingModel]:
+    def start(name: str = "openai/some", **options: bool | str) -> tuple[Agent, RecordingModel]:
         model = RecordingModel(name)
         return Agent(model, tools, tmp_path, **options), model
 
@@ -58,6 +58,13 @@ def test_instructions_go_first_and_the_tools_beside(open_agent, tmp_path):
     assert user == USER
     changing = {"execute_bash", "str_replace_editor"}
     assert names(model.requests[0]) == changing | {"task_tracker", "think", "ask_human", "finish"}
+
+
+def test_the_choice_of_tools_goes_along(open_agent):
+    agent, model = open_agent(tool_choice="required")
+    agent.respond([USER], lambda delta: None, Cancel())
+    assert model.requests[0].tool_choice == "required"
+    assert model.requests[0].tools
 
 
 def test_plan_mode_offers_only_what_changes_nothing(open_agent):

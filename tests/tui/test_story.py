@@ -108,6 +108,16 @@ def test_a_message_sent_while_the_agent_runs_is_queued_until_a_call_that_began_a
     assert [item.queued for item in changed.updated if isinstance(item, UserItem)] == [False]
 
 
+def test_what_the_workbench_told_the_agent_is_shown():
+    state = Script().start().user("hi").state()
+    told = ev.AgentNudged(seq=8, reason="stuck", text="You go in circles", evidence="look gave the same 4 times")
+    apply(state, told)
+    apply(state, ev.AgentNudged(seq=9, reason="no_call", text="Call a tool."))
+    first, second = [item.text for item in state.items if isinstance(item, NoticeItem)]
+    assert "look gave the same 4 times" in first
+    assert "called no tool" in second
+
+
 def test_what_streams_gives_way_to_the_stored_answer():
     state = Script().start().user("hi").state()
     apply(state, ev.ReasoningDelta(text="hm"))

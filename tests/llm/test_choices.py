@@ -1,0 +1,55 @@
+"""One answer is asked for, and whether it may call tools: what goes out and what of the reply counts."""
+
+import json
+
+import pytest
+
+from tests.fakes.model_turns import Turn
+from workbench.llm.model import ModelRequest
+from workbench.llm.stream import Joiner
+
+TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {"type": "object", "properties": {}}}}
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+def line(*choices: dict) -> bytes:
+    return b"data: " + json.dumps({"id": "r", "choices": choices}).encode() + b"\n\n"
+
+
+def piece(text: str, index: int, end: str | None = None) -> dict:
+    return {"index": index, "delta": {"content": text}, "finish_reason": end}
+
+
+def test_of_several_choices_one_counts_in_whatever_pieces_they_come(serve):
+    raw = (
+        line(piece("One ", 0), piece("Two ", 1)),
+        line(piece("more two", 1, "length")),
+        line(piece("more one", 0, "stop")),
+    )
+    response = serve(Turn(raw=raw)).ask()
+    assert (response.text, response.finish_reason) == ("One more one", "stop")
+
+
+def test_a_choice_that_is_not_numbered_or_numbered_otherwise_counts_too():
+    for index in ({}, {"index": None}, {"index": 1}):
+        joiner = Joiner()
+        joiner.add({"choices": [{"delta": {"content": "a"}, **index}]})
+        joiner.add({"choices": [{"delta": {"content": "b"}, **index}]})
+        assert joiner.text == "ab"
+
+
+def test_content_comes_as_text_or_as_parts():
+    joiner = Joiner()
+    joiner.add({"choices": [{"delta": {"content": [{"type": "text", "text": "one "}, {"type": "image"}, "odd"]}}]})
+    joiner.add({"choices": [{"delta": {"content": "two"}}]})
+    assert joiner.text == "one two"
+
+
+@pytest.mark.parametrize("choice", ["none", "required"])
+def test_the_choice_of_tools_goes_along_with_the_tools(serve, choice):
+    caller = serve(Turn("ok"), Turn("ok"), Turn("ok"))
+    for tools, wanted in (((TOOL,), choice), ((), choice), ((TOOL,), "auto")):
+        request = ModelRequest(HELLO, tools, wanted)
+        caller.model.respond(request, caller.deltas.append, caller.cancel)
+    said = [request.body.get("tool_choice") for request in caller.server.requests]
+    assert said == [choice, None, None]
