@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ import pydantic  # noqa: F401 - whole before litellm's thread starts: two thread
 from workbench.config import Locations, Settings
 from workbench.engine.worker import Worker
 from workbench.errors import UsageError
-from workbench.llm.background import import_early
+from workbench.llm.background import import_early, is_importing
 from workbench.llm.router import NO_MODEL
 from workbench.narration import Narrator
 from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
@@ -49,7 +50,17 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     finally:
         opened.close()
     outlet.close(session_id, question, unsaved)
-    return 1 if unsaved else code
+    return _left_with(1 if unsaved else code)
+
+
+def _left_with(code: int) -> int:
+    """The exit code; everything is closed, so the process may end at once where an import would hold it."""
+    if is_importing():
+        for out in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                out.flush()
+        os._exit(code)
+    return code
 
 
 class Outlet:

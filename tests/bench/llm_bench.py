@@ -29,6 +29,7 @@ from workbench.tools.builtin import open_tools
 from workbench.tools.tool import ToolContext
 
 STEPS = 510
+_ROUNDS = 3
 _CALL = {"name": "execute_bash", "arguments": {"security_risk": "LOW", "summary": "Do nothing", "command": "true"}}
 
 
@@ -125,17 +126,21 @@ def _cancel(folder: Path) -> float:
 
 
 def measures() -> list[Measure]:
-    """All measures of this file."""
-    with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
-        folder = Path(name)
-        bare = _bare(folder)
-        gaps = _session(folder)
-        early, late = statistics.median(gaps[:50]), statistics.median(gaps[-30:-1])
-        stop = _cancel(folder)
+    """All measures of this file; session and bare calls run in turns, so that both see the same machine."""
+    bare, early, late, stop = [], [], [], []
+    for _ in range(_ROUNDS):
+        with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
+            folder = Path(name)
+            bare.append(_bare(folder))
+            gaps = _session(folder)
+            early.append(statistics.median(gaps[:50]))
+            late.append(statistics.median(gaps[-50:-1]) / early[-1])
+            stop.append(_cancel(folder))
+    reference, first, growth = statistics.median(bare), statistics.median(early), statistics.median(late)
     return [
-        Measure("step overhead, first 50 steps", early, "ms", bare, 1.5 * bare, early <= 1.5 * bare),
-        Measure("step overhead, at step 500", late, "ms", early, 1.4 * early, late <= 1.4 * early),
-        Measure("interrupt during a stream", stop, "ms", None, 200.0, stop <= 200),
+        Measure("step overhead, first 50 steps", first, "ms", reference, 1.5 * reference, first <= 1.5 * reference),
+        Measure("step overhead, at step 500", growth * first, "ms", first, 1.4 * first, growth <= 1.4),
+        Measure("interrupt during a stream", max(stop), "ms", None, 200.0, max(stop) <= 200),
     ]
 
 

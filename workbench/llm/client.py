@@ -8,11 +8,12 @@ would otherwise cost time for every message of the history at every step; their 
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import threading
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -27,7 +28,7 @@ from workbench.llm.sse import BrokenStream, checked, read_chunks, whole_answer
 from workbench.llm.stream import Joiner
 
 _import_lock = threading.Lock()
-_ENVIRONMENT = {
+QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_LOCAL_BLOG_POSTS": "True",
@@ -36,6 +37,7 @@ _ENVIRONMENT = {
     "LITELLM_LOG": "CRITICAL",
     "LITELLM_MODE": "PRODUCTION",  # otherwise it reads .env files of the folder it runs in
 }
+"""Environment of the import: nothing is looked up, read or printed."""
 
 
 _TAKE_A_CLIENT = ("anthropic", "gemini")
@@ -60,11 +62,22 @@ def load_litellm() -> Any:
         return _imported()
 
 
+def load_for(name: str) -> None:
+    """litellm, and what it would import no sooner than in the first call of this model."""
+    with _import_lock:  # a call that comes sooner waits: two threads must not import the same things at once
+        _imported()
+        import httpcore  # noqa: F401
+
+        if name.partition("/")[0] in ("openai", name):
+            import openai.resources  # noqa: F401
+
+
 @cache
 def _imported() -> Any:
-    for name, value in _ENVIRONMENT.items():
+    for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    import litellm
+    with _no_collections():
+        import litellm
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
@@ -72,6 +85,19 @@ def _imported() -> Any:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", message="Item .* using the `ReadOnly` qualifier", category=UserWarning)
     return litellm
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Stop looking for garbage while a million lasting objects are made, and never look through them later."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
 
 
 def _openai_address() -> str | None:
