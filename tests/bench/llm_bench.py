@@ -1,6 +1,7 @@
 """What a step costs between the model's answer and the next request, against a bare litellm streaming call.
 
-A whole session runs here: a real model server in a process of its own, the session file, the shell with `true`.
+Whole sessions run here: a real model server in a process of its own, the session file, the shell with `true`. A long
+session, a young one and bare calls take turns, a few steps each, so that all of them see the same machine.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from workbench.tools.builtin import open_tools
 from workbench.tools.tool import ToolContext
 
 STEPS = 510
-_ROUNDS = 3
+_ROUNDS = 10
 _CALL = {"name": "execute_bash", "arguments": {"security_risk": "LOW", "summary": "Do nothing", "command": "true"}}
 
 
@@ -46,63 +47,73 @@ def _server(folder: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tu
             process.terminate()
 
 
-def _gaps(times: Path) -> list[float]:
-    """Milliseconds from each answer to the request after it."""
-    moments = [(line.split()[0], float(line.split()[1])) for line in times.read_text().splitlines()]
-    asked = [at for kind, at in moments if kind == "asked"]
-    answered = [at for kind, at in moments if kind == "answered"]
-    return [(after - before) * 1e3 for before, after in zip(answered, asked[1:], strict=False)]
+class _Bare:
+    """litellm's streaming call in a loop whose history grows like a session's."""
 
+    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+        self._litellm = load_litellm()
+        self._address, _ = stack.enter_context(_server(folder, [{"calls": [_CALL]}] * STEPS, "bare"))
+        tools = open_tools(ToolContext(str(folder)))
+        self._schemas = [tool.to_openai_tool() for tool in tools.values()]
+        for tool in tools.values():
+            tool.close()
+        self._history: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+        self.took: list[float] = []
+        """Milliseconds."""
 
-def _bare(folder: Path, times: int = 50) -> float:
-    """Milliseconds of a bare litellm streaming call in a loop whose history grows like a session's."""
-    litellm = load_litellm()
-    tools = open_tools(ToolContext(str(folder)))
-    schemas = [tool.to_openai_tool() for tool in tools.values()]
-    for tool in tools.values():
-        tool.close()
-    history: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    took = []
-    with _server(folder, [{"calls": [_CALL]}] * (times + 3), "bare") as (address, _):
-        for number in range(times + 3):
+    def run(self, turns: int) -> None:
+        for _ in range(turns):
+            number = len(self.took)
             began = time.perf_counter()
-            stream = litellm.completion(
+            stream = self._litellm.completion(
                 model="openai/fake",
-                api_base=address,
+                api_base=self._address,
                 api_key="none",
-                messages=history,
-                tools=schemas,
+                messages=self._history,
+                tools=self._schemas,
                 stream=True,
                 _skip_mcp_handler=True,
             )
-            for _ in stream:
+            for _chunk in stream:
                 pass
-            took.append((time.perf_counter() - began) * 1e3)
+            self.took.append((time.perf_counter() - began) * 1e3)
             call = {"id": f"c{number}", "type": "function", "function": {"name": "execute_bash", "arguments": "{}"}}
-            history.append({"role": "assistant", "content": "", "tool_calls": [call]})
-            history.append({"role": "tool", "tool_call_id": f"c{number}", "content": "done " * 20})
-    return statistics.median(took[3:])
+            self._history.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            self._history.append({"role": "tool", "tool_call_id": f"c{number}", "content": "done " * 20})
 
 
-def _session(folder: Path) -> list[float]:
-    """The gaps of a session that runs `true` at every step."""
-    turns: list[dict[str, Any]] = [{"calls": [_CALL]}] * STEPS
-    turns.append({"calls": [{"name": "finish", "arguments": {"message": "end"}}]})
-    with _server(folder, turns, "session") as (address, times), Store.create(folder / "session.ohw") as store:
-        store.append(SessionStarted(id="bench", workspace=str(folder), model="openai/fake", mode="never"))
-        tools = open_tools(ToolContext(str(folder), folder / "state"))
-        model = ProviderModel("openai/fake", api_base=address)
-        session = Session(
-            store, Agent(model, tools, folder), tools, limits=Limits(max_steps=2 * STEPS, stop_loops=False)
-        )
-        session.send("go")
-        while session.step():
-            pass
-        session.close()
-        model.close()
+class _Running:
+    """A session that runs `true` at every step."""
+
+    def __init__(self, folder: Path, name: str, stack: contextlib.ExitStack) -> None:
+        address, self._times = stack.enter_context(_server(folder, [{"calls": [_CALL]}] * STEPS, name))
+        store = stack.enter_context(Store.create(folder / f"{name}.ohw"))
+        store.append(SessionStarted(id=name, workspace=str(folder), model="openai/fake", mode="never"))
+        tools = open_tools(ToolContext(str(folder), folder / f"{name}-state"))
         for tool in tools.values():
-            tool.close()
-        return _gaps(times)
+            stack.callback(tool.close)
+        model = stack.enter_context(contextlib.closing(ProviderModel("openai/fake", api_base=address)))
+        agent = Agent(model, tools, folder)
+        limits = Limits(max_steps=2 * STEPS, stop_loops=False)
+        self._session = stack.enter_context(contextlib.closing(Session(store, agent, tools, limits=limits)))
+        self._session.send("go")
+        self._turns = 0
+        self._counted: list[int] = []
+
+    def run(self, turns: int) -> None:
+        """So many answers with what they ask for; the gap behind the last does not count: others have their turn."""
+        for _ in range(2 * turns):
+            self._session.step()
+        self._counted.extend(range(self._turns, self._turns + turns - 1))
+        self._turns += turns
+
+    @property
+    def gaps(self) -> list[float]:
+        """Milliseconds from each answer to the request after it."""
+        moments = [(line.split()[0], float(line.split()[1])) for line in self._times.read_text().splitlines()]
+        asked = [at for kind, at in moments if kind == "asked"]
+        answered = [at for kind, at in moments if kind == "answered"]
+        return [(asked[turn + 1] - answered[turn]) * 1e3 for turn in self._counted]
 
 
 def _cancel(folder: Path) -> float:
@@ -126,24 +137,25 @@ def _cancel(folder: Path) -> float:
 
 
 def measures() -> list[Measure]:
-    """All measures of this file; session and bare calls run in turns, so that both see the same machine."""
-    bare, early, late, stop = [], [], [], []
-    for _ in range(_ROUNDS):
-        with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
-            folder = Path(name)
-            bare.append(_bare(folder))
-            gaps = _session(folder)
-            early.append(statistics.median(gaps[:50]))
-            late.append(statistics.median(gaps[-50:-1]) / early[-1])
-            stop.append(_cancel(folder))
-    reference, first, growth = statistics.median(bare), statistics.median(early), statistics.median(late)
+    """All measures of this file."""
+    with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
+        bare, young, old = _Bare(folder, stack), _Running(folder, "young", stack), _Running(folder, "old", stack)
+        bare.run(3)
+        old.run(STEPS - 50)
+        settled = len(old.gaps)
+        for _ in range(_ROUNDS):
+            for one in (bare, young, old):
+                one.run(50 // _ROUNDS)
+        call, early, late = (statistics.median(took) for took in (bare.took[3:], young.gaps, old.gaps[settled:]))
+        stop = statistics.median(_cancel(folder) for _ in range(3))
     return [
-        Measure("step overhead, first 50 steps", first, "ms", reference, 1.5 * reference, first <= 1.5 * reference),
-        Measure("step overhead, at step 500", growth * first, "ms", first, 1.4 * first, growth <= 1.4),
-        Measure("interrupt during a stream", max(stop), "ms", None, 200.0, max(stop) <= 200),
+        Measure("step overhead, first 50 steps", early, "ms", call, 1.5 * call, early <= 1.5 * call),
+        Measure("step overhead, at step 500", late, "ms", early, 1.4 * early, late <= 1.4 * early),
+        Measure("interrupt during a stream", stop, "ms", None, 200.0, stop <= 200),
     ]
 
 
 if __name__ == "__main__":
-    for one in measures():
-        print(one)
+    for measure in measures():
+        print(measure)
