@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench.config import Locations, load_settings, private_folder
+from workbench.engine.launch import Launch
 from workbench.errors import UsageError
 
 
@@ -83,11 +85,33 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("keys = 3", "table"),
         ("given = ['model']", "no setting 'given'"),
         ("model = ", "cannot read the settings"),
+        ("trusted = '/a'", "trusted must be a list of folders"),
+        ("trusted = [3]", "trusted must be a list of folders"),
+        ("tools = 3", "tools must be a table"),
+        ("[tools]\nset = 'all'", "tools.set must be one of code, plan, not 'all'"),
+        ("[tools]\nbash = 'off'", "tools.bash must be true, false or a table of parameters, not 'off'"),
+        ("[tools]\nbash = 0", "tools.bash must be true, false"),
+        ("[tools.bash]\nsince = 2026-11-21", "tools.bash.since must not hold a date"),
+        ("[tools.bash.a]\nb = [2026-11-21]", "tools.bash.a.b must not hold a date"),
     ],
 )
 def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, told: str):
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=re.escape(told)) as error:
         load_settings(written(tmp_path, text), {})
+    assert "\n" not in str(error.value)
+    if "tools" in text or "trusted" in text:
+        assert str(error.value).startswith(f"{tmp_path}/.config/ohw/settings.toml: ")
+
+
+def test_tools_and_trusted_folders_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Path):
+    text = (
+        'trusted = ["/a", "~/b"]\n[tools]\nset = "plan"\nthink = false\n[tools.execute_bash]\nno_change_timeout = 60\n'
+    )
+    where = written(tmp_path, text)
+    settings = load_settings(where, {"OHW_TOOLS": "x", "OHW_TRUSTED": "/c"})
+    assert settings.trusted == ("/a", "~/b")
+    assert settings.tools == {"set": "plan", "think": False, "execute_bash": {"no_change_timeout": 60}}
+    assert Launch.from_json(Launch(where, settings, "s").to_json()).settings == settings
 
 
 def test_a_key_does_not_show_in_the_settings(tmp_path: Path):

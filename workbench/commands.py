@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import Namespace
@@ -66,19 +65,13 @@ def _resume(arguments: Namespace) -> int:
 
 
 def _tools(arguments: Namespace) -> int:
-    from workbench.tools.builtin import open_tools
-    from workbench.tools.tool import ToolContext
+    where, settings = _settings(arguments)
+    from workbench.tools.page import tools_page
 
-    tools = open_tools(ToolContext(str(_workspace(arguments)))).values()
-    try:
-        if arguments.json:
-            _say(json.dumps([tool.to_mcp_tool() for tool in tools], indent=2))
-        else:
-            for tool in tools:
-                _say(f"{tool.name:<20}{first_line(tool.short_description, 100)}")
-    finally:
-        for tool in tools:
-            tool.close()
+    page, notices = tools_page(where, settings, _workspace(arguments), as_json=arguments.json)
+    for line in notices:
+        sys.stderr.write(f"ohw: {visible(line, lines=False)}\n")
+    _say(page)
     return 0
 
 

@@ -16,11 +16,13 @@ from typing import Any
 
 from workbench.errors import UsageError
 
+_ONLY_IN_FILE = ("keys", "tools", "trusted")
 MODES = ("medium", "ask", "high", "never", "plan")
 TOOL_CHOICES = ("none", "auto", "required")
 _LEAST = {"max_steps": 1, "max_observe": 200, "token_limit": 0}
 """The settings that are whole numbers, with the smallest of each."""
 _SWITCHES = ("stop_loops",)
+TOOL_SETS = ("code", "plan")
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,10 @@ class Settings:
     """Pause a run that goes in circles."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Binding id -> keys, comma separated."""
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    """`set` = "code" or "plan"; a tool's name = true, false or a table of its parameters (which switches it on)."""
+    trusted: tuple[str, ...] = ()
+    """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """Which of these came from the command line: only they change a session that is opened again."""
 
@@ -146,11 +152,44 @@ def _from_file(path: Path) -> dict[str, Any]:
     for name in values:
         if name not in known:
             raise UsageError(f"{path}: there is no setting {name!r}; known are {', '.join(sorted(known))}")
+    try:
+        _check_tables(values)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
     return values
 
 
+def _check_tables(values: Mapping[str, Any]) -> None:
+    """What only the file can say; each message names its key."""
+    trusted, tools = values.get("trusted", []), values.get("tools", {})
+    if not isinstance(trusted, list) or not all(isinstance(folder, str) for folder in trusted):
+        raise UsageError('trusted must be a list of folders, such as ["/home/me/project"]')
+    if not isinstance(tools, dict):
+        raise UsageError("tools must be a table: [tools]")
+    for name, value in tools.items():
+        if name == "set":
+            if value not in TOOL_SETS:
+                raise UsageError(f"tools.set must be one of {', '.join(TOOL_SETS)}, not {value!r}")
+        elif not isinstance(value, bool | dict):
+            raise UsageError(f"tools.{name} must be true, false or a table of parameters, not {value!r}")
+        elif isinstance(value, dict):
+            _check_plain(f"tools.{name}", value)
+
+
+def _check_plain(key: str, value: object) -> None:
+    """Everything inside must be what JSON can hold too: settings travel to the engine so."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            _check_plain(f"{key}.{name}", part)
+    elif isinstance(value, list):
+        for part in value:
+            _check_plain(key, part)
+    elif not isinstance(value, str | int | float):
+        raise UsageError(f"{key} must not hold a date or a time; write it as text")
+
+
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    names = [name for name in _names() if name != "keys"]
+    names = [name for name in _names() if name not in _ONLY_IN_FILE]
     return {name: env[f"OHW_{name.upper()}"] for name in names if env.get(f"OHW_{name.upper()}")}
 
 
@@ -161,13 +200,13 @@ def _checked(settings: Settings) -> Settings:
         raise UsageError(f"there is no tool_choice {settings.tool_choice!r}; choose one of {', '.join(TOOL_CHOICES)}")
     for name in _names():
         value = getattr(settings, name)
-        if name not in (*_LEAST, *_SWITCHES, "keys") and not isinstance(value, str | None):
+        if name not in (*_LEAST, *_SWITCHES, *_ONLY_IN_FILE) and not isinstance(value, str | None):
             raise UsageError(f"the setting {name} must be text")
     if not isinstance(settings.keys, dict) or not all(isinstance(key, str) for key in settings.keys.values()):
         raise UsageError("the setting keys must be a table of binding id = keys")
     read: dict[str, Any] = {name: _whole(name, getattr(settings, name)) for name in _LEAST}
     read |= {name: _switch(name, getattr(settings, name)) for name in _SWITCHES}
-    return replace(settings, **read)
+    return replace(settings, **read, trusted=tuple(settings.trusted))
 
 
 def _whole(name: str, value: object) -> int:

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 
@@ -44,6 +44,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
     opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
+    outlet.notices(opened.notices)
     try:
         code = _Run(opened, outlet).drive(prompt)
         question, unsaved = opened.session.question, opened.session.unsaved
@@ -82,6 +83,11 @@ class Outlet:
             self._answer = event.detail if event.reason == "finished" and event.detail else self._answer
         if self._as_json:
             self._write(json_line(event))
+
+    def notices(self, lines: Iterable[str]) -> None:
+        """What to know from the start."""
+        for line in lines:
+            self._narrator.notice(line)
 
     def live(self, event: LiveEvent) -> None:
         """What is not stored: only retries and waits are told."""

@@ -56,6 +56,10 @@ class Narrator:
         else:
             self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
 
+    def notice(self, line: str) -> None:
+        """What the workbench itself has to say."""
+        self._say(line, _RED)
+
     def live(self, event: LiveEvent) -> None:
         """Retries and waits."""
         if isinstance(event, EngineState) and event.detail and event.detail != self._last_detail:

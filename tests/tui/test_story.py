@@ -22,7 +22,7 @@ from tests.tui.sample_session import (
 from workbench.session import events as ev
 from workbench.tui.detail import detail_text, detail_title
 from workbench.tui.line_counts import count_lines
-from workbench.tui.link import CommandRefused, LinkLost
+from workbench.tui.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
 from workbench.tui.story import Changed, apply
 
@@ -273,6 +273,14 @@ def test_a_refused_command_is_said():
     apply(state, CommandRefused("it is not waiting"))
 
     assert [item.text for item in state.items if isinstance(item, NoticeItem)] == ["it is not waiting"]
+
+
+def test_what_the_engine_has_to_say_is_a_notice():
+    state = SessionState()
+
+    changed = apply(state, EngineNotice("the tool weather is left out"))
+
+    assert [item.text for item in changed.added if isinstance(item, NoticeItem)] == ["the tool weather is left out"]
 
 
 def test_an_event_counts_once():

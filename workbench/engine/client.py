@@ -41,6 +41,7 @@ class EngineConnection:
         self._is_closed = False
         self.engine_pid = hello.pid
         self.last_seq = hello.seen
+        self.notices = hello.notices
 
     @classmethod
     def open(cls, launch: Launch, *, seen: int = 0, timeout: float = _GREETING) -> EngineConnection:

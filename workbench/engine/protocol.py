@@ -20,12 +20,16 @@ class _Line(BaseModel):
 
 
 class Hello(_Line):
-    """Opens the conversation; `seen` is the last seq the screen has, `pid` names the engine (0 from a screen)."""
+    """Opens the conversation; `seen` is the last seq the screen has, `pid` names the engine (0 from a screen).
+
+    `notices` of the engine are lines for the person, about tools that were left out.
+    """
 
     type: Literal["hello"] = "hello"
     version: int = VERSION
     seen: int = 0
     pid: int = 0
+    notices: tuple[str, ...] = ()
 
 
 class Send(_Line):

@@ -123,7 +123,7 @@ class Server:
         return None
 
     async def _converse(self, reader: asyncio.StreamReader, screen: Screen) -> None:
-        screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid()))
+        screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
         screen.give((event, event.model_dump_json().encode() + b"\n") for event in self._opened.events(screen.seen))
         screen.give([_with_line(EngineState(state=self._opened.session.phase))])
         self._screens.add(screen)

@@ -36,7 +36,7 @@ from workbench.session.names import session_path, state_folder
 from workbench.session.session import Session
 from workbench.session.store import Store, StoreError, delete_file
 from workbench.text import first_line
-from workbench.tools.builtin import BUILTIN_TOOLS, open_tools
+from workbench.tools.selection import Selection, select_tools
 from workbench.tools.tool import ToolContext
 
 logger = logging.getLogger(__name__)
@@ -52,6 +52,8 @@ class OpenedSession:
     id: str
     session: Session
     model_name: str
+    notices: tuple[str, ...]
+    """What the person should know from the start, a line each: tools that were left out."""
     _store: Store
     _resources: ExitStack
 
@@ -91,23 +93,24 @@ def start_session(
     private_folder(path.parent)
     model = open_model(settings.model, api_base=settings.api_base)  # a bad name makes no file
     model.close()
-    started = SessionStarted(
-        id=session_id,
-        workspace=str(folder),
-        model=settings.model or "",
-        mode=cast(Mode, settings.mode),
-        tools=BUILTIN_TOOLS,
-        app_version=__version__,
-        api_base=settings.api_base,
-        scripted=is_scripted(settings.model),
-    )
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path).release)
         store = resources.enter_context(Store.create(path))
         resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
+        selection = _open_tools(resources, locations, settings, folder, session_id)
+        started = SessionStarted(
+            id=session_id,
+            workspace=str(folder),
+            model=settings.model or "",
+            mode=cast(Mode, settings.mode),
+            tools=tuple(selection.tools),
+            app_version=__version__,
+            api_base=settings.api_base,
+            scripted=is_scripted(settings.model),
+        )
         (first,) = store.append(started)
         on_event(first)
-        return _put_together(resources, locations, settings, started, store, on_event=on_event, on_live=on_live)
+        return _put_together(resources, settings, started, store, selection, on_event=on_event, on_live=on_live)
 
 
 def open_session(
@@ -126,8 +129,9 @@ def open_session(
         if "api_base" in settings.given or "model" in given:
             started = started.model_copy(update={"api_base": settings.api_base})
         started = started.model_copy(update={"model": given.get("model", started.model)})
-        checked_workspace(Path(started.workspace))
-        opened = _put_together(resources, locations, settings, started, store, on_event=on_event, on_live=on_live)
+        folder = checked_workspace(Path(started.workspace))
+        selection = _open_tools(resources, locations, settings, folder, session_id)
+        opened = _put_together(resources, settings, started, store, selection, on_event=on_event, on_live=on_live)
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -159,28 +163,34 @@ def take_key(settings: Settings, env: MutableMapping[str, str] = os.environ) -> 
     return settings.api_key or from_variable
 
 
+def _open_tools(
+    resources: ExitStack, locations: Locations, settings: Settings, workspace: Path, session_id: str
+) -> Selection:
+    folder = private_folder(state_folder(locations, session_id))
+    selection = select_tools(settings, locations.settings_file, ToolContext(str(workspace), folder))
+    resources.callback(selection.close)
+    return selection
+
+
 def _put_together(
     resources: ExitStack,
-    locations: Locations,
     settings: Settings,
     started: SessionStarted,
     store: Store,
+    selection: Selection,
     *,
     on_event: OnEvent,
     on_live: OnLive,
 ) -> OpenedSession:
     open_named: Callable[[str], Model] = partial(open_model, api_base=started.api_base, api_key=take_key(settings))
-    folder = private_folder(state_folder(locations, started.id))
-    tools = open_tools(ToolContext(started.workspace, folder))
-    for tool in tools.values():
-        resources.callback(tool.close)
+    tools = selection.tools
     choice = cast(ToolChoice, settings.tool_choice)
     agent = Agent(open_named(started.model), tools, Path(started.workspace), tool_choice=choice)
     resources.callback(lambda: agent.model.close())
     limits = Limits(settings.max_steps, settings.max_observe, settings.token_limit, settings.stop_loops)
     session = Session(store, agent, tools, limits=limits, open_model=open_named, on_event=on_event, on_live=on_live)
     resources.callback(session.close)
-    return OpenedSession(started.id, session, started.model, store, resources.pop_all())
+    return OpenedSession(started.id, session, started.model, selection.notices, store, resources.pop_all())
 
 
 def _last_settings(store: Store, settings: Settings) -> SessionStarted:

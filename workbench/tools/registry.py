@@ -54,11 +54,7 @@ def register_tool(name: str, tool: Registrable) -> None:
         raise ValueError(f"A tool needs a name without blanks at its ends, not {name!r}.")
     if name in OLDER_NAMES or name in _BUILTIN or _added.get(name, tool) is not tool:
         raise ValueError(f"The name {name!r} belongs to another tool; choose another one or unregister that first.")
-    if isinstance(tool, ToolDefinition):
-        tool.as_executable()
-    elif not callable(tool) or (isinstance(tool, type) and not issubclass(tool, ToolBase)):
-        raise TypeError(f"{tool!r} is no ToolDefinition, no subclass of ToolBase and no factory.")
-    _added[name] = tool
+    _added[name] = check_tool(tool)
 
 
 def unregister_tool(name: str) -> None:
@@ -73,7 +69,11 @@ def list_registered_tools() -> list[str]:
 
 def resolve_tool(spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefinition]:
     """The tools the specification stands for, ready to run; raises UnknownTool, or UsageError for wrong parameters."""
-    tool = _find(resolve_alias(spec.name))
+    return make_tools(find_tool(spec.name), spec, conv_state)
+
+
+def make_tools(tool: Registrable, spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefinition]:
+    """The same for a tool that is at hand."""
     if isinstance(tool, ToolDefinition):
         if spec.params:
             raise UsageError(f"The tool {spec.name!r} takes no parameters, but was given {', '.join(spec.params)}.")
@@ -85,7 +85,18 @@ def resolve_tool(spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefi
         raise UsageError(f"The tool {spec.name!r} cannot be made with these parameters: {error}") from error
 
 
-def _find(name: str) -> Registrable:
+def check_tool(tool: object) -> Registrable:
+    """What may stand for a tool; raises TypeError or NotImplementedError for anything else."""
+    if isinstance(tool, ToolDefinition):
+        return tool.as_executable()
+    if not callable(tool) or (isinstance(tool, type) and not issubclass(tool, ToolBase)):
+        raise TypeError(f"{tool!r} is no ToolDefinition, no subclass of ToolBase and no factory.")
+    return tool
+
+
+def find_tool(name: str) -> Registrable:
+    """What is registered under the name or what it is also known by; raises UnknownTool."""
+    name = resolve_alias(name)
     if name in _added:
         return _added[name]
     if name in _BUILTIN:

@@ -6,6 +6,7 @@ The session calls tools, the agent shows their schemas to the model; both know o
 from __future__ import annotations
 
 import copy
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExec
 from workbench.tools.json_schema import copied
 from workbench.tools.schema import Action, Observation
 
+logger = logging.getLogger(__name__)
 _RISK = {
     "type": "string",
     "enum": ["LOW", "MEDIUM", "HIGH"],
@@ -135,7 +137,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         except ArgumentError:
             raise
         except Exception as error:  # a tool's own check that fails is a value for the model too
-            raise ArgumentError(f"the arguments could not be checked ({_said(error)}).") from error
+            raise ArgumentError(f"the arguments could not be checked ({said(error)}).") from error
 
     def __call__(self, action: ActionT) -> Observation:
         """Run the action; whatever goes wrong inside comes back as an observation with `is_error`."""
@@ -143,7 +145,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         try:
             observation = run(action)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
-            return self.error(f"{self.name} failed: {_said(error)}. Nothing is known about what it did until then.")
+            return self.error(f"{self.name} failed: {said(error)}. Nothing is known about what it did until then.")
         if not isinstance(observation, Observation):
             kind = type(observation).__name__
             return self.error(f"{self.name} failed: it gave back a {kind} where an Observation belongs.")
@@ -206,9 +208,12 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         }
 
     def close(self) -> None:
-        """Free what the executor holds."""
-        if self.executor is not None:
-            self.executor.close()
+        """Free what the executor holds; a fault in that is logged and keeps nobody else from closing."""
+        try:
+            if self.executor is not None:
+                self.executor.close()
+        except Exception:
+            logger.exception("the tool %s could not be closed", self.name)
 
     def __enter__(self) -> Self:
         """Use the tool in a `with` block …"""
@@ -219,7 +224,8 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self.close()
 
 
-def _said(error: BaseException) -> str:
+def said(error: BaseException) -> str:
+    """An error of a tool's own code in one line."""
     text = first_line(well_formed(str(error)), 300)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

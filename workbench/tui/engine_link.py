@@ -19,7 +19,7 @@ from workbench.session.events import Event, LiveEvent, Mode
 from workbench.session.names import session_path
 from workbench.session.store import Store
 from workbench.tui.inbox import Inbox
-from workbench.tui.link import CommandRefused, Incoming, LinkLost
+from workbench.tui.link import CommandRefused, EngineNotice, Incoming, LinkLost
 
 _GONE = "The engine has stopped; what you send next starts it again"
 _PARTING = 1.0
@@ -36,6 +36,7 @@ class EngineLink:
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._connection: EngineConnection | None = None
         self._closing = False
+        self._noticed: set[str] = set()
         self._parting = Leave()
         self._worker = threading.Thread(target=self._give, daemon=True, name="link-commands")
 
@@ -112,6 +113,9 @@ class EngineLink:
         launch = replace(self._launch, is_new=self._launch.is_new and not self._path.exists())
         connection = EngineConnection.open(launch, seen=self._seen)
         self._connection = connection
+        if fresh := [text for text in connection.notices if text not in self._noticed]:
+            self._inbox.put([EngineNotice(text) for text in fresh])
+            self._noticed.update(fresh)
         threading.Thread(target=self._read, args=(connection,), daemon=True, name="link-reader").start()
         return connection
 

@@ -28,7 +28,14 @@ class CommandRefused:
     reason: str
 
 
-Incoming: TypeAlias = "Event | LiveEvent | LinkLost | CommandRefused"
+@dataclass(frozen=True)
+class EngineNotice:
+    """The engine has a line for the person, such as a tool that was left out."""
+
+    text: str
+
+
+Incoming: TypeAlias = "Event | LiveEvent | LinkLost | CommandRefused | EngineNotice"
 
 
 class Link(Protocol):

@@ -55,7 +55,7 @@ class Opener:
     def demo(self) -> Opened:
         """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""
         folder = copy_demo()
-        settings = replace(self.settings, model=DEMO_MODEL)
+        settings = replace(self.settings, model=DEMO_MODEL, tools={})
         return Opened(LateLink(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
 
     def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Link:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.tui import action_fold
 from workbench.tui.changed import Changed
 from workbench.tui.changes_fold import take_files
-from workbench.tui.link import CommandRefused, LinkLost
+from workbench.tui.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.notices import nudge_notice, run_end_notice, settings_notice
 from workbench.tui.state import AgentItem, Item, NoticeItem, SessionState, UserItem
 
@@ -42,6 +42,8 @@ def apply(state: SessionState, message: Incoming) -> Changed:
         return _link_lost(state, message)
     if isinstance(message, CommandRefused):
         return _notice(state, NoticeItem(0, message.reason, "warning"))
+    if isinstance(message, EngineNotice):
+        return _notice(state, NoticeItem(0, message.text, "warning"))
     seq = getattr(message, "seq", 0)
     if seq and seq <= state.last_seq:
         return Changed()

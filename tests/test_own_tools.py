@@ -1,0 +1,220 @@
+"""Tools of one's own, as the guide shows them: in a package, in a trusted folder, honoured by `ohw` and its engine."""
+
+import base64
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import types as mcp_types
+from openai.types.chat import ChatCompletionFunctionToolParam
+from pydantic import TypeAdapter
+
+from tests.world import World, finish
+from workbench.config import Settings
+from workbench.engine.client import EngineConnection
+from workbench.engine.launch import Launch
+from workbench.engine.protocol import Leave
+from workbench.tools import list_registered_tools
+from workbench.tools.choosing import choose
+
+GUIDE = (Path(__file__).parent.parent / "workbench/guide/tools.md").read_text()
+
+
+def examples(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+
+
+def settings(world: World, text: str) -> None:
+    world.locations.config.mkdir(parents=True, exist_ok=True)
+    world.locations.settings_file.write_text(text)
+
+
+def keep_in_folder(world: World) -> None:
+    folder = world.project / ".ohw/tools"
+    folder.mkdir(parents=True)
+    (folder / "count_words.py").write_text(examples("python")[0])
+    (world.project / "book.txt").write_text("one two three")
+
+
+def counting(world: World) -> dict[str, Any]:
+    return {"tool": "count_words", "arguments": {"path": str(world.project / "book.txt")}}
+
+
+def observed(done: subprocess.CompletedProcess[str]) -> list[str]:
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    texts = [event["observation"]["content"] for event in events if event["kind"] == "action_observed"]
+    return [part["text"] for content in texts for part in content]
+
+
+def wheel(folder: Path, project: dict[str, Any], code: str) -> dict[str, str]:
+    """The files of a wheel of one module, as an installer unpacks them."""
+    name, version = project["project"]["name"].replace("-", "_"), project["project"]["version"]
+    info = f"{name}-{version}.dist-info"
+    groups = project["project"]["entry-points"].items()
+    points = "".join(f"[{group}]\n" + "".join(f"{a} = {b}\n" for a, b in rows.items()) for group, rows in groups)
+    files = {
+        f"{name}.py": code,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {project['project']['name']}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": points,
+    }
+    rows = [f"{path},sha256={_digest(text)},{len(text.encode())}\n" for path, text in files.items()]
+    return {**files, f"{info}/RECORD": "".join(rows) + f"{info}/RECORD,,\n"}
+
+
+def _digest(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """A throw-away environment that sees this one's packages; its Python."""
+    folder = tmp_path / "environment"
+    venv.create(folder, symlinks=True, with_pip=False)
+    paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
+    site = Path(paths["purelib"])
+    here = sysconfig.get_paths()["purelib"]
+    (site / "below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+    for path, text in wheel(site, tomllib.loads(examples("toml")[0]), examples("python")[0]).items():
+        (site / path).parent.mkdir(exist_ok=True)
+        (site / path).write_text(text)
+    return Path(paths["scripts"]) / "python"
+
+
+def test_a_package_brings_the_tool_of_the_guide(world: World, environment: Path):
+    settings(world, "[tools.count_words]\nmost = 2\n")
+    (world.project / "book.txt").write_text("one two three")
+
+    def ohw(*args: str) -> subprocess.CompletedProcess[str]:
+        command = [str(environment), "-m", "workbench", *args]
+        return subprocess.run(command, capture_output=True, text=True, cwd=world.project, env=world.env, timeout=90)
+
+    page = ohw("tools")
+    assert page.stderr == ""
+    assert re.search(
+        r"count_words +on: your settings\n  from package count-words 1.0\n  Count words: read", page.stdout
+    )
+    done = ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+    assert done.returncode == 0, done.stderr
+    assert observed(done)[0] == "2 words"
+
+
+def test_a_trusted_folder_brings_the_tool_of_the_guide(world: World):
+    keep_in_folder(world)
+    settings(world, f'trusted = ["{world.project}"]\n')
+    done = world.ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+    assert done.returncode == 0, done.stderr
+    assert observed(done)[0] == "3 words"
+    assert "left out" not in done.stderr
+
+
+def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(world: World):
+    keep_in_folder(world)
+    done = world.ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+    assert done.returncode == 0, done.stderr
+    assert all(json.loads(line) for line in done.stdout.splitlines())
+    assert "the folder is not trusted" in done.stderr
+    assert "count_words" not in json.loads(done.stdout.splitlines()[0])["tools"]
+    page = world.ohw("tools", "--json")
+    assert "count_words" not in page.stdout
+    assert f'write trusted = ["{world.project}"] into {world.locations.settings_file}' in page.stderr
+
+
+def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(world: World):
+    keep_in_folder(world)
+    table = {"set": "plan", "weather": True}
+    chosen = Settings(model=world.script(finish()), tools=table, trusted=(str(world.project),))
+    (world.project / ".ohw/tools/broken.py").write_text("import nothing_there")
+    name = "20261121-tools-abcd"
+    launch = Launch(world.locations, chosen, name, str(world.project), is_new=True)
+    connection = EngineConnection.open(launch)
+    try:
+        assert len(connection.notices) == 2
+        assert "broken" in connection.notices[0]
+        assert "tools.weather" in connection.notices[1]
+        started = next(event for event in connection.receive() if getattr(event, "kind", "") == "session_started")
+        assert "count_words" in started.tools
+        assert "execute_bash" not in started.tools
+    finally:
+        connection.send_command(Leave(stop=True))
+        connection.close()
+
+
+def test_a_wrong_parameter_stops_a_run_with_one_line(world: World):
+    settings(world, '[tools.execute_bash]\nno_change_timeout = "soon"\n')
+    for command in (["run", "x", "--model", world.script(finish())], ["tools"]):
+        done = world.ohw(*command)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"ohw: {world.locations.settings_file}: tools.execute_bash.no_change_timeout cannot be")
+    assert not list(world.locations.sessions.glob("*"))
+
+
+def test_a_parameter_reaches_the_shell_of_a_run(world: World):
+    settings(world, "[tools.execute_bash]\nno_change_timeout = 0.2\n")
+    slow = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": "echo begun; sleep 60"}}
+    done = world.ohw("run", "wait", "--json", "--mode", "never", "--model", world.script(slow, finish()))
+    assert done.returncode == 0, done.stderr
+    assert "begun" in observed(done)[0]
+    assert "0.2 s" in observed(done)[0]
+
+
+def test_the_page_shows_names_hints_state_and_parameters(world: World):
+    settings(world, '[tools]\nset = "plan"\nthink = false\n')
+    page = world.ohw("tools").stdout
+    assert re.search(r'^execute_bash +off: it can change things, and the set is "plan"\n  .*destructive', page, re.M)
+    assert re.search(r"^think +off: your settings$", page, re.M)
+    assert re.search(r'^task_tracker +on: the set "plan"\n  Task list: read-only, idempotent$', page, re.M)
+    assert "    command (string; required)\n      What to run." in page
+    assert "    is_input (boolean; optional; default false)" in page
+    assert set(list_registered_tools()) <= set(re.findall(r"^(\w+) +(?:on|off): ", page, re.M))
+
+
+def test_the_json_page_holds_tools_of_openais_and_of_mcps_shape(world: World):
+    keep_in_folder(world)
+    settings(world, f'trusted = ["{world.project}"]\n[tools]\nthink = false\n')
+    entries = json.loads(world.ohw("tools", "--json").stdout)
+    states = {entry["name"]: (entry["on"], entry["why"]) for entry in entries}
+    assert {"execute_bash", "count_words", "think"} <= set(states)
+    assert states["think"] == (False, "your settings")
+    assert states["count_words"] == (True, "by default")
+    for entry in entries:
+        openai = TypeAdapter(ChatCompletionFunctionToolParam).validate_python(entry)
+        assert openai["type"] == "function"
+        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", openai["function"]["name"])
+        mcp = mcp_types.Tool.model_validate(entry)
+        assert mcp.name == openai["function"]["name"] == entry["name"]
+        assert mcp.annotations is not None
+        assert mcp.annotations.read_only_hint is not None
+        for schema in (openai["function"]["parameters"], mcp.input_schema):
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+        assert jsonschema.Draft202012Validator(mcp.input_schema).is_valid([]) is False
+    mcp_types.ListToolsResult.model_validate({"tools": entries})
+
+
+def test_the_settings_of_the_guide_are_ones_that_are_read():
+    texts = re.findall(r"(?:^    .*\n|^\n)+", GUIDE, re.MULTILINE)
+    table = next(tomllib.loads(re.sub("^    ", "", text, flags=re.M)) for text in texts if "[tools]" in text)
+    choices, unknown = choose(table["tools"])
+    states = {choice.name: choice for choice in choices}
+    assert states["think"].is_on is False
+    assert states["execute_bash"].params == {"no_change_timeout": 60}
+    assert len(unknown) <= 1
+
+
+def test_a_tool_runs_from_plain_python_as_the_guide_says(tmp_path: Path, world: World):
+    example = examples("python")[1]
+    command = [sys.executable, "-c", example]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=world.env, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)

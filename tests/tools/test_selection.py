@@ -1,0 +1,287 @@
+"""Which tools a session gets: sets, single lines, parameters, own tools; and what is said about the rest."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.config import Settings
+from workbench.errors import UsageError
+from workbench.tools import BUILTIN_TOOLS, ToolContext, list_registered_tools
+from workbench.tools.choosing import choose
+from workbench.tools.parameters import checked_params, settable
+from workbench.tools.selection import Selection, select_tools
+
+FILE = Path("/somewhere/settings.toml")
+GREET = """
+from __future__ import annotations
+
+from pydantic import Field
+
+from workbench.tools import Action, Observation, ToolAnnotations, ToolDefinition, ToolExecutor
+
+print("a tool must not speak on stdout")
+
+
+class Greet(Action):
+    name: str = Field(description="Whom to greet.")
+
+
+class Greeter(ToolExecutor[Greet, Observation]):
+    def __init__(self, word: str):
+        self.word = word
+
+    def __call__(self, action):
+        return Observation.from_text(f"{self.word} {action.name}")
+
+    def close(self):
+        raise OSError("cannot close")
+
+
+class GreetTool(ToolDefinition[Greet, Observation]):
+    def __init__(self, word: str = "hello", times: int = 1, reads: bool = False):
+        annotations = ToolAnnotations(readOnlyHint=reads)
+        executor = Greeter(word * times)
+        super().__init__(
+            name="greet", description="Greets.", action_type=Greet, annotations=annotations, executor=executor
+        )
+
+
+tool = GreetTool
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / ".ohw/tools").mkdir(parents=True)
+    return tmp_path
+
+
+def own(place: Path, **files: str) -> None:
+    for name, text in files.items():
+        (place / f".ohw/tools/{name}.py").write_text(text)
+
+
+def select(place: Path, trust: bool = True, **table: Any) -> Selection:
+    settings = Settings(tools=table, trusted=(str(place),) if trust else ())
+    selection = select_tools(settings, FILE, ToolContext(str(place)))
+    selection.close()
+    return selection
+
+
+def why(selection: Selection, name: str) -> str:
+    return next(f"{'on' if state.is_on else 'off'}: {state.why}" for state in selection.states if state.name == name)
+
+
+def test_by_default_a_session_has_the_default_tools_and_knows_the_others(place):
+    selection = select(place)
+    assert tuple(selection.tools) == BUILTIN_TOOLS
+    assert {state.name for state in selection.states} == set(list_registered_tools())
+    assert why(selection, "execute_bash") == "on: by default"
+    assert all(why(selection, name) == "off: by default" for name in {*list_registered_tools()} - {*BUILTIN_TOOLS})
+    assert selection.notices == ()
+
+
+def test_each_tool_can_be_switched_also_by_an_older_name(place):
+    selection = select(place, bash=False, think=False)
+    assert tuple(selection.tools) == tuple(name for name in BUILTIN_TOOLS if name not in ("execute_bash", "think"))
+    assert why(selection, "execute_bash") == "off: your settings"
+
+
+def test_a_tool_that_is_off_by_default_is_switched_on(place):
+    choices, _ = choose({"finish": True})
+    assert next(choice for choice in choices if choice.name == "finish").why == "your settings"
+    for name in {*list_registered_tools()} - {*BUILTIN_TOOLS}:
+        choices, _ = choose({name: True})
+        assert next(choice for choice in choices if choice.name == name).is_on
+
+
+def test_the_set_plan_has_the_tools_that_read_and_the_task_list(place):
+    selection = select(place, set="plan")
+    assert "task_tracker" in selection.tools
+    assert all(tool.is_read_only for tool in selection.tools.values())
+    assert "execute_bash" not in selection.tools
+    assert why(selection, "execute_bash") == 'off: it can change things, and the set is "plan"'
+    assert why(selection, "think") == 'on: the set "plan"'
+
+
+def test_a_line_for_a_tool_goes_before_the_set(place):
+    selection = select(place, set="plan", execute_bash=True, think=False)
+    assert "execute_bash" in selection.tools
+    assert "think" not in selection.tools
+    assert tuple(select(place, set="code").tools) == BUILTIN_TOOLS
+
+
+def test_a_table_gives_parameters_and_switches_on_unless_it_says_off(place):
+    selection = select(place, execute_bash={"no_change_timeout": 60})
+    assert selection.tools["execute_bash"].executor is not None
+    assert why(selection, "execute_bash") == "on: your settings"
+    assert "execute_bash" not in select(place, execute_bash={"on": False, "no_change_timeout": 60}).tools
+
+
+def test_parameters_reach_the_tool(place):
+    own(place, greet=GREET)
+    tool = select(place, greet={"word": "hi", "times": 2}).tools["greet"]
+    assert tool(tool.action_from_arguments({"name": "you"})).text == "hihi you"
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"execute_bash": {"no_change_timeout": "soon"}}, "tools.execute_bash.no_change_timeout cannot be 'soon'"),
+        ({"execute_bash": {"no_chnge_timeout": 3}}, "did you mean no_change_timeout?"),
+        ({"bash": {"on": "yes"}}, "tools.execute_bash.on must be true or false, not 'yes'"),
+        ({"think": {"size": 3}}, "tools.think.size is no parameter; the tool takes none"),
+        ({"execute_bsh": False}, "tools.execute_bsh: there is no such tool; did you mean execute_bash?"),
+        ({"bash": True, "execute_bash": {}}, "tools.execute_bash says again"),
+        ({"greet": {"times": "many"}}, "tools.greet.times cannot be 'many'"),
+        ({"greet": {"colour": "red"}}, "tools.greet.colour is no parameter; it takes reads, times, word"),
+    ],
+)
+def test_a_wrong_line_is_an_error_that_names_file_and_key(place, table, said):
+    own(place, greet=GREET)
+    with pytest.raises(UsageError) as error:
+        select(place, **table)
+    assert str(error.value).startswith(f"{FILE}: tools.")
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_tool_of_another_folder_is_only_mentioned(place):
+    selection = select(place, weather={"city": "Ulm"})
+    assert selection.notices == (f"{FILE}: tools.weather: there is no such tool here",)
+    assert tuple(selection.tools) == BUILTIN_TOOLS
+
+
+def test_a_trusted_folder_brings_its_tools(place, capsys):
+    own(place, greet=GREET, _helper="raise SystemExit")
+    selection = select(place)
+    tool = selection.tools["greet"]
+    assert tool(tool.action_from_arguments({"name": "you"})).text == "hello you"
+    assert why(selection, "greet") == "on: by default"
+    assert selection.notices == ()
+    assert capsys.readouterr().out == ""
+    assert not list((place / ".ohw").rglob("*.pyc"))
+
+
+def test_the_set_plan_takes_own_tools_at_their_word(place):
+    own(place, greet=GREET)
+    assert "greet" not in select(place, set="plan").tools
+    own(place, greet=GREET.replace("reads: bool = False", "reads: bool = True"))
+    assert "greet" in select(place, set="plan").tools
+
+
+def test_nothing_of_an_untrusted_folder_runs_and_that_is_said(place):
+    own(place, greet="from pathlib import Path; Path(__file__).with_name('ran').touch()")
+    selection = select(place, trust=False)
+    assert tuple(selection.tools) == BUILTIN_TOOLS
+    (notice,) = selection.notices
+    assert f'trusted = ["{place}"]' in notice
+    assert str(FILE) in notice
+    assert not (place / ".ohw/tools/ran").exists()
+
+
+def test_only_the_very_folder_is_trusted_by_whatever_path(place, tmp_path_factory):
+    own(place, greet=GREET)
+    for folder in (str(place.parent), str(place / ".ohw"), "relative", "~nobody-here", "/\0", ""):
+        settings = Settings(trusted=(folder,))
+        assert "greet" not in select_tools(settings, FILE, ToolContext(str(place))).tools
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(place)
+    assert "greet" in select_tools(Settings(trusted=(str(link),)), FILE, ToolContext(str(place))).tools
+
+
+def test_a_tool_that_is_off_is_not_even_loaded(place):
+    own(place, greet="raise RuntimeError('loaded')")
+    selection = select(place, greet=False)
+    assert selection.notices == ()
+    assert why(selection, "greet") == "off: your settings"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import nothing_there", "ModuleNotFoundError"),
+        ("def broken(", "SyntaxError"),
+        ("raise SystemExit(3)", "SystemExit"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("x = '\\ud800'.encode()", "UnicodeEncodeError"),
+        ("", "sets no `tool`"),
+        ("tool = 3", "TypeError"),
+        ("tool = dict", "TypeError"),
+        ("tool = lambda conv_state: [3]", "it gave a int where a ToolDefinition belongs"),
+        ("tool = lambda conv_state: 3", "TypeError"),
+        ("def tool(conv_state): raise OSError('no\\nnet')", "OSError: no"),
+        (GREET.replace('name="greet"', 'name="execute_bash"'), "another tool's name"),
+        (GREET.replace('name="greet"', 'name="two words"'), "or none"),
+        (GREET + "tool = ToolDefinition(name='greet', description='', action_type=Greet)", "NotImplementedError"),
+        (GREET + "Greet.to_mcp_schema = classmethod(lambda cls: {'properties': {'x': {1, 2}}})", "TypeError"),
+    ],
+)
+def test_an_own_tool_that_fails_is_reported_in_a_line_and_left_out(place, text, said):
+    own(place, broken=text, greet=GREET)
+    selection = select(place)
+    (notice,) = selection.notices or ("nothing",)
+    assert said in notice
+    assert f"the tool broken of {place}/.ohw/tools/broken.py is left out" in notice
+    assert "\n" not in notice
+    assert tuple(selection.tools) == (*BUILTIN_TOOLS, "greet")
+    assert why(selection, "broken").startswith("off: it failed")
+
+
+@pytest.mark.parametrize("name", ["execute_bash", "terminal", "two words", "1st"])
+def test_an_own_tool_takes_no_name_of_another_and_needs_a_possible_one(place, name):
+    own(place, **{name: GREET})
+    selection = select(place)
+    assert tuple(selection.tools) == BUILTIN_TOOLS
+    assert len(selection.notices) == 1
+    assert f"the tool {name} of " in selection.notices[0]
+
+
+def test_two_files_that_give_the_same_tool_give_it_once(place):
+    own(place, greet=GREET, hail=GREET)
+    selection = select(place)
+    assert "greet" in selection.tools
+    assert len(selection.notices) == 1
+    assert "calls itself 'greet'" in selection.notices[0]
+
+
+def test_a_wrong_line_closes_what_was_open_already(place):
+    own(place, aaa=GREET.replace('raise OSError("cannot close")', "Path(__file__).with_name('closed').touch()"))
+    text = (place / ".ohw/tools/aaa.py").read_text().replace("import Field", "import Field\nfrom pathlib import Path")
+    own(place, aaa=text, zzz=GREET)
+    with pytest.raises(UsageError):
+        select(place, zzz={"nothing": 1})
+    assert (place / ".ohw/tools/closed").exists()
+
+
+def test_a_fault_in_closing_is_logged_and_stops_nobody(place, caplog):
+    own(place, greet=GREET)
+    select(place)
+    assert "greet could not be closed" in caplog.text
+
+
+class Free:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+def make(conv_state: object, size: int = 1, made: Free | None = None, **more: Any) -> list[Any]:
+    """A factory with a parameter that no settings file can hold."""
+    return [conv_state, size, made, more]
+
+
+def test_a_factory_says_what_can_be_set_by_its_hints():
+    assert settable(make)[1]
+    assert checked_params(make, {"size": "3", "colour": "red"}) == {"size": 3, "colour": "red"}
+    with pytest.raises(UsageError, match="made cannot be set here"):
+        checked_params(make, {"made": 3})
+
+
+def test_the_tools_module_of_a_folder_is_found_by_its_classes(place):
+    own(place, greet=GREET)
+    tool = select(place).tools["greet"]
+    assert sys.modules[tool.action_type.__module__].__file__ == str(place / ".ohw/tools/greet.py")
+    assert json.dumps(tool.to_openai_tool())

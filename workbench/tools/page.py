@@ -1,0 +1,90 @@
+"""`ohw tools`: what tools there are here, for a person to read, or as JSON that is OpenAI's and MCP's shape at once."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.config import Locations, Settings
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+from workbench.tools.json_schema import describe_type
+from workbench.tools.registry import Tool, list_registered_tools, resolve_tool
+from workbench.tools.selection import Selection, ToolState, select_tools
+from workbench.tools.tool import ToolContext, ToolDefinition
+
+_WIDTH = 100
+
+
+def tools_page(where: Locations, settings: Settings, workspace: Path, *, as_json: bool) -> tuple[str, tuple[str, ...]]:
+    """The page, and lines about tools that were left out; raises UsageError for wrong settings."""
+    context = ToolContext(str(workspace))
+    selection = select_tools(settings, where.settings_file, context)
+    try:
+        found = [(state, tool) for state in selection.states for tool in _shown(state, context)]
+        page = _as_json(found) if as_json else "\n\n".join(_lines(selection, found))
+    finally:
+        selection.close()
+    return page, selection.notices
+
+
+def _shown(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
+    """The tools behind a state; those of ours also when they are off, but code of others does not run for that."""
+    if state.tools or state.name not in list_registered_tools():
+        return list(state.tools) or [None]
+    try:
+        made = list(resolve_tool(Tool(state.name), context))
+    except (WorkbenchError, ImportError):
+        return [None]
+    for tool in made:
+        tool.close()
+    return [*made]
+
+
+def _as_json(found: list[tuple[ToolState, ToolDefinition | None]]) -> str:
+    return json.dumps([_entry(state, tool) for state, tool in found if tool is not None], indent=2)
+
+
+def _entry(state: ToolState, tool: ToolDefinition) -> dict[str, Any]:
+    return {**tool.to_openai_tool(), **tool.to_mcp_tool(), "on": state.is_on, "why": state.why}
+
+
+def _lines(selection: Selection, found: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:
+    for state, tool in found:
+        name = tool.name if tool else state.name
+        heading = f"{name:<22}{'on' if state.is_on else 'off'}: {state.why}"
+        rows = [heading, *_source(state), *(_about(tool) if tool else ())]
+        yield "\n".join(visible(row) for row in rows)
+
+
+def _source(state: ToolState) -> list[str]:
+    return [f"  from {state.source}"] if state.source else []
+
+
+def _about(tool: ToolDefinition) -> Iterator[str]:
+    yield f"  {_hints(tool)}"
+    for paragraph in tool.short_description.split("\n\n"):
+        yield textwrap.fill(" ".join(paragraph.split()), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    schema = tool.schema
+    for name, part in schema.get("properties", {}).items():
+        yield from _parameter(name, part, name in schema.get("required", ()))
+
+
+def _hints(tool: ToolDefinition) -> str:
+    hints = tool.annotations
+    words = ["read-only"] if hints.readOnlyHint else ["destructive" if hints.destructiveHint else "changes things"]
+    words += ["idempotent"] if hints.idempotentHint else []
+    words += ["open world"] if hints.openWorldHint else []
+    return f"{hints.title}: {', '.join(words)}" if hints.title else ", ".join(words)
+
+
+def _parameter(name: str, part: Any, is_required: bool) -> Iterator[str]:
+    schema = part if isinstance(part, dict) else {}
+    facts = [describe_type(part), "required" if is_required else "optional"]
+    facts += [f"default {json.dumps(schema['default'])}"] if "default" in schema else []
+    yield f"    {name} ({'; '.join(facts)})"
+    if words := " ".join(str(schema.get("description", "")).split()):
+        yield textwrap.fill(words, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
