@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from workbench.llm.model import Cancel
 from workbench.security.policy import Ruling, rule_on
 from workbench.security.risk import Risk, effective
 from workbench.session.events import (
-    ActionAbandoned,
     ActionAssessed,
     ActionDecided,
     ActionObserved,
@@ -21,33 +18,19 @@ from workbench.session.events import (
     FileDelta,
     LiveEvent,
     RunEnded,
-    ToolOutput,
 )
 from workbench.session.fingerprint import fingerprint
 from workbench.session.journal import Journal
-from workbench.session.lane import Lane, LeftBehind
 from workbench.session.ledger import OpenAction
-from workbench.session.results import none_run, not_run, observed
+from workbench.session.results import none_run, not_run
+from workbench.session.running import AT_ONCE, Readied, Result, Run, Runner, runs_beside
+from workbench.session.store import StoreError
 from workbench.text import first_line
 from workbench.tools.arguments import ArgumentError
-from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolDefinition
 
-_GRACE = 1.0
 _CHANGED = "what was shown has changed since the decision, so it is asked again"
 _AFTER_END = "This call was not run: {tool} before it ended the run."
-_NO_STOP = "it was interrupted and did not stop in time"
-
-
-@dataclass(frozen=True)
-class Readied:
-    """An action that could run now, and what a decision on it is bound to."""
-
-    tool: ToolDefinition
-    action: Action
-    files: tuple[FileDelta, ...]
-    working_dir: str
-    fingerprint: str
 
 
 class Actions:
@@ -58,8 +41,7 @@ class Actions:
     ) -> None:
         self._journal = journal
         self._tools = tools
-        self._on_live = on_live
-        self._lane = Lane("session-tools", _GRACE)
+        self._runner = Runner(on_live)
 
     def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
         """What would run; raises ArgumentError when the tool is gone or does not take these arguments."""
@@ -126,16 +108,44 @@ class Actions:
             return False
 
     def advance(self, cancel: Cancel) -> None:
-        """Take the next action one step on: assess it, or run it when that was decided."""
+        """Take the next action one step on: assess it, or run it when that was decided, beside others that may."""
         with self._journal.lock:
-            action = self._journal.ledger.next_action
-            if action is None or action.is_waiting:
+            group = self._group()
+            if not group:
                 return
-            readied = self._checked(action)
+            self._journal.commit(*(ActionStarted(action_id=run.proposed.action_id) for run in group), lasting=False)
+        fault: StoreError | None = None
+        for run, result in self._runner.results(group, cancel):
+            try:
+                self._finish(run, result)
+            except StoreError as error:  # the journal keeps the result; the others go on
+                fault = error
+        if fault and self._journal.has_unsaved:
+            raise fault
+
+    def _group(self) -> list[Run]:
+        """The actions that start now: the next one, and behind it those that may run at the same time."""
+        group: list[Run] = []
+        for action in list(self._journal.ledger.batch.values())[:AT_ONCE]:
+            readied = self._beside(action) if group else self._next(action)
             if readied is None:
-                return
-            self._journal.commit(ActionStarted(action_id=action.proposed.action_id), lasting=False)
-        self._finish(action.proposed, readied, self._run(action.proposed, readied, cancel))
+                break
+            group.append(Run(action.proposed, readied))
+            if not runs_beside(readied.tool):
+                break
+        return group
+
+    def _next(self, action: OpenAction) -> Readied | None:
+        return None if action.is_waiting else self._checked(action)
+
+    def _beside(self, action: OpenAction) -> Readied | None:
+        """The action ready to run beside the ones before it; None when it has to wait for its turn."""
+        tool = self._tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or not runs_beside(tool):
+            return None
+        if not action.may_run:
+            self._journal.commit(*self.assessed(action.proposed))
+        return self._checked(action) if action.may_run else None
 
     def _checked(self, action: OpenAction) -> Readied | None:
         """The action ready to run; None when something else had to be recorded first."""
@@ -158,29 +168,13 @@ class Actions:
         """Whether the mode set now lets it run: what an earlier mode allowed is not good for ever."""
         return self._ruling(proposed, tool)[1].verdict == "allow"
 
-    def _run(self, proposed: ActionProposed, readied: Readied, cancel: Cancel) -> ActionObserved | ActionAbandoned:
-        executor = readied.tool.executor
-        if executor is not None:
-            executor.on_output = lambda text: self._on_live(ToolOutput(action_id=proposed.action_id, text=text))
-        began = time.monotonic()
-        try:
-            observation = self._lane.run(lambda: _called(readied, cancel), cancel, readied.tool.interrupt)
-        except LeftBehind:
-            return ActionAbandoned(action_id=proposed.action_id, reason=_NO_STOP)
-        finally:
-            if executor is not None:
-                executor.on_output = None
-        if observation is None:
-            return not_run(proposed.action_id, "This action was not run: the person interrupted.")
-        return observed(proposed.action_id, observation, time.monotonic() - began, readied.files)
-
-    def _finish(self, proposed: ActionProposed, readied: Readied, result: ActionObserved | ActionAbandoned) -> None:
+    def _finish(self, run: Run, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""
-        events: list[Event] = [result]
+        proposed, events = run.proposed, list[Event]([result])
         with self._journal.lock:
             ledger = self._journal.ledger
             is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
-            if readied.tool.ends_run and is_done and isinstance(result, ActionObserved):
+            if run.readied.tool.ends_run and is_done and isinstance(result, ActionObserved):
                 rest = [action for name, action in ledger.batch.items() if name != proposed.action_id]
                 events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
                 if not ledger.unread:
@@ -188,12 +182,8 @@ class Actions:
             self._journal.commit(*events, happened=True)
 
     def close(self) -> None:
-        """Let the thread of the tools end."""
-        self._lane.close()
-
-
-def _called(readied: Readied, cancel: Cancel) -> Observation | None:
-    return None if cancel.is_set else readied.tool(readied.action)
+        """Let the threads of the tools end."""
+        self._runner.close()
 
 
 def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

@@ -1,15 +1,17 @@
-"""A thread of its own for calls that may hang, so that an interrupt never waits for them; used by the session.
+"""Threads of their own for calls that may hang, so that an interrupt never waits for them; used by the session.
 
-The thread stays the same from call to call: a process that a tool starts may be bound to the life of its thread.
+A thread stays the same from call to call: a process that a tool starts may be bound to the life of its thread.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from queue import SimpleQueue
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from workbench.llm.model import Cancel
 
@@ -22,46 +24,90 @@ class LeftBehind(Exception):
 
 
 class Lane:
-    """Runs one call at a time; a call that ignores an interrupt for `grace` seconds is left behind with its thread."""
+    """Runs one call at a time in its thread."""
 
-    def __init__(self, name: str, grace: float) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._grace = grace
         self._jobs: _Jobs | None = None
 
-    def run(self, job: Callable[[], T], cancel: Cancel, stop: Callable[[], None] = lambda: None) -> T:
-        """The result (or exception) of the job; raises LeftBehind when it does not end after `cancel` was raised.
-
-        `stop` asks the job to end; it is called in this thread, so that whoever raises `cancel` never waits for it.
-        """
-        future: Future[T] = Future()
-        wake = threading.Event()
-        future.add_done_callback(lambda _: wake.set())
-        cancel.on_set(wake.set)
-        self._queue().put((future, job))
-        wake.wait()
-        if not future.done():
-            stop()
-        try:
-            return future.result(timeout=self._grace)
-        except TimeoutError:
-            if future.done():  # the job's own error, or it came at the last moment
-                return future.result()
-            stop()  # the first may have come a moment before the job began
-            self.close()
-            raise LeftBehind from None
-
-    def _queue(self) -> _Jobs:
+    def start(self, work: Callable[[], T]) -> Future[T]:
+        """Begin the call; its result comes with the future."""
         if self._jobs is None:
             self._jobs = SimpleQueue()
             threading.Thread(target=_work, args=(self._jobs,), name=self._name, daemon=True).start()
-        return self._jobs
+        future: Future[T] = Future()
+        self._jobs.put((future, work))
+        return future
 
     def close(self) -> None:
         """Let the thread end after the call it runs now."""
         if self._jobs is not None:
             self._jobs.put(None)
             self._jobs = None
+
+
+def _do_nothing() -> None:
+    """How to stop what ends by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job(Generic[T]):
+    """A call in a lane of its own; `stop` asks it to end and is called in the thread that waits for it."""
+
+    lane: Lane
+    work: Callable[[], T]
+    stop: Callable[[], None] = _do_nothing
+
+
+def run(job: Job[T], cancel: Cancel, grace: float) -> T:
+    """The result (or exception) of one job; raises LeftBehind when it does not end after `cancel` was raised."""
+    (ended,) = (future for _, future in as_they_end((job,), cancel, grace))
+    if ended is None:
+        raise LeftBehind
+    return ended.result()
+
+
+def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterator[tuple[Job[T], Future[T] | None]]:
+    """Run the jobs side by side and give each as it ends; the thread that asks waits.
+
+    After `cancel` was raised each is asked to stop; one that ignores that for `grace` seconds comes without a future
+    and is left behind with its thread.
+    """
+    ended: SimpleQueue[int | None] = SimpleQueue()
+    cancel.on_set(lambda: ended.put(None))
+    running = {number: (job, job.lane.start(job.work)) for number, job in enumerate(jobs)}
+    for number, (_, future) in running.items():
+        future.add_done_callback(lambda _, number=number: ended.put(number))  # type: ignore[misc]
+    try:
+        while running and (first := ended.get()) is not None:
+            yield running.pop(first)
+        for job, _ in running.values():
+            job.stop()
+        for number in _in_time(ended, len(running), grace):
+            yield running.pop(number)
+    finally:
+        left = [_left_behind(job, future) for job, future in running.values()]
+    yield from left
+
+
+def _in_time(ended: SimpleQueue[int | None], count: int, grace: float) -> Iterator[int]:
+    until = time.monotonic() + grace
+    while count:
+        try:
+            number = ended.get(timeout=max(0.0, until - time.monotonic()))
+        except Empty:
+            return
+        if number is not None:
+            count -= 1
+            yield number
+
+
+def _left_behind(job: Job[T], future: Future[T]) -> tuple[Job[T], Future[T] | None]:
+    if future.done():  # at the last moment
+        return job, future
+    job.stop()  # the first may have come a moment before the work began
+    job.lane.close()
+    return job, None
 
 
 def _work(jobs: _Jobs) -> None:

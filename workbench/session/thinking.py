@@ -22,7 +22,7 @@ from workbench.session.events import (
     Usage,
 )
 from workbench.session.journal import Journal
-from workbench.session.lane import Lane, LeftBehind
+from workbench.session.lane import Job, Lane, LeftBehind, run
 from workbench.session.limits import Limits
 from workbench.session.pausing import MANY, NO_TOOLS, UNREADABLE, after_words, before_call
 from workbench.session.results import none_run
@@ -65,7 +65,7 @@ class Thinking:
         self._open_model = open_model
         self._on_live = on_live
         self._model = journal.ledger.model
-        self._lane = Lane("session-model", _GRACE)
+        self._lane = Lane("session-model")
 
     def advance(self, limits: Limits, cancel: Cancel) -> None:
         """Call the model once and record its answer; or end the run when a limit is reached or the call fails."""
@@ -78,7 +78,7 @@ class Thinking:
             messages, seen = journal.history.request(), journal.history.last_seq
         try:
             self._use_model(ledger.model)
-            response = self._lane.run(lambda: self._respond(messages, cancel), cancel)
+            response = run(Job(self._lane, lambda: self._respond(messages, cancel)), cancel, _GRACE)
         except LeftBehind:
             return
         except ModelError as error:

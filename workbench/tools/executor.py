@@ -29,6 +29,8 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
 
     on_output: Callable[[str], None] | None = None
     """Where output goes while an action runs (set by whoever wants to see it live)."""
+    side_by_side: bool = False
+    """Of a read-only tool: whether calls may run at once, in any thread; `interrupt` then ends all of them."""
 
     @abstractmethod
     def __call__(self, action: ActionT) -> ObservationT:
