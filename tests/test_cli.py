@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from argparse import Namespace
@@ -102,6 +103,23 @@ def test_locate_and_tools_print_what_there_is(tmp_path: Path, monkeypatch, capsy
     assert '"execute_bash"' in capsys.readouterr().out
     assert main(["sessions"]) == 0
     assert "No sessions yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["resume"]])
+@pytest.mark.parametrize("piped", ["stdin", "stdout", "stderr"])
+def test_a_screen_needs_a_terminal_at_each_end(tmp_path: Path, command: list[str], piped: str):
+    ours, terminal = os.openpty()
+    ends = {"stdin": terminal, "stdout": terminal, "stderr": terminal, piped: subprocess.PIPE}
+    home = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench.cli", *command], env=home, cwd=tmp_path, check=False, **ends
+    )
+    os.close(terminal)
+    said = (done.stderr or os.read(ours, 4096)).decode()
+    os.close(ours)
+    assert done.returncode == 2
+    assert "needs a terminal" in said
+    assert said.count("\n") == 1
 
 
 def test_resume_without_a_terminal_says_so(capsys: pytest.CaptureFixture[str]):

@@ -117,8 +117,8 @@ def _workspace(arguments: Namespace) -> Path:
 
 
 def _need_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("this needs a terminal; without one use `ohw run PROMPT`")
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
+        raise UsageError("this needs a terminal for its input, output and errors; without one use `ohw run PROMPT`")
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError("this terminal (TERM=dumb) cannot show a screen; use `ohw run PROMPT`")
 

@@ -51,6 +51,7 @@ class ScreenApp(App[None]):
         self.pushed = screen
         self.results: list[object] = []
         self.behind: list[int] = []
+        self.typed: list[str] = []
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults(True)

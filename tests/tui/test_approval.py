@@ -16,6 +16,8 @@ from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
 
+KEYS = {" ": "space", "?": "question_mark"}
+
 
 def command(text: str = "rm -rf build", **more: object) -> ActionItem:
     fields: dict[str, object] = {
@@ -36,7 +38,9 @@ def edit(before: str | None = "x = 1\n", after: str | None = "x = 2\n") -> Actio
 
 def ask(action: ActionItem, position: int = 1, total: int = 1) -> tuple[ScreenApp, Clock]:
     clock = Clock()
-    return ScreenApp(ApprovalScreen(action, position, total, "medium", clock=clock)), clock
+    screen = ApprovalScreen(action, position, total, "medium", clock=clock, typed=lambda text: app.typed.append(text))
+    app = ScreenApp(screen)
+    return app, clock
 
 
 def keys_shown(app: ScreenApp) -> str:
@@ -63,7 +67,7 @@ async def test_y_approves_once_armed(size: tuple[int, int]) -> None:
     app, clock = ask(command(), 1, 3)
     async with app.run_test(size=size) as pilot:
         await visible_now(pilot, app)
-        await pilot.press("y", "n", "tab")
+        await pilot.press("y", "tab", "y")
         assert "y in a moment" in keys_shown(app)
         assert not question(app).query_one(QuestionBox).is_writing
         await arm(pilot, app, clock)
@@ -95,17 +99,48 @@ async def test_keys_typed_through_its_arrival_answer_nothing() -> None:
         await visible_now(pilot, app)
         for _ in range(20):
             clock.now += 0.1
-            await pilot.press("y", "enter", "n", "space")
+            await pilot.press("y", "enter", "tab", "down")
         assert app.results == []
         assert app.screen is app.pushed
+        assert app.typed == []
 
 
-async def test_enter_paste_and_clicks_never_approve() -> None:
+@pytest.mark.parametrize("text", ["yes please", "no", "what is this?", "Y", "v2 first"])
+async def test_words_typed_as_it_comes_up_are_for_the_prompt(text: str) -> None:
+    app, _ = ask(command())
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        for letter in text:
+            app.pushed.post_message(events.Key(KEYS.get(letter, letter), letter))
+        await until(pilot, lambda: "".join(app.typed) == text, "all of it typed")
+        assert app.results == [None]
+
+
+async def test_a_key_pressed_too_early_is_no_word_once_it_is_quiet() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        await pilot.press("n", "n")
+        clock.now += 60
+        await pilot.press("y")
+        await until(pilot, lambda: app.results == [Decision("approved")])
+        assert app.typed == []
+
+
+async def test_a_paste_is_for_the_prompt() -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        app.post_message(events.Paste("y\ny\n"))
+        await until(pilot, lambda: app.results == [None])
+        assert app.typed == ["y\ny\n"]
+
+
+async def test_enter_and_clicks_never_approve() -> None:
     app, clock = ask(edit())
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
         await pilot.press("enter")
-        app.post_message(events.Paste("y\ny\n"))
         await pilot.click("#keys")
         await pilot.click("#what")
         await pilot.click("#keys", offset=(1, 0))

@@ -64,10 +64,15 @@ class Asking:
         from workbench.tui.screens.approval import ApprovalScreen
 
         item = self._state.actions[action_id]
-        screen = ApprovalScreen(item, waiting.index(action_id) + 1, len(waiting), self._state.mode)
+        place = waiting.index(action_id) + 1
+        screen = ApprovalScreen(item, place, len(waiting), self._state.mode, typed=self._type)
         shown = _key(item)
         self._open = (shown, screen)
         self._screen.app.push_screen(screen, lambda decision: self._closed(shown, decision))
+
+    def _type(self, text: str) -> None:
+        """Letters that were meant for the prompt when the question came up."""
+        self._screen.query_one(Prompt).type_in(text)
 
     def _closed(self, shown: tuple[str, str], decision: Decision | None) -> None:
         self._open = None

@@ -9,6 +9,7 @@ _PARTS = (
     "widgets.card",
     "screens.approval",
     "screens.pager",
+    "detail",
     "screens.help",
     "screens.diff_viewer",
 )

@@ -8,20 +8,19 @@ from typing import Any
 from textual.app import App
 from textual.content import Content
 
-from workbench.text import first_line
+from workbench.text import visible
 from workbench.tui.state import SessionState
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
-    """Everything an action put out, in a pager that searches."""
+    """Everything known about an action, in a pager that searches."""
+    from workbench.tui.detail import detail_text, detail_title
     from workbench.tui.screens.pager import PagerScreen
 
     item = state.actions.get(action_id)
-    if item is None:
-        return
-    what = item.arguments.get("command") if item.tool == "execute_bash" else item.arguments.get("path")
-    title = f"{item.number}  {first_line(str(what or item.summary or item.tool), 120)}"
-    app.push_screen(PagerScreen(Content(title), item.output))
+    if item is not None:
+        title = Content(visible(detail_title(item), lines=False))
+        app.push_screen(PagerScreen(title, detail_text(item, state.workspace)))
 
 
 def open_diff(app: App[Any], state: SessionState, workspace: Path, chosen: str | None = None) -> bool:

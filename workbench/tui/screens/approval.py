@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input
 
-from workbench.tui.arming import Arming
+from workbench.tui.arming import Arming, Overheard
 from workbench.tui.decision import Decision
 from workbench.tui.explain import full_text
 from workbench.tui.messages import BehindScrolled
@@ -24,6 +24,8 @@ from workbench.tui.widgets.question_box import Hint, QuestionBox
 
 ANSWERS = frozenset({"y", "n", "tab"})
 """Keys that do nothing before the quiet time is over."""
+_LETTERS = frozenset("ynvdsjk ")
+"""Keys of the question that are letters: pressed too early, one alone is not the beginning of a word."""
 _NOTE_ASKED = "a note to the model, sent with your answer"
 _REASON_ASKED = "why not? goes to the model, may stay empty"
 
@@ -55,8 +57,16 @@ class ApprovalScreen(ModalScreen[Decision | None]):
     ]
 
     def __init__(
-        self, action: ActionItem, position: int, total: int, mode: str, *, clock: Callable[[], float] = time.monotonic
+        self,
+        action: ActionItem,
+        position: int,
+        total: int,
+        mode: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        typed: Callable[[str], None] = lambda text: None,
     ) -> None:
+        """`typed` takes the letters that were meant for the prompt."""
         super().__init__()
         self.item = action
         self.arming = Arming()
@@ -66,6 +76,8 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         self._rejecting = False
         self._withdrawn = False
         self._has_left = False
+        self._overheard = Overheard(_LETTERS)
+        self._typed = typed
 
     def compose(self) -> ComposeResult:
         """Nothing but the box."""
@@ -90,11 +102,31 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         self.call_after_refresh(self._tell)
 
     def on_key(self, event: events.Key) -> None:
-        """Each key before the quiet time is over begins it anew, and none of those answers."""
+        """Each key before the quiet time is over begins it anew; none of those answers, and words go to the prompt."""
+        if self._has_left and event.is_printable and event.character:
+            self._type(event.character)  # it came in one burst with the letter that closed the question
+            return
         pressed = self._clock() - max(0.0, time.monotonic() - event.time)
-        if not self.arming.key(pressed) and event.key in ANSWERS:
+        if self.arming.key(pressed):
+            self._overheard.forget()
+            return
+        if event.key in ANSWERS:
             event.stop()
+        if event.is_printable and event.character and (text := self._overheard.hear(event.character)):
+            event.stop()
+            self._type(text)
         self.call_after_refresh(self._tell)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste is text for the prompt."""
+        event.stop()
+        self._type(event.text)
+
+    def _type(self, text: str) -> None:
+        """Text meant for the prompt goes there, and the question waits until it is called for."""
+        self._overheard.forget()
+        self._typed(text)
+        self._leave(None)
 
     def withdraw(self) -> None:
         """The action was decided elsewhere or has ended: go away, at once or when this screen is on top again."""
@@ -110,18 +142,13 @@ class ApprovalScreen(ModalScreen[Decision | None]):
 
     def _tell(self) -> None:
         """Show the keys that work now."""
+        if self._has_left:
+            return
         seen = self._box.look()
-        self._box.show_keys(self._keys(seen, self.arming.is_armed(self._clock())))
-
-    def _keys(self, seen: bool, armed: bool) -> tuple[Hint, ...]:
         if self._box.is_writing:
-            return ("enter", "reject" if self._rejecting else "keep the note"), ("esc", "back")
-        if not armed:
-            approve: Hint = ("", "y in a moment…")
+            self._box.show_keys((("enter", "reject" if self._rejecting else "keep the note"), ("esc", "back")))
         else:
-            approve = ("y", "approve") if seen else ("", "↓ scroll to the end, then y")
-        diff: tuple[Hint, ...] = (("j k", "hunks"), ("s", "split"), ("d", "viewer")) if self.item.preview else ()
-        return (approve, ("n", "reject"), ("tab", "note"), *diff, ("v", "full text"), ("esc", "later"))
+            self._box.show_keys(answer_keys(self.item, seen=seen, armed=self.arming.is_armed(self._clock())))
 
     def action_approve(self) -> None:
         """Approve, if the question was seen to its end."""
@@ -178,3 +205,13 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         if self.item.preview:
             files = [FileState(delta.path, delta.before, delta.after) for delta in self.item.preview]
             self.app.push_screen(DiffViewerScreen(files, self.item.working_dir))
+
+
+def answer_keys(item: ActionItem, *, seen: bool, armed: bool) -> tuple[Hint, ...]:
+    """The keys that work now; what still keeps `y` from working is said in its place."""
+    if not armed:
+        approve: Hint = ("", "y in a moment…")
+    else:
+        approve = ("y", "approve") if seen else ("", "↓ scroll to the end, then y")
+    diff: tuple[Hint, ...] = (("j k", "hunks"), ("s", "split"), ("d", "viewer")) if item.preview else ()
+    return (approve, ("n", "reject"), ("tab", "note"), *diff, ("v", "full text"), ("esc", "later"))

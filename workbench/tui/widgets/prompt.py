@@ -57,6 +57,11 @@ class Prompt(TextArea):
         self.load_text(f"{text}\n{self.text}".strip())
         self.move_cursor(self.document.end)
 
+    def type_in(self, text: str) -> None:
+        """Text typed or pasted while something else had the keys, as if it had been typed here."""
+        self._replace_via_keyboard(_pasted(text), *self.selection)
+        self.focus()
+
     def action_submit(self) -> None:
         """Send what is written and start anew, before the next letter comes; blanks alone are nothing."""
         text = self.text
@@ -103,6 +108,9 @@ class Prompt(TextArea):
         """Insert the paste as text, with what could hide in it made visible."""
         event.prevent_default()
         event.stop()
-        text = visible(event.text.replace("\r\n", "\n").replace("\r", "\n"))
-        self._replace_via_keyboard(text, *self.selection)
+        self._replace_via_keyboard(_pasted(event.text), *self.selection)
         self.scroll_cursor_visible()
+
+
+def _pasted(text: str) -> str:
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
