@@ -1,9 +1,12 @@
+import subprocess
+
 import pytest
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script, working_session
 from tests.tui.trial import wait_until, workbench_app
 from workbench.session import events as ev
+from workbench.tui.branch import is_dirty
 from workbench.tui.link import CommandRefused, LinkLost
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -40,6 +43,64 @@ async def test_the_status_line_says_folder_mode_model_context_and_cost():
         line = shown(app, StatusLine)
         assert line.startswith("ohw calc")
         assert "ctx 12.4k │ gpt-5 │ $0.010 │ ask from HIGH" in line
+
+
+async def test_the_context_is_a_share_where_the_window_is_known():
+    script = Script().start().user("Hi.").answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: "ctx 31 %" in shown(app, StatusLine))
+        link.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
+        await wait_until(pilot, lambda: "ctx 95 %" in shown(app, StatusLine))
+        assert any("$warning" in str(span.style) for span in app.screen.query_one(StatusLine).render().spans)
+
+
+async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
+    git_repository(tmp_path)
+    script = Script().start(workspace=str(tmp_path)).user("Go.")
+    link = FakeLink(script.events)
+    app = workbench_app(link, folder=tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        link.bring(ev.EngineState(state="idle"))
+        await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
+        (tmp_path / "new").write_text("x")
+        seen = len(script.events)
+        script.run("execute_bash", command="touch new", _exit_code=0)
+        link.bring(*script.events[seen:])
+        await wait_until(pilot, lambda: "  main*" in shown(app, StatusLine))
+        (tmp_path / "new").unlink()
+        seen = len(script.events)
+        script.run("execute_bash", command="rm new", _exit_code=0)
+        link.bring(*script.events[seen:])
+        await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
+        assert "main*" not in shown(app, StatusLine)
+
+
+def test_looking_at_a_tree_runs_no_program_that_the_folder_names(tmp_path):
+    repository = tmp_path / "here"
+    repository.mkdir()
+    git_repository(repository, "*.txt filter=own\n")
+    program = f"touch {tmp_path}/ran; cat"
+    for name, value in {"filter.own.clean": program, "filter.own.required": "true", "core.fsmonitor": program}.items():
+        git(repository, "config", name, value)
+    (repository / "a.txt").write_text("b\n")
+    assert is_dirty(repository)
+    assert not is_dirty(tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+def git(folder, *words):
+    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True)
+
+
+def git_repository(folder, attributes=""):
+    """One commit on the branch `main`, nothing changed since."""
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.txt").write_text("a\n")
+    (folder / ".gitattributes").write_text(attributes)
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x")
 
 
 async def test_an_unknown_cost_is_never_shown_as_nothing():

@@ -118,6 +118,14 @@ def test_what_the_workbench_told_the_agent_is_shown():
     assert "called no tool" in second
 
 
+def test_an_answer_that_says_what_it_held_settles_which_messages_are_read():
+    script = Script().start().user("first").user("and this").user("and that")
+    state = script.state()
+    script.answer("x", latency=1000.0, seen=3)
+    apply(state, script.events[-1])
+    assert [item.text for item in state.queued] == ["and that"]
+
+
 def test_what_streams_gives_way_to_the_stored_answer():
     state = Script().start().user("hi").state()
     apply(state, ev.ReasoningDelta(text="hm"))

@@ -19,7 +19,7 @@ PATIENCE = 10.0
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
     """An app whose seconds stand still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
-    opened = Opened(link, Path(WORKSPACE), more.pop("message", ""))
+    opened = Opened(link, more.pop("folder", Path(WORKSPACE)), more.pop("message", ""))
     return WorkbenchApp(opened, settings, clock=more.pop("clock", lambda: 0.0), **more)
 
 

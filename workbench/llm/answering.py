@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from workbench.llm.exchange import Chunk, Exchange
 from workbench.llm.faults import Fault
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.llm.pricing import cost_of
+from workbench.llm.pricing import cost_of, window_of
 from workbench.llm.retry import Cancelled
 from workbench.llm.stream import Joiner
 from workbench.text import well_formed
@@ -96,7 +97,7 @@ class Answering:
             reasoning=joiner.reasoning,
             tool_calls=calls,
             finish_reason=cut or joiner.finish_reason or ("tool_calls" if calls else "stop"),
-            usage=joiner.usage,
+            usage=replace(joiner.usage, window=window_of(self._model.prices)),
             cost=None if joiner.usage.input is None else cost_of(joiner.usage, self._model.prices),
             latency=time.monotonic() - self._begun,
             first_token=self._first_token,

@@ -30,6 +30,8 @@ class ModelUsage:
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    window: int | None = None
+    """Tokens that a request to this model may hold; `None` when nobody says."""
 
 
 ToolChoice: TypeAlias = Literal["none", "auto", "required"]

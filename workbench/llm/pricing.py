@@ -1,4 +1,4 @@
-"""What a call cost, from a table of prices; a price that is missing or 0 is unknown, never free. Used by `client`."""
+"""What a call cost and may hold, from a table; a figure that is missing or 0 is unknown, never free or none."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None
     per_cached = _price(prices, "cache_read_input_token_cost")
     read = cached * (per_input if per_cached is None else per_cached)
     return (usage.input - cached) * per_input + read + usage.output * per_output
+
+
+def window_of(prices: Mapping[str, Any] | None) -> int | None:
+    """Tokens that a request may hold, when the table says."""
+    tokens = _price(prices, "max_input_tokens")
+    return None if tokens is None else int(tokens)
 
 
 def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:

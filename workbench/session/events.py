@@ -47,6 +47,8 @@ class Usage(Data):
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    window: int | None = None
+    """Tokens that a request to this model may hold."""
 
 
 class EventBase(Data):

@@ -13,6 +13,14 @@ class ActionChosen(Message):
         self.action_id = action_id
 
 
+class DiffChosen(Message):
+    """What an action changed is to be shown."""
+
+    def __init__(self, action_id: str) -> None:
+        super().__init__()
+        self.action_id = action_id
+
+
 class FileChosen(Message):
     """A file of the changes list was opened; `path` is absolute, as in the log."""
 

@@ -9,7 +9,7 @@ from textual.app import App
 from textual.content import Content
 
 from workbench.text import visible
-from workbench.tui.state import SessionState
+from workbench.tui.state import FileState, SessionState
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
@@ -31,6 +31,18 @@ def open_diff(app: App[Any], state: SessionState, workspace: Path, chosen: str |
     if files:
         app.push_screen(DiffViewerScreen(files, str(workspace), chosen=chosen))
     return bool(files)
+
+
+def open_action_diff(app: App[Any], state: SessionState, action_id: str) -> bool:
+    """The diff viewer on what one action changed, or would change; False when that is nothing."""
+    item = state.actions.get(action_id)
+    deltas = (item.files or item.preview) if item is not None else ()
+    if deltas:
+        from workbench.tui.screens.diff_viewer import DiffViewerScreen
+
+        files = [FileState(delta.path, delta.before, delta.after) for delta in deltas]
+        app.push_screen(DiffViewerScreen(files, state.workspace))
+    return bool(deltas)
 
 
 def open_help(app: App[Any]) -> None:

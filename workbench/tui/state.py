@@ -157,6 +157,8 @@ class SessionState:
     """US dollars; `None` as soon as one call's price is unknown."""
     input_tokens: int | None = None
     """Tokens of the last request: how full the context is."""
+    window: int | None = None
+    """Tokens that the model takes in one request, where that is known."""
     total_tokens: int = 0
     is_running: bool = False
     """A run is on: from a message of the person's to the run's end, a waiting question included."""

@@ -6,7 +6,7 @@ The main screen calls it for the history once and then for whatever the link bri
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.tui import action_fold
@@ -86,18 +86,23 @@ def _count(state: SessionState, event: ModelResponded) -> None:
     state.cost = None if state.cost is None or event.cost is None else state.cost + event.cost
     if event.usage.input is not None:
         state.input_tokens = event.usage.input
+        state.window = event.usage.window
     state.total_tokens += (event.usage.input or 0) + (event.usage.output or 0)
 
 
 def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
-    """Messages that were there when this call of the model began; later ones wait for the next."""
+    """Messages that this call of the model held; later ones wait for the next."""
     began = event.at - timedelta(seconds=event.latency)
     read: list[Item] = []
-    while state.queued and state.queued[0].at <= began:
+    while state.queued and _was_seen(state.queued[0], event, began):
         item = state.queued.popleft()
         item.queued = False
         read.append(item)
     return read
+
+
+def _was_seen(item: UserItem, event: ModelResponded, began: datetime) -> bool:
+    return item.at <= began if event.seen is None else item.seq <= event.seen
 
 
 def _files_changed(state: SessionState, event: FilesChanged) -> Changed:

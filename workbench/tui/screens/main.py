@@ -21,8 +21,8 @@ from workbench.tui.changed import Changed
 from workbench.tui.commands import UnknownCommand, matching, parse_command
 from workbench.tui.follower import Follower
 from workbench.tui.link import Link
-from workbench.tui.messages import ActionChosen, FileChosen
-from workbench.tui.opening import open_action, open_diff
+from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
+from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.outbox import Outbox
 from workbench.tui.screens.panel_keys import PanelKeys
 from workbench.tui.state import SessionState, UserItem
@@ -107,7 +107,7 @@ class MainScreen(PanelKeys):
         self._outbox.take_back(prompt, self.state, changed)
         if changed is None:
             prompt.recall_from([item.text for item in self.state.items if isinstance(item, UserItem)])
-        self.query_one(StatusLine).show()
+        self.query_one(StatusLine).take(changed)
         self.refresh_hints()
         self._asking.look(changed)
 
@@ -156,6 +156,12 @@ class MainScreen(PanelKeys):
         """A waiting action is asked about, any other shows all it did."""
         if not self._asking.open(chosen.action_id):
             open_action(self.app, self.state, chosen.action_id)
+
+    @on(DiffChosen)
+    def on_diff_chosen(self, chosen: DiffChosen) -> None:
+        """What one action changed."""
+        if not open_action_diff(self.app, self.state, chosen.action_id):
+            self.say("this action changed no file")
 
     @on(FileChosen)
     def on_file_chosen(self, chosen: FileChosen) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -18,14 +19,28 @@ from workbench.tui.widgets.side import PanelTabs, SidePanels
 class PanelKeys(Screen[None]):
     """The part of the main screen that moves between its panels."""
 
+    _sized_at: Size | None = None
+    """The size of the screen when panels were last resized."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
         Binding("f3", "panel('tasks')", "Tasks", id="tasks", priority=True),
         Binding("f4", "panel('changes')", "Changes", id="changes", priority=True),
         Binding("f6", "zoom", "Maximise a panel", id="zoom", priority=True),
+        Binding("alt+left", "resize(4, 0)", "Wider panels", id="wider", priority=True, show=False),
+        Binding("alt+right", "resize(-4, 0)", "Narrower panels", id="narrower", priority=True, show=False),
+        Binding("alt+up", "resize(0, 2)", "Higher panel", id="higher", priority=True, show=False),
+        Binding("alt+down", "resize(0, -2)", "Lower panel", id="lower", priority=True, show=False),
+        Binding("ctrl+home", "ends(False)", "Start of the conversation", id="scroll-start", priority=True, show=False),
+        Binding("ctrl+end", "ends(True)", "End of the conversation", id="scroll-end", priority=True, show=False),
         Binding("ctrl+up", "scroll(-3)", "Conversation up", id="scroll-up", priority=True, show=False),
         Binding("ctrl+down", "scroll(3)", "Conversation down", id="scroll-down", priority=True, show=False),
     ]
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Sizes the person chose hold for the screen they were chosen on."""
+        if self._sized_at and self._sized_at != event.size:
+            self._sized_at = None
+            self.query_one(SidePanels).reset_sizes()
 
     @on(PanelTabs.Chosen)
     def action_panel(self, panel: str | PanelTabs.Chosen) -> None:
@@ -48,3 +63,29 @@ class PanelKeys(Screen[None]):
     def action_scroll(self, lines: int) -> None:
         """Move the conversation by some lines, also behind a question."""
         self.query_one(Conversation).scroll_relative(y=lines, animate=False)
+
+    def action_page(self, pages: int) -> None:
+        """Move the conversation by screenfuls."""
+        self.action_scroll(pages * max(1, self.query_one(Conversation).size.height - 2))
+
+    def action_ends(self, last: bool) -> None:
+        """To the end of the conversation, and follow it, or to the start of what is loaded."""
+        conversation = self.query_one(Conversation)
+        (conversation.action_scroll_end if last else conversation.action_scroll_home)()
+
+    def action_resize(self, wider: int, higher: int) -> None:
+        """Move the border beside the panels, or above the one that has the keys."""
+        side, is_narrow = self.query_one(SidePanels), self.has_class("-narrow")
+        if is_narrow and not side.opened:
+            return
+        self._sized_at = self.size
+        if wider and not is_narrow:
+            side.make_wider(wider, self.size.width)
+        elif higher and is_narrow:
+            side.make_higher(side.opened, higher, self.size.height * 6 // 10 + 2)
+        elif higher:
+            focused = self.focused.id if self.focused is not None else None
+            if focused in ("tasks", "changes"):
+                side.make_higher(focused, higher, side.size.height)
+            else:  # the timeline takes what the others leave
+                side.make_higher("tasks", -higher, side.size.height)

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from workbench.tui.cards import card
-from workbench.tui.messages import ActionChosen
+from workbench.tui.messages import ActionChosen, DiffChosen
 from workbench.tui.state import ActionItem
 from workbench.tui.widgets.painting import as_content, css_beside
 
@@ -20,7 +20,10 @@ class ActionCard(Widget, can_focus=True):
     """One action: one line and a few lines of what came of it, live while it runs."""
 
     DEFAULT_CSS = css_beside(__file__)
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="conversation.open")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", id="conversation.open"),
+        Binding("d", "diff", "Diff", id="conversation.diff"),
+    ]
 
     def __init__(self, item: ActionItem, workspace: str) -> None:
         super().__init__()
@@ -48,6 +51,10 @@ class ActionCard(Widget, can_focus=True):
     def action_open(self) -> None:
         """Show everything about the action."""
         self.post_message(ActionChosen(self.item.action_id))
+
+    def action_diff(self) -> None:
+        """Show what the action changed."""
+        self.post_message(DiffChosen(self.item.action_id))
 
     def on_click(self, event: events.Click) -> None:
         """A click opens as enter does."""

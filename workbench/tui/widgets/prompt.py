@@ -20,6 +20,8 @@ class Prompt(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", id="send"),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),
     ]
 
     class Submitted(Message):
@@ -84,6 +86,13 @@ class Prompt(TextArea):
         """Down a line; in the last one, forth in the history."""
         if select or self.navigator.is_last_wrapped_line(self.cursor_location) is False or not self._recall(1):
             super().action_cursor_down(select)
+
+    async def action_page(self, pages: int) -> None:
+        """A page up or down in a long text; otherwise in the conversation."""
+        if self.max_scroll_y > 0:
+            (self.action_cursor_page_up if pages < 0 else self.action_cursor_page_down)()
+        else:
+            await self.run_action(f"screen.page({pages})")
 
     def _recall(self, step: int) -> bool:
         target = self._at + step

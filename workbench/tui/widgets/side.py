@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -15,8 +15,12 @@ from workbench.tui.changed import Changed
 from workbench.tui.state import SessionState
 from workbench.tui.titles import PANELS
 from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
+
+_LEAST_WIDTH = 30
+_LEAST_HEIGHT = 4
 
 
 class PanelTabs(Widget):
@@ -80,6 +84,45 @@ class SidePanels(Vertical):
         self.query_one(ChangesPanel).show(state, changed)
         self._titles = titles
         self.query_one(PanelTabs).show(titles, self.opened)
+
+    def make_wider(self, by: int, room: int) -> None:
+        """Take columns from the conversation, or give some back; both keep what they need."""
+        self.styles.width = max(_LEAST_WIDTH, min(room - _LEAST_WIDTH, self.outer_size.width + by))
+        self.styles.min_width = _LEAST_WIDTH
+
+    def make_higher(self, panel: str, by: int, room: int) -> None:
+        """Give rows to a panel, or take some; at most `room`."""
+        target = self.query_one(f"#{panel}", Widget)
+        target.styles.max_height = "100%"
+        target.styles.height = max(_LEAST_HEIGHT, min(room - _LEAST_HEIGHT, target.outer_size.height + by))
+
+    def reset_sizes(self) -> None:
+        """Back to the sizes of the style sheet."""
+        for rule in ("width", "min_width"):
+            self.styles.clear_rule(rule)
+        for name in PANELS:
+            for rule in ("height", "max_height"):
+                self.query_one(f"#{name}", Widget).styles.clear_rule(rule)
+
+    @on(Timeline.FilterAsked)
+    async def on_filter_asked(self) -> None:
+        """Open the line below the timeline."""
+        lines = self.query(FilterLine)
+        if not lines:
+            await self.mount(FilterLine(), after="#timeline")
+        line = self.query_one(FilterLine)
+        line.display = True
+        line.focus()
+
+    @on(FilterLine.Changed)
+    def on_filter_changed(self, changed: FilterLine.Changed) -> None:
+        """Filter while one writes."""
+        self.query_one(Timeline).filter(changed.value)
+
+    @on(FilterLine.Left)
+    def on_filter_left(self) -> None:
+        """The rows have the keys again."""
+        self.query_one(Timeline).focus()
 
     def open(self, panel: str) -> None:
         """Unfold one panel, or none of them (an empty name)."""

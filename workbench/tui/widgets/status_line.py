@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from pathlib import Path
 
 from textual.content import Content
 from textual.widget import Widget
 
 from workbench.text import visible
-from workbench.tui.branch import current_branch
+from workbench.tui.background import in_daemon
+from workbench.tui.branch import current_branch, is_dirty
+from workbench.tui.changed import Changed
 from workbench.tui.notices import MODE_NAMES
-from workbench.tui.state import SessionState
+from workbench.tui.state import ActionItem, SessionState
+from workbench.tui.summaries import SHELL_TOOL
 
 _GAP = 2
+_NEARLY_FULL = 0.8
+_PAUSE = 1.0
+"""Least seconds between two looks at the tree."""
 
 
 class StatusLine(Widget):
@@ -23,6 +31,10 @@ class StatusLine(Widget):
         self._state = state
         self._workspace = workspace
         self._branch = ""
+        self._is_dirty = False
+        self._has_looked = False
+        self._is_looking = False
+        self._look_again = False
         self._shown = Content("")
 
     def on_mount(self) -> None:
@@ -36,10 +48,36 @@ class StatusLine(Widget):
     def show(self) -> None:
         """Take over what the state says now."""
         self._branch = current_branch(self._workspace)
-        line = status_text(self._state, self._workspace, self._branch, max(10, self.size.width - _GAP))
+        branch = f"{self._branch}*" if self._branch and self._is_dirty else self._branch
+        line = status_text(self._state, self._workspace, branch, max(10, self.size.width - _GAP))
         if line != self._shown:
             self._shown = line
             self.refresh()
+
+    def take(self, changed: Changed | None) -> None:
+        """Something happened; what may have changed a file has the tree looked at again."""
+        self.show()
+        if changed is not None and (not self._has_looked or _may_change_files(changed)):
+            self._has_looked = True
+            self._look_at_tree()
+
+    def _look_at_tree(self) -> None:
+        """Find out behind the screen whether the tree differs from the last commit; one look at a time."""
+        if self._is_looking:
+            self._look_again = True
+        elif self._branch:
+            self._is_looking = True
+            self.run_worker(self._look(), group="tree")
+
+    async def _look(self) -> None:
+        while True:
+            self._look_again = False
+            self._is_dirty = await in_daemon(partial(is_dirty, self._workspace))
+            self.show()
+            await asyncio.sleep(_PAUSE)
+            if not self._look_again:
+                break
+        self._is_looking = False
 
     def render(self) -> Content:
         """The line as it stands."""
@@ -59,6 +97,13 @@ def status_text(state: SessionState, workspace: Path, branch: str, width: int) -
     return Content.assemble(left, " " * max(1, width - left.cell_length - tail.cell_length), tail)
 
 
+def _may_change_files(changed: Changed) -> bool:
+    return changed.changes or any(
+        isinstance(item, ActionItem) and item.tool == SHELL_TOOL and item.phase in ("done", "failed")
+        for item in changed.updated
+    )
+
+
 def _left(workspace: Path, branch: str) -> Content:
     name = visible(workspace.name or str(workspace), lines=False)
     place = Content.assemble((name, "bold $foreground"))
@@ -74,7 +119,7 @@ def _left(workspace: Path, branch: str) -> Content:
 def _right(state: SessionState) -> list[Content]:
     """The parts from the least important to the most."""
     parts = [
-        Content.styled(_context(state), "$dim"),
+        Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
         Content.styled(visible(state.model.split("/")[-1], lines=False), "$foreground"),
         Content.styled(_cost(state), "$foreground"),
         Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent"),
@@ -92,7 +137,13 @@ def _context(state: SessionState) -> str:
     tokens = state.input_tokens
     if tokens is None:
         return ""
+    if state.window:
+        return f"ctx {min(100, round(100 * tokens / state.window))} %"
     return f"ctx {tokens / 1000:.1f}k" if tokens >= 1000 else f"ctx {tokens}"
+
+
+def _is_nearly_full(state: SessionState) -> bool:
+    return bool(state.window and state.input_tokens and state.input_tokens > _NEARLY_FULL * state.window)
 
 
 def _cost(state: SessionState) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.timer import Timer
 
 from workbench.tui import clock
 from workbench.tui.changed import Changed
-from workbench.tui.messages import ActionChosen
-from workbench.tui.pieces import Line
+from workbench.tui.filtering import Filter
+from workbench.tui.messages import ActionChosen, DiffChosen
+from workbench.tui.pieces import Line, Piece
 from workbench.tui.rows import has_row, row
 from workbench.tui.state import ActionItem, Item, SessionState
 from workbench.tui.widgets.line_list import LineList
@@ -20,12 +23,20 @@ class Timeline(LineList):
     """Rows of the session in order; follows the end, enter opens an action."""
 
     follows_end: ClassVar[bool] = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", id="timeline.filter"),
+        Binding("d", "diff", "Diff", id="timeline.diff"),
+    ]
+
+    class FilterAsked(Message):
+        """The person wants to filter the rows."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._state = SessionState()
         self._rows: list[Item] = []
         self._index: dict[int, int] = {}
+        self._filter = Filter()
         self._timer: Timer | None = None
         self.is_ticking = False
 
@@ -38,14 +49,29 @@ class Timeline(LineList):
         """Show what changed; `None` means everything."""
         self._state = state
         if changed is None:
-            self._rows, self._index = [], {}
-            self._add(state.items)
-            self.forget()
+            self._show_all()
         else:
             self._add(changed.added)
             for item in changed.updated:
                 self._update(item)
         self._wake()
+
+    def filter(self, text: str) -> None:
+        """Show only the rows that fit; an empty text shows all."""
+        wanted = Filter(text)
+        if wanted.text != self._filter.text:
+            self._filter = wanted
+            self._show_all()
+
+    def action_filter(self) -> None:
+        """Ask for the line to write the filter in."""
+        self.post_message(self.FilterAsked())
+
+    def action_diff(self) -> None:
+        """What the action of the row changed."""
+        item = self._rows[self.cursor] if self._rows else None
+        if isinstance(item, ActionItem):
+            self.post_message(DiffChosen(item.action_id))
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
@@ -55,24 +81,33 @@ class Timeline(LineList):
 
     def line(self, index: int, width: int) -> Line:
         """The row of an item."""
+        if not self._rows:
+            return [Piece("Nothing fits this filter" if self._filter.text else "", "dim")]
         return row(self._rows[index], width, clock.now(), self._state.workspace)
 
     def choose(self, index: int) -> None:
         """Open the action of a row."""
-        item = self._rows[index]
+        item = self._rows[index] if self._rows else None
         if isinstance(item, ActionItem):
             self.post_message(ActionChosen(item.action_id))
 
+    def _show_all(self) -> None:
+        self._rows, self._index = [], {}
+        self._add(self._state.items)
+        self.forget()
+
     def _add(self, items: Sequence[Item]) -> None:
         for item in items:
-            if has_row(item) and id(item) not in self._index:
+            if has_row(item) and id(item) not in self._index and self._filter.fits(item):
                 self._index[id(item)] = len(self._rows)
                 self._rows.append(item)
-        self.set_count(len(self._rows))
+        self.set_count(len(self._rows) or int(bool(self._filter.text)))
 
     def _update(self, item: Item) -> None:
         index = self._index.get(id(item))
-        if index is not None:
+        if self._filter.text and has_row(item) and self._filter.fits(item) is (index is None):
+            self._show_all()  # it comes or goes
+        elif index is not None:
             self.forget(index)
 
     def _wake(self) -> None:

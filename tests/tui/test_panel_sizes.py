@@ -1,0 +1,69 @@
+"""Keys that move the borders between the panels, and those that move the conversation from the prompt."""
+
+from __future__ import annotations
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import long_session, working_session
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.side import SidePanels
+
+
+async def test_the_panels_grow_and_shrink_and_leave_room_for_both():
+    app = workbench_app(FakeLink(working_session().events[:34]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        side = app.screen.query_one(SidePanels)
+        before = side.outer_size.width
+        await pilot.press("alt+left")
+        await wait_until(pilot, lambda: side.outer_size.width == before + 4)
+        await pilot.press(*["alt+left"] * 30)
+        await wait_until(pilot, lambda: side.outer_size.width == 90)
+        await pilot.press(*["alt+right"] * 30)
+        await wait_until(pilot, lambda: side.outer_size.width == 30)
+        await pilot.resize_terminal(80, 24)
+        await wait_until(pilot, lambda: side.outer_size.width == 80)
+        assert app.screen.query_one(Prompt).has_focus
+
+
+async def test_a_panel_gets_rows_from_the_timeline():
+    app = workbench_app(FakeLink(working_session().events[:34]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.tasks)
+        tasks, timeline = app.screen.query_one("#tasks"), app.screen.query_one("#timeline")
+        await pilot.press("f3")
+        await wait_until(pilot, lambda: tasks.has_focus)
+        before = tasks.outer_size.height
+        await pilot.press("alt+up", "alt+up")
+        await wait_until(pilot, lambda: tasks.outer_size.height == before + 4)
+        await pilot.press("f2", "alt+up")
+        await wait_until(pilot, lambda: tasks.outer_size.height == before + 2)
+        assert timeline.outer_size.height > tasks.outer_size.height
+
+
+async def test_an_unfolded_panel_of_a_narrow_screen_gets_higher():
+    app = workbench_app(FakeLink(working_session().events[:34]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        timeline = app.screen.query_one("#timeline")
+        await pilot.press("alt+up", "f2")
+        await wait_until(pilot, lambda: timeline.outer_size.height == 9)
+        await pilot.press("alt+down")
+        await wait_until(pilot, lambda: timeline.outer_size.height == 7)
+        assert timeline.has_focus
+
+
+async def test_pages_and_ends_of_the_conversation_from_the_prompt():
+    app = workbench_app(FakeLink(list(long_session(60))))
+    async with app.run_test(size=(120, 30)) as pilot:
+        conversation = app.screen.query_one(Conversation)
+        await wait_until(pilot, lambda: conversation.max_scroll_y > 0 and conversation.is_vertical_scroll_end)
+        await pilot.press("pageup")
+        await wait_until(pilot, lambda: not conversation.is_vertical_scroll_end)
+        assert not conversation.follows
+        await pilot.press("ctrl+end")
+        await wait_until(pilot, lambda: conversation.is_vertical_scroll_end and conversation.follows)
+        await pilot.press("ctrl+home")
+        await wait_until(pilot, lambda: not conversation.follows)
+        assert app.screen.query_one(Prompt).has_focus
