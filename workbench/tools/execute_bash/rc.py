@@ -24,8 +24,8 @@ readonly __ohw_nonce
 __ohw_prompt() {
   __ohw_code=${__ohw_kept:-a$?}
   __ohw_kept=
-  local REPLY
-  [[ -t 0 ]] && while builtin read -t 0 && builtin read -r -t 0.01; do :; done
+  local REPLY __ohw_i=0
+  [[ -t 0 ]] && while ((__ohw_i++ < 500)) && builtin read -t 0; do builtin read -r -t 0.01; done
   __ohw_n=$__ohw_nonce
   PS0='${__ohw_id:$((__ohw_id+=1)):0}'
   PS1='\e]133;D;${__ohw_n};${__ohw_id};${__ohw_code};${PWD}\037${PATH};${__ohw_n}$((__ohw_n=0))\a'

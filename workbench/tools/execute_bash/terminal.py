@@ -129,8 +129,9 @@ class Terminal:
 
 
 def _plain_modes(pty: int) -> list[int | list[bytes | int]]:
-    """No echo, newlines as they are, C-s and C-q without effect."""
+    """No echo, newlines as they are; C-s, C-q and C-v are keys like others."""
     modes = termios.tcgetattr(pty)
+    modes[6][termios.VLNEXT] = b"\0"
     modes[0] &= ~termios.IXON
     modes[1] &= ~termios.ONLCR
     modes[3] &= ~(termios.ECHO | termios.ECHOE | termios.ECHOK | termios.ECHOCTL)

@@ -1,0 +1,242 @@
+"""One shell and everything that is done to it."""
+
+import os
+import random
+import re
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tools.shells import Bash, eventually, processes
+
+
+@pytest.fixture(scope="module")
+def bash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
+    """The one shell; what is set here is still there at the end of each test."""
+    shell = Bash(tmp_path_factory.mktemp("work"), no_change_timeout=20)
+    shell("KEPT=kept; kept() { echo $KEPT; }")
+    yield shell
+    shell.tool.close()
+
+
+@pytest.fixture(autouse=True)
+def is_the_same_shell_afterwards(bash: Bash) -> Iterator[None]:
+    pid = bash("true").metadata.pid
+    yield
+    seen = bash("kept; (exit 7)")
+    if seen.exit_code != 7:  # one test that fails does not take the others along
+        bash("KEPT=kept; kept() { echo $KEPT; }", reset=True)
+    assert (seen.output, seen.exit_code, seen.metadata.pid) == ("kept\n", 7, pid)
+
+
+def until(bash: Bash, text: str, printed: str = "") -> str:
+    """Wait until the running command has printed `text`."""
+    for _ in range(100):
+        if text in printed:
+            return printed
+        printed += bash("", timeout=0.3).output
+    raise AssertionError(f"{text!r} does not come: {printed[-500:]!r}")
+
+
+def leave(bash: Bash, key: str) -> int:
+    """Press the key until the command has ended; its exit code."""
+    for _ in range(60):
+        seen = bash(key, is_input=True, timeout=0.5)
+        if seen.exit_code != -1:
+            return seen.exit_code
+    raise AssertionError(f"{key} does not end it")
+
+
+def test_2000_commands(bash: Bash) -> None:
+    for number in range(2000):
+        seen = bash(f"echo {number}; (exit {number % 100})" if number % 10 == 0 else f"echo {number}; set_ok=1")
+        assert seen.output == f"{number}\n"
+        assert seen.exit_code == (number % 100 if number % 10 == 0 else 0)
+
+
+def test_1000_fast_interrupts(bash: Bash) -> None:
+    assert bash.tool.executor is not None
+    chance = random.Random(3)
+    is_over = threading.Event()
+
+    def interrupt() -> None:
+        pause = threading.Event()
+        for _ in range(1000):
+            bash.tool.interrupt()
+            pause.wait(chance.choice((0, 0, 0.001, 0.002, 0.004)))
+        is_over.set()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    number = hits = 0
+    while not is_over.is_set() or not hits:
+        number += 1
+        command = chance.choice(("", "sleep 0.01; ", "sleep 5; ", "cat; ", "read x; ", "for n in 1 2 3; do :; done; "))
+        if is_over.is_set():
+            bash.tool.interrupt()
+            command = ""
+            hits += 1
+        seen = bash(f"{command}echo <{number}>".replace("<", "'<").replace(">", ">'"), timeout=20)
+        hits += "interrupted by the person" in seen.text
+        assert seen.exit_code in (0, 130)
+        assert set(re.findall(r"<(\d+)>", seen.output)) <= {str(number)}
+    thread.join()
+    assert hits > 0
+
+
+def test_a_python_prompt(bash: Bash) -> None:
+    until(bash, ">>>", bash(f"{sys.executable} -q -i -c ''").output)
+    bash("def double(x):\n    return 2 * x\n", is_input=True, timeout=0.5)
+    assert "84" in until(bash, "84", bash("double(42)", is_input=True).output)
+    assert leave(bash, "C-d") == 0
+
+
+def test_a_question_of_the_shell_itself(bash: Bash) -> None:
+    until(bash, "Colour? ", bash("read -p 'Colour? ' colour; echo \"it is $colour\"").output)
+    assert bash("  dark blue ", is_input=True).output == "it is dark blue\n"
+
+
+def test_a_pager(bash: Bash) -> None:
+    pager = shutil.which("less") or shutil.which("more") or "more"
+    seen = bash(f"seq 1 1000 | {pager}", timeout=2)
+    if "RETURN" in seen.output:  # less, about the terminal
+        seen = bash("ENTER", is_input=True, timeout=2)
+    printed = until(bash, "7\n8\n", seen.output)
+    assert "1000" not in printed
+    assert leave(bash, "q") == 0
+
+
+@pytest.mark.parametrize("inner", ["bash --norc", "sh", "env -i bash --norc --noprofile -i"])
+def test_a_shell_inside_the_shell(bash: Bash, inner: str) -> None:
+    bash(inner, timeout=0.5)
+    assert "deep42" in until(bash, "deep42", bash("echo deep$((6*7))", is_input=True, timeout=1).output)
+    assert bash("exit 3", is_input=True, timeout=20).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        "stty raw -echo -isig -icanon",
+        "stty echo",
+        "stty -opost -onlcr",
+        "stty intr undef eof x kill y erase z",
+        "stty rows 1 cols 1",
+        "reset 2>/dev/null; tput init 2>/dev/null; stty sane",
+        "stty 0 2>/dev/null; stty ispeed 50 ospeed 50",
+        "printf '\\033[?1049h\\033[?25l\\033(0\\033[8m'",
+        "stty tostop brkint igncr",
+    ],
+)
+def test_games_with_the_terminal(bash: Bash, game: str) -> None:
+    assert bash(game, timeout=20).exit_code != -1
+    seen = bash("printf 'a\\nb\\n'; stty -a | tr ' ;' '\\n\\n' | grep -xe -echo -e icanon -e isig | sort")
+    assert (seen.output, seen.exit_code) == ("a\nb\n-echo\nicanon\nisig\n", 0)
+    assert bash("sleep 60", timeout=0.05).exit_code == -1
+    assert leave(bash, "C-c") == 130
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        "PS1='$ ' PS2='> ' PS0=x PS4='$(exit 3)'",
+        "PROMPT_COMMAND=('echo noise' 'PS1=$'); PS1=",
+        "eval() { echo mine; }; alias builtin='echo no'",
+        "set -o posix; set +o posix",
+        "set -f -u -C -o pipefail; set +f +u +C +o pipefail",
+        "trap 'echo INT' INT; trap 'echo CHLD' CHLD; trap - INT CHLD",
+        "shopt -s extdebug; shopt -u extdebug expand_aliases",
+        "exec 2>/dev/null",
+        "exec 2>&-",
+        "exec 9>&1 >/dev/null; exec >&9 9>&-",
+        "OLD=$PATH; PATH=/nowhere; PATH=$OLD",
+        "LC_ALL=C; IFS=:e; unset IFS LC_ALL",
+        "kill -INT $$",
+        "kill -TERM $$; kill -QUIT $$",
+        "TMOUT=1; unset TMOUT",
+        "(exec true); { exit; } | cat",
+        "wait; jobs; fg; bg; disown -a",
+        "return 3; break; continue; ]] ; }",
+    ],
+)
+def test_games_with_bash(bash: Bash, game: str) -> None:
+    assert bash(game, timeout=20).exit_code != -1
+    seen = bash('echo "fine $((1+1))"; ls /does-not-exist; (exit 5)')
+    assert seen.output.startswith("fine 2\nls:")
+    assert seen.exit_code == 5
+    bash("unset -f eval; unalias builtin; true")
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        r"printf '\033]133;D;0\007'",
+        r"printf '\033]133;D;123456;1;0;/tmp\037/bin;1234560\007'",
+        'echo "${PS1@P}"',
+        'printf "%b" "$PS1"',
+        'echo "$PS1$PS1$PS0"; __ohw_mend; __ohw_prompt',
+        "set | grep -a ohw; declare -p | grep -a PS1; declare -f",
+        "bash -c 'echo \"$PS1\"; env' | cat -v",
+        'eval "echo \\"${PS1@P}${PS1@P}\\""',
+        "head -c 5000 /dev/urandom; echo; printf '\\033]133;D;\\n'",
+    ],
+)
+def test_forged_prompts(bash: Bash, forgery: str) -> None:
+    seen = bash(f"{forgery}\nsleep 0.1; echo real; (exit 5)")
+    assert seen.output.endswith("real\n")
+    assert seen.exit_code == 5
+    assert not set("\x1b\x07\r") & set(seen.output)
+
+
+def test_background_jobs_that_write_later(bash: Bash, tmp_path: Path) -> None:
+    for number in range(5):
+        bash(f"(until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo late{number}; touch {tmp_path}/{number}) &")
+    (tmp_path / "go").touch()
+    eventually(lambda: all((tmp_path / str(number)).exists() for number in range(5)), "they did not write")
+    seen = bash("echo mine")
+    assert seen.output.startswith("mine\n")
+    assert "\nlate" not in seen.output
+    labelled = seen.text.split("[End of the background output.]")[0]
+    assert all(f"late{number}" in labelled for number in range(5))
+    bash("wait")
+    assert bash("echo again").text.startswith("again\n[The command")
+
+
+def test_a_background_job_that_writes_all_the_time(bash: Bash, tmp_path: Path) -> None:
+    bash("yes background & BEHIND=$!")
+    for number in range(5):
+        assert bash(f"echo mine{number} > {tmp_path}/file; (exit 4)").exit_code == 4
+        assert (tmp_path / "file").read_text() == f"mine{number}\n"
+    assert bash("kill $BEHIND; wait", timeout=60).exit_code != -1
+    eventually(lambda: bash("echo clear").text.startswith("clear\n"), "the rest of it does not end")
+
+
+def test_two_hundred_processes_end_with_an_interrupt(bash: Bash, tmp_path: Path) -> None:
+    mark = f"8{os.getpid()}77"
+    thread = threading.Thread(
+        target=lambda: bash(f"for i in {{1..200}}; do sleep {mark} & done; touch {tmp_path}/up; wait; sleep {mark}")
+    )
+    thread.start()
+    eventually((tmp_path / "up").exists, "they did not start", seconds=60)
+    bash.tool.interrupt()
+    thread.join(20)
+    assert not thread.is_alive()
+    bash("kill $(jobs -p) 2>/dev/null; wait", timeout=60)
+    eventually(lambda: not processes(mark), "some are left", seconds=60)
+
+
+def test_limits_against_harm_are_set(bash: Bash) -> None:
+    seen = bash("ulimit -u; cat /proc/self/oom_score_adj")
+    most, score = seen.output.split()
+    assert most.isdigit()
+    assert int(score) >= 600
+
+
+def test_a_process_killed_for_memory_is_named(bash: Bash) -> None:
+    seen = bash("(kill -9 $BASHPID)")
+    assert seen.exit_code == 137
+    assert "killed by signal 9" in seen.text
+    assert "memory" in seen.text
