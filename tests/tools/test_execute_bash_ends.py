@@ -117,6 +117,30 @@ def test_a_dying_owner_leaves_no_process_and_no_file(tmp_path: Path, mark: str, 
     eventually(lambda: not list(temp.iterdir()), "a file is left")
 
 
+def test_a_reset_ends_what_the_old_shell_started(bash: Bash, mark: str) -> None:
+    bash(f"setsid sleep {mark} & sleep {mark} & true")
+    eventually(lambda: len(processes(mark, "sleep")) == 2, "not all started")
+    assert bash("echo on", reset=True).output == "on\n"
+    eventually(lambda: not processes(mark), "a process is left")
+
+
+def test_a_reset_ends_a_command_that_runs(bash: Bash, mark: str) -> None:
+    assert bash(f"trap '' INT TERM; sleep {mark}", timeout=0.1).exit_code == -1
+    seen = bash("", reset=True)
+    assert (seen.exit_code, seen.is_error) == (0, False)
+    assert "are gone" in seen.text
+    assert bash("echo on").output == "on\n"
+    eventually(lambda: not processes(mark), "a process is left")
+
+
+def test_processes_that_multiply_are_all_ended(bash: Bash, mark: str) -> None:
+    bash(f"grow() {{ sleep {mark} & [ $1 -gt 0 ] && {{ grow $(($1-1)) & grow $(($1-1)) & }}; }}; grow 4", timeout=5)
+    bash(f"(while :; do (setsid sleep {mark} &) ; sleep 0.01; done) & disown", timeout=5)
+    eventually(lambda: len(processes(mark, "sleep")) > 30, "they did not start")
+    bash.tool.close()
+    eventually(lambda: not processes(mark), "a process is left")
+
+
 def interrupted(bash: Bash, command: str, mark: str, ready: Path) -> str:
     """Run the command, interrupt it once it created `ready`; the result's text."""
     results: list[str] = []
@@ -169,10 +193,10 @@ def test_a_line_too_long_for_a_terminal_is_refused(bash: Bash) -> None:
 def test_much_output_needs_little_memory_and_is_all_in_the_file(bash: Bash, tmp_path: Path) -> None:
     bash("true")
     before = psutil.Process().memory_info().rss
-    seen = bash("head -c 130000000 /dev/zero | tr '\\0' x; echo")
-    assert psutil.Process().memory_info().rss - before < 100_000_000
+    seen = bash("head -c 60000000 /dev/zero | tr '\\0' x; echo")
+    assert psutil.Process().memory_info().rss - before < 30_000_000
     assert seen.full_output is not None
-    assert Path(seen.full_output).stat().st_size == 130_000_001
+    assert Path(seen.full_output).stat().st_size == 60_000_001
     assert len(seen.output) < 31_000
 
 

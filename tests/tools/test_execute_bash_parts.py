@@ -1,17 +1,22 @@
-"""The parts of execute_bash that need no process."""
+"""The parts of execute_bash, each on its own."""
 
+import resource
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.tools.execute_bash import keys, rc
+from workbench.tools.execute_bash import ExecuteBashAction, ExecuteBashObservation, keys, rc
 from workbench.tools.execute_bash.environment import shell_environment
 from workbench.tools.execute_bash.keep import Keep
 from workbench.tools.execute_bash.marker import Mark, MarkScanner
 from workbench.tools.execute_bash.output import Cleaner, clean
+from workbench.tools.execute_bash.shell import Shell
+from workbench.tools.execute_bash.stream import Stream
+from workbench.tools.execute_bash.watch import Outcome, Watch
 
 MARKER = b"\x1b]133;D;42;7;3;/a;b\x1f/bin:/usr/bin;420\x07"
 
@@ -22,6 +27,34 @@ MARKER = b"\x1b]133;D;42;7;3;/a;b\x1f/bin:/usr/bin;420\x07"
 )
 def test_a_key_is_typed_as_its_bytes_and_text_with_enter(text: str, sent: bytes) -> None:
     assert keys.typed(text) == sent
+
+
+def test_where_single_keys_are_read_enter_is_what_the_key_sends_and_other_keys_stay() -> None:
+    typed = {text: keys.typed(text, by_line=False) for text in ("ENTER", "C-j", "a\nb")}
+    assert typed == {"ENTER": b"\r", "C-j": b"\n", "a\nb": b"a\rb\r"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"command": "ls\x1b[2J"}, "$ ls\\e[2J"),
+        ({"command": "make", "timeout": 90}, "$ make\nat most 90 s"),
+        ({"command": ""}, "wait for the running command"),
+        ({"command": "C-c", "is_input": True}, "type C-c"),
+        ({"command": "", "reset": True}, "new shell"),
+        ({"command": "ls", "reset": True}, "new shell\n$ ls"),
+    ],
+)
+def test_an_action_is_shown_for_what_it_does(arguments: dict, shown: str) -> None:
+    assert ExecuteBashAction(**arguments).visualize.plain == shown
+
+
+@pytest.mark.parametrize(
+    ("code", "is_error", "style"), [(0, False, ""), (1, False, "red"), (-1, False, "yellow"), (-1, True, "red")]
+)
+def test_a_result_is_shown_with_nothing_hidden_and_the_colour_of_its_end(code: int, is_error: bool, style: str) -> None:
+    seen = ExecuteBashObservation.from_text("text\u202e", exit_code=code, is_error=is_error)
+    assert (seen.visualize.plain, seen.visualize.style) == ("text\\u202e", style)
 
 
 @pytest.mark.parametrize("command", ["it's", "a\nb\t\\c", "\x01\x7f\x03", "ü €", "\\n", "$'x' \"y\" `z` $(w) !1"])
@@ -97,6 +130,13 @@ def test_a_line_without_an_end_is_not_held_back_for_ever() -> None:
     assert passed >= (1 << 20) - (1 << 17)
 
 
+def test_a_progress_bar_without_an_end_is_one_line_and_little_memory() -> None:
+    cleaner = Cleaner()
+    passed = "".join(cleaner.feed(f"\r\x1b[K{number:8} of 200000".encode()) for number in range(200_000))
+    assert passed == ""
+    assert cleaner.feed(b"\rdone\x1b[K\n") == "done\n"
+
+
 @pytest.mark.parametrize("piece", [1, 7, 4096, 10**6])
 def test_a_cut_output_names_its_file_and_the_lines_left_out(tmp_path: Path, piece: int) -> None:
     text = "".join(f"line {number}\n" for number in range(2000))
@@ -130,6 +170,45 @@ def test_without_a_place_for_the_file_the_output_says_so(tmp_path: Path) -> None
     kept = keep.take()
     assert kept.file is None
     assert "could not be kept in a file" in kept.text
+
+
+def test_a_file_has_a_largest_size_and_that_is_said(tmp_path: Path) -> None:
+    keep = Keep(tmp_path / "outputs", limit=100, largest=1000)
+    for number in range(500):
+        keep.add(f"line {number}\n")
+    assert keep.overflowed
+    kept = keep.take()
+    assert kept.file is not None
+    size = Path(kept.file).stat().st_size
+    assert 1000 <= size < 1100
+    assert f"only its first {size} characters are there" in kept.text
+    assert kept.text.endswith("line 499\n")
+
+
+def test_a_disk_that_is_full_does_not_end_the_output(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        keep = Keep(tmp_path / "outputs", limit=100)
+        for number in range(5000):
+            keep.add(f"line {number}\n")
+        kept = keep.take()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert kept.text.endswith("line 4999\n")
+    assert "only its first part is there" in kept.text
+
+
+def test_endless_output_without_a_limit_of_time_comes_back(tmp_path: Path) -> None:
+    shell = Shell(str(tmp_path), tmp_path, tmp_path / "outputs")
+    try:
+        with shell.use():
+            shell.run("yes")
+            shell.stream = Stream(tmp_path / "outputs", largest=200_000)
+            assert Watch(shell, 30, None, threading.Event()).wait() is Outcome.FLOOD
+    finally:
+        shell.close()
+    assert sum(path.stat().st_size for path in (tmp_path / "outputs").iterdir()) < 1_000_000
 
 
 def test_keys_and_what_changes_bash_stay_out_of_the_environment() -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from workbench.tools.execute_bash.keep import Keep, Kept
+from workbench.tools.execute_bash.keep import LARGEST_FILE, Keep, Kept
 from workbench.tools.execute_bash.output import Cleaner
 
 _EVERY = 0.05
@@ -17,10 +17,11 @@ _LONGEST_PROMPT = 1000
 class Stream:
     """Takes bytes; gives back what came since the last `take()`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, largest: int = LARGEST_FILE) -> None:
         self._folder = folder
+        self._largest = largest
         self._cleaner = Cleaner()
-        self._keep = Keep(folder)
+        self._keep = Keep(folder, largest=largest)
         self._live: list[str] = []
         self._waiting = 0
         self._passed = 0.0
@@ -97,7 +98,7 @@ class Stream:
         self._shown = ""
         self._cleaner.full_screen = False
         kept = self._keep.take()
-        self._keep = Keep(self._folder)
+        self._keep = Keep(self._folder, largest=self._largest)
         return kept
 
     def close(self) -> None:
