@@ -16,6 +16,8 @@ from workbench.tools.tool import ToolContext
 
 USER = {"role": "user", "content": "hello"}
 
+CHANGES_NOTHING = {"glob", "grep", "task_tracker", "think", "ask_human", "finish"}
+
 
 class RecordingModel:
     """Answers everything with "ok" and remembers the requests."""
@@ -57,7 +59,7 @@ def test_instructions_go_first_and_the_tools_beside(open_agent, tmp_path):
     assert f"Working directory: {tmp_path}" in system["content"]
     assert user == USER
     changing = {"execute_bash", "str_replace_editor"}
-    assert names(model.requests[0]) == changing | {"task_tracker", "think", "ask_human", "finish"}
+    assert names(model.requests[0]) == changing | CHANGES_NOTHING
 
 
 def test_the_choice_of_tools_goes_along(open_agent):
@@ -73,7 +75,7 @@ def test_plan_mode_offers_only_what_changes_nothing(open_agent):
     agent.plan = False
     agent.respond([USER], lambda delta: None, Cancel())
     planned, free = model.requests
-    assert names(planned) == {"task_tracker", "think", "ask_human", "finish"}
+    assert names(planned) == CHANGES_NOTHING
     assert "Plan mode" in planned.messages[0]["content"]
     assert "execute_bash" in names(free)
     assert "Plan mode" not in free.messages[0]["content"]

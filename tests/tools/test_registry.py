@@ -42,6 +42,8 @@ def test_the_built_in_tools_are_known_from_the_start():
         "ask_human",
         "execute_bash",
         "finish",
+        "glob",
+        "grep",
         "str_replace_editor",
         "task_tracker",
         "think",

@@ -35,6 +35,22 @@ def test_a_row_says_state_number_tool_what_outcome_risk_and_time():
     assert words("a8") == "? 8 $ rm -rf build HIGH"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "observation", "words"),
+    [
+        ("glob", {"pattern": "**/*.py", "path": "/w/src"}, {"found": 1}, "⌕ **/*.py in src 1 file"),
+        ("glob", {"pattern": "*"}, {"found": 240}, "⌕ * 240 files"),
+        ("grep", {"pattern": "TODO", "include": "*.py"}, {"matched_lines": 12}, "⌕ TODO (*.py) 12 lines"),
+        ("grep", {"pattern": "x\x1b["}, {"matched_lines": 0}, "⌕ x\\e[ 0 lines"),
+        ("python_execute", {"code": "print(1)\nprint(2)"}, {}, "λ print(1) …"),
+    ],
+)
+def test_searches_and_python_say_what_and_how_much(tool, arguments, observation, words):
+    item = ActionItem(1, 7, "a", tool, arguments, phase="done", risk="LOW", observation=observation)
+    shown = "".join(piece.text for piece in row(item, 60, NOW, "/w"))
+    assert " ".join(shown.split()) == f"✓ 7 {words} LOW"
+
+
 def test_columns_give_way_one_after_the_other():
     failed = working_session().state().actions["a4"]
 
@@ -54,9 +70,13 @@ def test_a_running_row_counts_the_seconds():
 
 @STEADY
 @example("\r", 62, "x")
-@given(st.text(), st.integers(8, 130), st.sampled_from(["execute_bash", "str_replace_editor", "think", "x"]))
+@given(
+    st.text(),
+    st.integers(8, 130),
+    st.sampled_from(["execute_bash", "str_replace_editor", "think", "grep", "glob", "x"]),
+)
 def test_any_text_gives_a_row_of_exactly_the_width_on_one_line(text, width, tool):
-    arguments = {"command": text, "path": text, "thought": text, text: text}
+    arguments = {"command": text, "path": text, "thought": text, "pattern": text, text: text}
     items = [
         ActionItem(1, 1, "a", tool, arguments, phase="failed", exit_code=127, risk="UNKNOWN", duration=1.0),
         UserItem(1, text, START),

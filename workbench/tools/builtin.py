@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from workbench.tools.registry import Tool, resolve_tool
 from workbench.tools.tool import ConversationState, ToolDefinition
 
-BUILTIN_TOOLS: tuple[str, ...] = ("execute_bash", "str_replace_editor", "task_tracker", "think", "ask_human", "finish")
+BUILTIN_TOOLS: tuple[str, ...] = (
+    "execute_bash",
+    "str_replace_editor",
+    "glob",
+    "grep",
+    "task_tracker",
+    "think",
+    "ask_human",
+    "finish",
+)
 
 
 def open_tools(context: ConversationState, names: Sequence[str] = BUILTIN_TOOLS) -> dict[str, ToolDefinition]:

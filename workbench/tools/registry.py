@@ -22,6 +22,8 @@ Registrable: TypeAlias = "ToolDefinition | type[ToolBase] | Factory"
 _BUILTIN = {
     "execute_bash": "workbench.tools.execute_bash.definition:BashTool",
     "str_replace_editor": "workbench.tools.str_replace_editor.definition:FileEditorTool",
+    "glob": "workbench.tools.glob.definition:GlobTool",
+    "grep": "workbench.tools.grep.definition:GrepTool",
     "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",
     "think": "workbench.tools.think.definition:ThinkTool",
     "finish": "workbench.tools.finish.definition:FinishTool",

@@ -14,6 +14,7 @@ from workbench.tui.pieces import Line, Piece, clip, pad, spread
 from workbench.tui.state import ActionItem
 from workbench.tui.summaries import (
     EDITOR_TOOL,
+    SEARCH_TOOLS,
     STATE_SIGNS,
     one_line,
     outcome,
@@ -66,12 +67,12 @@ def _body(item: ActionItem, width: int) -> list[Line]:
     if item.phase in ("rejected", "lost", "skipped"):
         return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
     if item.tool == "think":
-        return _output(str(item.arguments.get("thought", "")), item, width, head=True)
+        return _output(str(item.arguments.get("thought", "")), item, width, head=True, style="dim")
     if item.tool in _QUIET_TOOLS and item.phase != "failed":
         return []
     if item.tool == EDITOR_TOOL and item.phase != "failed":
         return [] if item.arguments.get("command") == "view" else _diff(item, width)
-    return _output(shown_output(item), item, width)
+    return _output(shown_output(item), item, width, head=item.tool in SEARCH_TOOLS)
 
 
 def _diff(item: ActionItem, width: int) -> list[Line]:
@@ -87,12 +88,12 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
     return _bars(lines, item)
 
 
-def _output(text: str, item: ActionItem, width: int, *, head: bool = False) -> list[Line]:
-    """The last lines of an output (the first ones of a thought), and how many more there are."""
+def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
+    """The last lines of an output (the first ones of a thought or a search), and how many more there are."""
     lines = text.rstrip().splitlines()
     more = max(0, len(lines) - OUTPUT_LINES)
     few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
-    shown: list[Line] = [[Piece(clip(_one(line), width - 3), "dim" if head else "")] for line in few]
+    shown: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
     if more and shown:
         hint = [Piece(f"{more} line{'s' if more > 1 else ''} more · enter", "dim")]
         shown[-1] = spread(shown[-1], hint, width - 3)

@@ -31,7 +31,18 @@ STATE_SIGNS: Final[dict[str, tuple[str, str]]] = {
 }
 """Sign and style of each phase."""
 
-_TOOL_SIGNS: Final = {SHELL_TOOL: "$", "task_tracker": "▤", "think": "✎", "finish": "■"}
+SEARCH_TOOLS: Final = frozenset({"glob", "grep"})
+_TOOL_SIGNS: Final = {
+    SHELL_TOOL: "$",
+    "python_execute": "λ",
+    "glob": "⌕",
+    "grep": "⌕",
+    "task_tracker": "▤",
+    "think": "✎",
+    "finish": "■",
+}
+_MAIN_ARGUMENT: Final = {"think": "thought", "finish": "message", "python_execute": "code"}
+"""What a call of the tool is about, where that is one text."""
 _OUTCOMES: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "unknown"}
 
 
@@ -53,10 +64,10 @@ def one_line(item: ActionItem, workspace: str = "") -> str:
         return _edit(arguments, workspace)
     if item.tool == "task_tracker":
         return _plan(arguments)
-    said = arguments.get("thought") if item.tool == "think" else arguments.get("message")
-    if item.tool in ("think", "finish") and said:
-        return _short(said)
-    return _any_tool(item)
+    if item.tool in SEARCH_TOOLS:
+        return _search(arguments, workspace)
+    said = arguments.get(_MAIN_ARGUMENT.get(item.tool, ""))
+    return _short(said) if said else _any_tool(item)
 
 
 def outcome(item: ActionItem) -> str:
@@ -70,7 +81,7 @@ def outcome(item: ActionItem) -> str:
     if item.files:
         counts = [count_lines(delta.before, delta.after) for delta in item.files]
         return plus_minus(sum(added for added, _ in counts), sum(removed for _, removed in counts))
-    return ""
+    return _count_found(item.observation) if item.tool in SEARCH_TOOLS and item.phase == "done" else ""
 
 
 def plus_minus(added: int, removed: int) -> str:
@@ -116,6 +127,20 @@ def _edit(arguments: Mapping[str, Any], workspace: str) -> str:
         return visible(f"{path} {view[0]}-{last}", lines=False)
     verb = {"create": " new", "undo_edit": " undo", "insert": " insert"}.get(str(arguments.get("command")), "")
     return path + verb
+
+
+def _search(arguments: Mapping[str, Any], workspace: str) -> str:
+    where, files = arguments.get("path"), arguments.get("include")
+    said = [_short(arguments.get("pattern", ""))]
+    said += [f"in {short_path(str(where), workspace)}"] if where else []
+    said += [f"({_short(files, 60)})"] if files else []
+    return " ".join(said)
+
+
+def _count_found(observation: Mapping[str, Any]) -> str:
+    lines = observation.get("matched_lines")
+    count, word = (observation.get("found"), "file") if lines is None else (lines, "line")
+    return f"{count} {word}{'' if count == 1 else 's'}" if isinstance(count, int) else ""
 
 
 def _plan(arguments: Mapping[str, Any]) -> str:

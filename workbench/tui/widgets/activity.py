@@ -12,7 +12,15 @@ from textual.widget import Widget
 from workbench.text import first_line, visible
 from workbench.tui.state import ActionItem, SessionState
 
-_NAMES = {"str_replace_editor": "editing", "task_tracker": "planning", "think": "thinking", "finish": "finishing"}
+_NAMES = {
+    "str_replace_editor": "editing",
+    "glob": "looking for files",
+    "grep": "searching",
+    "python_execute": "running Python",
+    "task_tracker": "planning",
+    "think": "thinking",
+    "finish": "finishing",
+}
 _WORKING = ("thinking", "deciding", "acting")
 
 

@@ -1,0 +1,88 @@
+"""What glob and grep cost on 20,000 files, against ripgrep alone in the same run; also without ripgrep.
+
+Run it alone: `python -m tests.bench search`. Without ripgrep there is nothing to hold the numbers against.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.measure import Measure
+from workbench.tools.glob.definition import GlobAction, GlobTool
+from workbench.tools.grep.definition import GrepAction, GrepTool
+
+FILES = 20_000
+LINE = "def some_name(argument: int) -> str:  # what it does is of no interest here\n"
+NEEDLE = "a needle in the hay"
+
+
+def plant(folder: Path) -> None:
+    """20,000 files of 40 lines in 200 folders; every 400th holds the needle."""
+    for number in range(FILES):
+        inside = folder / f"part{number % 200:03}"
+        inside.mkdir(exist_ok=True)
+        text = LINE * 40 + (f"# {NEEDLE}\n" if number % 400 == 0 else "")
+        (inside / f"module{number}.{'py' if number % 2 else 'txt'}").write_text(text)
+
+
+def seconds(work: Callable[[], object], times: int = 7) -> float:
+    """The median of some runs, after one that warms up."""
+    took = []
+    for _ in range(times + 1):
+        began = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - began)
+    return statistics.median(took[1:])
+
+
+def listing(folder: Path) -> None:
+    """What ripgrep alone can do of glob's work: list the files that fit with their dates, the newest last."""
+    command = ["rg", "--files", "--sort=modified", "--glob=*.py"]
+    assert subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout.count(b"\n") == FILES // 2
+
+
+def searching(folder: Path) -> None:
+    """ripgrep alone at grep's work."""
+    command = ["rg", "--line-number", NEEDLE, "./"]
+    assert subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout.count(b"\n") == FILES // 400
+
+
+def measures() -> list[Measure]:
+    """Both tools beside ripgrep, and without it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plant(folder)
+        glob, grep = GlobTool(folder), GrepTool(folder)
+
+        def find() -> None:
+            found = glob(GlobAction(pattern="**/*.py"))
+            assert getattr(found, "found", 0) == FILES // 2, found.text
+
+        def search() -> None:
+            found = grep(GrepAction(pattern=NEEDLE))
+            assert getattr(found, "matched_lines", 0) == FILES // 400, found.text
+
+        works = (("glob", find, listing), ("grep", search, searching))
+        return [row for what, work, alone in works for row in _rows(what, work, lambda alone=alone: alone(folder))]
+
+
+def _rows(what: str, work: Callable[[], object], alone: Callable[[], object]) -> list[Measure]:
+    base = seconds(alone) * 1e3 if shutil.which("rg") else None
+    rows = []
+    if base is not None:
+        value, budget = seconds(work) * 1e3, 1.5 * base
+        rows.append(Measure(f"{what} on {FILES:,} files", value, "ms", base, budget, value <= budget))
+    path, os.environ["PATH"] = os.environ["PATH"], "/nowhere"
+    try:
+        value = seconds(work, 3) * 1e3
+        rows.append(Measure(f"{what} on {FILES:,} files without ripgrep", value, "ms", base, None, True))
+    finally:
+        os.environ["PATH"] = path
+    return rows

@@ -1,0 +1,35 @@
+"""A folder to search in, with and without ripgrep; used by the tests of glob and grep."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+RIPGREP_OR_NOT = (True, False) if shutil.which("rg") else (False,)
+"""The ways to search there are on this machine."""
+WAYS = [pytest.param(ripgrep, id="ripgrep" if ripgrep else "python") for ripgrep in RIPGREP_OR_NOT]
+
+
+@contextmanager
+def way(ripgrep: bool) -> Iterator[None]:
+    """Run what is inside with ripgrep, or with nothing on PATH."""
+    with patch.dict(os.environ, {} if ripgrep else {"PATH": "/nowhere"}):
+        yield
+
+
+def call(tool: Any, **arguments: Any) -> Any:
+    return tool(tool.action_from_arguments(arguments))
+
+
+def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -1,0 +1,227 @@
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.tools.searching import WAYS, call, way, write
+from workbench.tools import ArgumentError, ToolContext
+from workbench.tools.glob.definition import MOST, GlobTool
+from workbench.tools.glob.patterns import GlobError, expand
+from workbench.tools.glob.stop import Searches
+
+
+@pytest.fixture(params=WAYS)
+def find(request, tmp_path):
+    tool = GlobTool(tmp_path)
+
+    def run(pattern: str, path: str | None = None):
+        with way(request.param):
+            return call(tool, pattern=pattern, path=path)
+
+    return run
+
+
+def names(result, folder: Path) -> list[str]:
+    assert not result.is_error, result.text
+    return [os.path.relpath(path, folder) for path in result.files]
+
+
+def dated(folder: Path, *files: str) -> None:
+    for age, name in enumerate(files):
+        os.utime(folder / name, (1_000_000_000 - age, 1_000_000_000 - age))
+
+
+def test_the_newest_file_comes_first(find, tmp_path):
+    write(tmp_path, {"old.py": "", "sub/new.py": "", "middle.py": "", "other.txt": ""})
+    dated(tmp_path, "sub/new.py", "middle.py", "old.py")
+    result = find("**/*.py")
+    assert names(result, tmp_path) == ["sub/new.py", "middle.py", "old.py"]
+    assert result.text.splitlines() == [str(tmp_path / name) for name in ("sub/new.py", "middle.py", "old.py")]
+
+
+def test_files_of_the_same_moment_come_by_name(find, tmp_path):
+    write(tmp_path, dict.fromkeys("cab", ""))
+    for name in "abc":
+        os.utime(tmp_path / name, (1, 1))
+    assert names(find("*"), tmp_path) == ["a", "b", "c"]
+
+
+def test_a_hundred_at_most_and_it_says_so(find, tmp_path):
+    write(tmp_path, {f"{number}.py": "" for number in range(MOST + 7)})
+    result = find("*.py")
+    assert len(result.files) == MOST
+    assert result.truncated
+    assert result.found == MOST + 7
+    assert f"The {MOST} newest of {MOST + 7} files" in result.text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("*.py", {"top.py", "src/a.py", "src/deep/b.py"}),
+        ("top.py", {"top.py"}),
+        ("b.py", {"src/deep/b.py"}),
+        ("src/*.py", {"src/a.py"}),
+        ("./src/*.py", {"src/a.py"}),
+        ("src/**/*.py", {"src/a.py", "src/deep/b.py"}),
+        ("**/deep/*", {"src/deep/b.py", "src/deep/c.md"}),
+        ("src/**", {"src/a.py", "src/deep/b.py", "src/deep/c.md"}),
+        ("**/*.{md,txt}", {"src/deep/c.md", "notes.txt"}),
+        ("**/[a-b].py", {"src/a.py", "src/deep/b.py"}),
+        ("**/[!a].py", {"src/deep/b.py"}),
+        ("**/?.py", {"src/a.py", "src/deep/b.py"}),
+        ("src/*/*.py", {"src/deep/b.py"}),
+        ("s*c/d*p/*", {"src/deep/b.py", "src/deep/c.md"}),
+        ("*/*", {"src/a.py"}),
+    ],
+)
+def test_what_a_pattern_stands_for(find, tmp_path, pattern, wanted):
+    write(tmp_path, dict.fromkeys(("top.py", "notes.txt", "src/a.py", "src/deep/b.py", "src/deep/c.md"), ""))
+    assert set(names(find(pattern), tmp_path)) == wanted
+
+
+def test_an_absolute_pattern_and_a_path_are_taken(find, tmp_path):
+    write(tmp_path, {"src/a.py": "", "b.py": ""})
+    assert names(find(f"{tmp_path}/src/*.py"), tmp_path) == ["src/a.py"]
+    assert names(find("*.py", str(tmp_path / "src")), tmp_path) == ["src/a.py"]
+    assert names(find("*.py", "src"), tmp_path) == ["src/a.py"]
+
+
+@pytest.mark.parametrize("name", ["-x.py", "--files.py", "-", "--", "a b.py", "ä.py", "it's.py", "a\nb.py"])
+def test_odd_names_are_found_and_shown_on_one_line(find, tmp_path, name):
+    write(tmp_path, {name: ""})
+    pattern = name if name.startswith("-") else "*"
+    result = find(pattern)
+    assert result.files == [str(tmp_path / name).replace("\n", "\\n")]
+    assert "\n" not in result.files[0]
+
+
+def test_a_pattern_that_looks_like_an_option_is_only_a_pattern(find, tmp_path):
+    write(tmp_path, {"a.py": "", "-rf": ""})
+    for pattern in ("--pre=rm", "-u", "--hidden", "--no-ignore"):
+        assert find(pattern).found == 0
+    assert names(find("-*"), tmp_path) == ["-rf"]
+
+
+def test_what_ignore_files_name_is_left_out(find, tmp_path):
+    write(
+        tmp_path,
+        {
+            ".gitignore": "*.log\n/build/\nnode_modules\n!keep.log\n",
+            "a.log": "",
+            "keep.log": "",
+            "build/x": "",
+            "src/build/x": "",
+            "src/node_modules/y": "",
+            "src/.ignore": "secret*\n",
+            "src/secret.txt": "",
+            "secret.txt": "",
+        },
+    )
+    assert set(names(find("**"), tmp_path)) == {"keep.log", "src/build/x", "secret.txt"}
+    assert names(find("**", "src"), tmp_path) == ["src/build/x"]
+
+
+def test_hidden_files_need_a_pattern_that_names_the_dot(find, tmp_path):
+    write(tmp_path, {".env": "", ".github/a.yml": "", "b.yml": "", "sub/.env.local": "", ".git/config": ""})
+    assert names(find("*.yml"), tmp_path) == ["b.yml"]
+    assert set(names(find("**/.env*"), tmp_path)) == {".env", "sub/.env.local"}
+    assert names(find(".github/*.yml"), tmp_path) == [".github/a.yml"]
+
+
+def test_links_and_devices_are_not_followed(find, tmp_path):
+    write(tmp_path, {"real/a.py": ""})
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.py")
+    assert names(find("*.py"), tmp_path) == ["real/a.py"]
+    assert len(find("*.py", "link").files) == 1
+
+
+def test_nothing_found_is_said_and_no_error(find, tmp_path):
+    result = find("*.rs")
+    assert not result.is_error
+    assert f"No file in {tmp_path} fits `*.rs`" in result.text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "said"),
+    [
+        ("[a", None, "`[` without `]`"),
+        ("{a,b", None, "`{` without `}`"),
+        ("a}", None, "`}` without `{`"),
+        ("a\\", None, "ends with a backslash"),
+        ("src/", None, "add `**`"),
+        ("[z-a]", None, "no class"),
+        ("*.py", "nowhere/at/all", "No such file"),
+        ("*.py", "file.txt", "is a file"),
+        ("no/such/*.py", None, "No such file"),
+        ("*.py", "a\0b", "cannot be searched"),
+        ("{a,b}" * 20, None, "braces"),
+    ],
+)
+def test_what_cannot_be_searched_is_explained(find, tmp_path, pattern, path, said):
+    write(tmp_path, {"file.txt": ""})
+    result = find(pattern, path)
+    assert result.is_error
+    assert said in result.text
+
+
+def test_an_empty_pattern_is_refused():
+    with pytest.raises(ArgumentError, match="pattern"):
+        GlobTool().action_from_arguments({"pattern": ""})
+
+
+def test_a_pattern_of_many_stars_comes_to_an_end(find, tmp_path):
+    write(tmp_path, {"a" * 200: "", "/".join(["a"] * 60): ""})
+    assert find("*a" * 40 + "b").found == 0
+    assert find("**/a/" * 30 + "b").found == 0
+
+
+@pytest.mark.parametrize("ripgrep", WAYS)
+def test_an_interrupt_ends_the_search(tmp_path, ripgrep):
+    write(tmp_path, {"a.py": ""})
+    tool = GlobTool(tmp_path)
+    ended = []
+    with way(ripgrep), tool.executor._searches.one() as stop:
+        tool.executor.interrupt()
+        ended = [stop.why, stop.is_over()]
+    assert ended == ["interrupt", True]
+    with way(ripgrep):
+        assert call(tool, pattern="*.py").found == 1  # the next search is not touched by it
+
+
+def test_a_search_ends_when_its_time_is_over():
+    over = threading.Event()
+    with Searches(0.01).one() as stop:
+        assert not over.wait(0.0)
+        for _ in range(1000):
+            if stop.is_over():
+                break
+            over.wait(0.01)
+        assert stop.why == "time"
+
+
+def test_it_is_read_only_and_made_for_a_session(tmp_path):
+    (tool,) = GlobTool.create(ToolContext(str(tmp_path)))
+    write(tmp_path, {"a.py": ""})
+    assert tool.name == "glob"
+    assert tool.is_read_only
+    assert call(tool, pattern="*.py").found == 1
+    action = tool.action_from_arguments({"pattern": "*\x1b[2J", "path": "src"})
+    assert action.visualize.plain == "find *\\e[2J in src"
+    tool.close()
+
+
+@pytest.mark.parametrize(
+    ("glob", "whole"),
+    [("a", ["a"]), ("{a,b}c", ["ac", "bc"]), ("x{a,{b,c}}", ["xa", "xb", "xc"]), ("[{]\\{", ["[{]\\{"])],
+)
+def test_braces_stand_for_each_of_their_branches(glob, whole):
+    assert expand(glob) == whole
+
+
+def test_too_many_branches_are_refused():
+    with pytest.raises(GlobError, match="more than"):
+        expand("{a,b,c,d}" * 6)

@@ -1,0 +1,1 @@
+"""Finds files by the shape of their path, newest first."""

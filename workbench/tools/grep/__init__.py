@@ -1,0 +1,1 @@
+"""Finds lines in files by a regular expression."""
