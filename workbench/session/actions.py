@@ -62,11 +62,11 @@ class Actions:
         With `ask` (a reason) it is asked about even when the mode would allow it.
         """
         if proposed.error:
-            return [not_run(proposed.action_id, proposed.error)]
+            return [self._failed(proposed, proposed.error)]
         try:
             readied = self.ready(proposed.tool, proposed.arguments)
         except ArgumentError as error:
-            return [not_run(proposed.action_id, f"{proposed.tool} was not run: {error}")]
+            return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
         risk, ruling = self._ruling(proposed, readied.tool)
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
         event = ActionAssessed(
@@ -81,6 +81,9 @@ class Actions:
             needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
         )
         return [event] if asks or event.needs_answer else [event, *_decided(proposed, ruling, readied.fingerprint)]
+
+    def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
+        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why), self._tools)
 
     def _ruling(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Risk, Ruling]:
         risk = effective(proposed.risk, "LOW" if tool.is_read_only else None)
@@ -156,7 +159,7 @@ class Actions:
         try:
             readied = self.ready(action.proposed.tool, action.arguments)
         except ArgumentError as error:
-            self._journal.commit(not_run(decided.action_id, f"{action.proposed.tool} was not run: {error}"))
+            self._journal.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
             return None
         by_person = decided.by == "person"
         if readied.fingerprint == decided.fingerprint and (by_person or self._allows(action.proposed, readied.tool)):
@@ -170,8 +173,11 @@ class Actions:
 
     def _finish(self, run: Run, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""
-        proposed, events = run.proposed, list[Event]([result])
+        proposed = run.proposed
         with self._journal.lock:
+            if isinstance(result, ActionObserved):
+                result = self._journal.failures.advised(proposed, result, self._tools)
+            events: list[Event] = [result]
             ledger = self._journal.ledger
             is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
             if run.readied.tool.ends_run and is_done and isinstance(result, ActionObserved):

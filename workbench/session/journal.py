@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from workbench.session.events import Event, UserMessage
+from workbench.session.failures import Failures
 from workbench.session.history import MAX_OBSERVE, History
 from workbench.session.ledger import Ledger
 from workbench.session.limits import TokenCount
@@ -22,6 +23,7 @@ class Journal:
         self.history = History(max_observe)
         self.tokens = TokenCount()
         self.loops = LoopWatch()
+        self.failures = Failures()
         self._store = store
         self._on_event = on_event
         self._unsaved: tuple[Event, ...] = ()
@@ -70,3 +72,4 @@ class Journal:
         self.history.apply(event)
         self.tokens.apply(event)
         self.loops.apply(event)
+        self.failures.apply(event)

@@ -17,7 +17,7 @@ from workbench.session.events import (
     ModelResponded,
     UserMessage,
 )
-from workbench.session.words import observed_text
+from workbench.session.failures import plain_text
 
 _MOST_NUDGES = 3
 _POLLED = "execute_bash"
@@ -73,7 +73,7 @@ class LoopWatch:
 
     def _add(self, proposed: ActionProposed, observed: ActionObserved) -> None:
         is_error = bool(observed.observation.get("is_error"))
-        text = observed_text(observed.observation) + _pictures(observed.observation)
+        text = plain_text(observed.observation) + _pictures(observed.observation)
         if proposed.tool == "think" and not is_error:
             self._moves.append(words_move(str(proposed.arguments.get("thought", ""))))
         elif _is_poll(proposed) and not is_error and self._moves:

@@ -1,0 +1,62 @@
+"""Advice names what differs from the schema and shows a call that fits, in one safe line."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.agent.advice import ADVICE, advice_on
+from workbench.tools.builtin import open_tools
+from workbench.tools.tool import ToolContext
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory):
+    opened = open_tools(ToolContext(str(tmp_path_factory.mktemp("work"))), ("execute_bash", "task_tracker", "think"))
+    yield opened
+    for tool in opened.values():
+        tool.close()
+
+
+def test_what_differs_from_the_schema_is_named_and_a_call_that_fits_is_shown(tools):
+    said = advice_on("execute_bash", {"comand": "ls", "timeout": "soon"}, tools, True)
+    assert said.startswith(ADVICE)
+    assert "not in the schema: `comand`" in said
+    assert "missing: `command`" in said
+    assert "`timeout` must be of type number" in said
+    assert tools["execute_bash"].action_from_arguments(json.loads(said.partition("fits: ")[2].removesuffix(".]")))
+
+
+def test_an_enum_is_listed(tools):
+    said = advice_on("task_tracker", {"command": "show"}, tools, True)
+    assert "`command` must be one of view, plan" in said
+
+
+def test_arguments_that_could_not_be_read_get_an_example(tools):
+    said = advice_on("think", {}, tools, False)
+    assert 'one JSON object, for example {"thought": "…"}' in said
+
+
+def test_an_unknown_tool_gets_the_nearest_name(tools):
+    assert "`execute_bash` is the nearest" in advice_on("exec_bash", {}, tools, True)
+    assert "take one of the tools in the list" in advice_on("teleport", {}, tools, True)
+
+
+def test_where_the_arguments_fit_another_way_is_advised(tools):
+    said = advice_on("execute_bash", {"command": "ls", "is_input": False, "summary": "x"}, tools, True)
+    assert "the same call will fail again" in said
+    assert "schema" not in said
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["execute_bash", "task_tracker", "think", "other\n\x1b[2J"]),
+    st.dictionaries(st.text(max_size=8), st.none() | st.booleans() | st.text() | st.lists(st.integers()), max_size=4),
+    st.booleans(),
+)
+def test_it_is_always_one_safe_line(tools, name, arguments, is_readable):
+    said = advice_on(name, arguments, tools, is_readable)
+    assert len(said.splitlines()) == 1
+    assert "\x1b" not in said
+    assert len(said) < 1_000
