@@ -26,7 +26,9 @@ def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     places = config.Locations.from_environment()
     places.settings_file.parent.mkdir()
-    places.settings_file.write_text(example.replace("# api", "api").replace("# timeline", "timeline"))
+    places.settings_file.write_text(
+        example.replace("# api", "api").replace("# timeline", "timeline").replace("# calls", "calls")
+    )
     assert config.load_settings(places, {}).model == "anthropic/claude-sonnet-4-5"
 
 

@@ -23,6 +23,7 @@ _LEAST = {"max_steps": 1, "max_observe": 200, "token_limit": 0}
 """The settings that are whole numbers, with the smallest of each."""
 _SWITCHES = ("stop_loops",)
 TOOL_SETS = ("code", "plan")
+CALLS = ("auto", "native", "text")
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class Settings:
     """The key itself; better `api_key_env`."""
     api_key_env: str | None = None
     """The environment variable that holds the key."""
+    calls: str = "auto"
+    """How tools are called: native, text (for models without tool calling), or auto."""
     mode: str = "medium"
     """When to ask: medium, ask, high, never, plan."""
     theme: str = "ohw-dark"
@@ -198,6 +201,8 @@ def _checked(settings: Settings) -> Settings:
         raise UsageError(f"there is no mode {settings.mode!r}; choose one of {', '.join(MODES)}")
     if settings.tool_choice not in TOOL_CHOICES:
         raise UsageError(f"there is no tool_choice {settings.tool_choice!r}; choose one of {', '.join(TOOL_CHOICES)}")
+    if settings.calls not in CALLS:
+        raise UsageError(f"the setting calls must be one of {', '.join(CALLS)}, not {settings.calls!r}")
     for name in _names():
         value = getattr(settings, name)
         if name not in (*_LEAST, *_SWITCHES, *_ONLY_IN_FILE) and not isinstance(value, str | None):

@@ -163,3 +163,29 @@ def test_a_refused_connection_says_what_to_do(world: World):
     assert done.returncode == 1
     assert "127.0.0.1:9" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("calls", ["native", "text"])
+def test_a_task_ends_the_same_with_native_calls_and_with_calls_as_text(world: World, calls: str):
+    arguments = {
+        "security_risk": "LOW",
+        "command": "create",
+        "path": str(world.project / "a.txt"),
+        "file_text": "one\n two </parameter>\n",
+    }
+    as_text = "\n".join(f"<parameter={name}>{value}</parameter>" for name, value in arguments.items())
+    turns = {
+        "native": [Turn("I write.", calls=(Called("str_replace_editor", arguments),)), finish_turn("Written.")],
+        "text": [
+            Turn(f"I write.\n\n<function=str_replace_editor>\n{as_text}\n"),
+            Turn("<function=finish>\n<parameter=message>Written.</parameter>\n"),
+        ],
+    }[calls]
+    with ModelServer(turns) as server:
+        done = world.ohw("run", "write", *with_server(server, "--mode", "never"), OHW_CALLS=calls)
+        bodies = [request.body for request in server.requests]
+    assert (done.returncode, done.stdout) == (0, "Written.\n"), done.stderr
+    assert (world.project / "a.txt").read_text() == arguments["file_text"].removesuffix("\n" if calls == "text" else "")
+    assert all(("tools" in body) == (calls == "native") for body in bodies)
+    assert all(("stop" in body) == (calls == "text") for body in bodies)
+    assert "<function" not in done.stderr

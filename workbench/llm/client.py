@@ -198,7 +198,7 @@ class ProviderModel:
 
     def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         body: dict[str, Any] = {"messages": list(request.messages)}
-        body |= _tools_of(request)
+        body |= _options_of(request)
         placeholder = [{"role": "user", "content": "."}]  # replaced by `extra_body`
         stream = self._complete(placeholder, extra_body=body, client=self._openai_client).completion_stream
         response = stream.response
@@ -217,7 +217,7 @@ class ProviderModel:
                     pass
 
     def _general_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
-        extra = _tools_of(request)
+        extra = _options_of(request)
         if self._target[1] in _TAKE_A_CLIENT:
             extra["client"] = self._plain_client
         if self._api_base:
@@ -280,9 +280,10 @@ class ProviderModel:
         return self._http
 
 
-def _tools_of(request: ModelRequest) -> dict[str, Any]:
-    """The fields of a request that concern tools; the usual choice goes without saying."""
+def _options_of(request: ModelRequest) -> dict[str, Any]:
+    """The fields of a request beside its messages; the usual choice goes without saying."""
+    stop = {"stop": list(request.stop)} if request.stop else {}
     if not request.tools:
-        return {}
+        return stop
     choice = {} if request.tool_choice == "auto" else {"tool_choice": request.tool_choice}
-    return {"tools": list(request.tools), **choice}
+    return {"tools": list(request.tools), **choice, **stop}

@@ -45,6 +45,8 @@ class ModelRequest:
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]] = ()
     tool_choice: ToolChoice = "auto"
+    stop: Sequence[str] = ()
+    """Words at which the answer ends; they are not part of it."""
 
 
 @dataclass(frozen=True)

@@ -28,3 +28,8 @@ def window_of(prices: Mapping[str, Any] | None) -> int | None:
 def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:
     value = (prices or {}).get(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+
+
+def calls_no_tools(known: Mapping[str, Any] | None) -> bool:
+    """Whether the table's entry is that of a model that chats and calls no tools; an unknown model is taken to."""
+    return known is not None and known.get("mode") == "chat" and not known.get("supports_function_calling")

@@ -91,7 +91,7 @@ def start_session(
     folder = checked_workspace(workspace)
     path = session_path(locations, session_id)
     private_folder(path.parent)
-    model = open_model(settings.model, api_base=settings.api_base)  # a bad name makes no file
+    model = open_model(settings.model, api_base=settings.api_base, calls=settings.calls)  # a bad name makes no file
     model.close()
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path).release)
@@ -182,7 +182,9 @@ def _put_together(
     on_event: OnEvent,
     on_live: OnLive,
 ) -> OpenedSession:
-    open_named: Callable[[str], Model] = partial(open_model, api_base=started.api_base, api_key=take_key(settings))
+    open_named: Callable[[str], Model] = partial(
+        open_model, api_base=started.api_base, api_key=take_key(settings), calls=settings.calls
+    )
     tools = selection.tools
     choice = cast(ToolChoice, settings.tool_choice)
     agent = Agent(open_named(started.model), tools, Path(started.workspace), tool_choice=choice)
