@@ -70,7 +70,7 @@ def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path
 def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_path, monkeypatch):
     asked = []
 
-    def open_model(name, *, api_base=None, api_key=None):
+    def open_model(name, *, api_base=None, api_key=None, calls="auto"):
         asked.append((name, api_base))
         return NamedModel(name)
 
