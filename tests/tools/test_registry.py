@@ -40,10 +40,12 @@ def _forget():
 def test_the_built_in_tools_are_known_from_the_start():
     assert list_registered_tools() == [
         "ask_human",
+        "create_chat_completion",
         "execute_bash",
         "finish",
         "glob",
         "grep",
+        "python_execute",
         "str_replace_editor",
         "task_tracker",
         "think",

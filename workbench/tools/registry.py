@@ -24,6 +24,8 @@ _BUILTIN = {
     "str_replace_editor": "workbench.tools.str_replace_editor.definition:FileEditorTool",
     "glob": "workbench.tools.glob.definition:GlobTool",
     "grep": "workbench.tools.grep.definition:GrepTool",
+    "python_execute": "workbench.tools.python_execute.definition:PythonExecuteTool",
+    "create_chat_completion": "workbench.tools.create_chat_completion.definition:CreateChatCompletionTool",
     "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",
     "think": "workbench.tools.think.definition:ThinkTool",
     "finish": "workbench.tools.finish.definition:FinishTool",

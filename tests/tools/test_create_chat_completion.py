@@ -1,0 +1,115 @@
+"""create_chat_completion: an answer of a given shape, checked before it counts."""
+
+import json
+
+import pytest
+
+from workbench.errors import UsageError
+from workbench.tools import ArgumentError, Tool, ToolContext, resolve_tool
+from workbench.tools.create_chat_completion.definition import CreateChatCompletionTool
+
+REVIEW = {
+    "type": "object",
+    "properties": {
+        "verdict": {"enum": ["good", "bad"]},
+        "score": {"type": "integer", "minimum": 0, "maximum": 10},
+        "remarks": {"type": "array", "items": {"$ref": "#/$defs/remark"}},
+    },
+    "required": ["verdict", "score"],
+    "$defs": {
+        "remark": {
+            "type": "object",
+            "properties": {"line": {"type": "integer"}, "text": {"type": "string"}},
+            "required": ["line"],
+        }
+    },
+}
+GOOD = {"verdict": "good", "score": 7, "remarks": [{"line": 3, "text": "ä"}]}
+
+
+def answer(response_type, response):
+    tool = CreateChatCompletionTool(response_type)
+    return tool(tool.action_from_arguments({"response": response}))
+
+
+def test_a_text_is_the_usual_answer():
+    tool = CreateChatCompletionTool()
+    result = tool(tool.action_from_arguments({"response": "all is well"}))
+    assert (result.text, result.response, result.is_error) == ("all is well", "all is well", False)
+
+
+def test_data_comes_back_as_data_and_as_json():
+    result = answer(REVIEW, GOOD)
+    assert result.response == GOOD
+    assert json.loads(result.text) == GOOD
+    assert "ä" in result.text
+
+
+def test_fields_that_were_left_out_are_not_made_up():
+    assert answer(REVIEW, {"verdict": "bad", "score": 0}).response == {"verdict": "bad", "score": 0}
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        ({"verdict": "good"}, r"response\.score"),
+        ({"verdict": "so so", "score": 1}, r"response\.verdict.*good"),
+        ({"verdict": "good", "score": 11}, r"response\.score"),
+        ({"verdict": "good", "score": "many"}, r"response\.score"),
+        ({"verdict": "good", "score": 1, "remarks": [{"text": "x"}]}, r"response\.remarks.*line"),
+        ({"verdict": "good", "score": 1, "mood": "fine"}, r"mood"),
+        ("good", "response"),
+        (None, "response"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_with_what_is_wrong(response, said):
+    with pytest.raises(ArgumentError, match=said):
+        answer(REVIEW, response)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"response": 3}, {"response": ["a"]}, {"answer": "x"}])
+def test_a_text_must_be_there_and_be_a_text(arguments):
+    with pytest.raises(ArgumentError, match="response"):
+        CreateChatCompletionTool().action_from_arguments(arguments)
+
+
+@pytest.mark.parametrize(
+    ("response_type", "response"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, ["a", "b"]),
+        ({"type": "integer"}, 3),
+        ({"type": "boolean"}, False),
+        ({"anyOf": [{"type": "string"}, {"type": "number"}]}, 1.5),
+        ({"type": "object", "additionalProperties": {"type": "number"}}, {"a": 1.0}),
+        ({"type": "object", "properties": {"self": {}, "model_x": {}}}, {"self": "a", "model_x": 2}),
+    ],
+)
+def test_any_json_schema_can_be_the_type(response_type, response):
+    assert answer(response_type, response).response == response
+
+
+def test_the_model_sees_the_shape():
+    tool = CreateChatCompletionTool(REVIEW)
+    parameters = tool.to_openai_tool()["function"]["parameters"]
+    shape = parameters["properties"]["response"]
+    assert parameters["required"] == ["response"]
+    assert shape["required"] == ["verdict", "score"]
+    assert shape["properties"]["verdict"]["enum"] == ["good", "bad"]
+    assert shape["properties"]["remarks"]["items"]["properties"]["line"] == {"type": "integer"}
+    assert "$ref" not in json.dumps(parameters)
+
+
+@pytest.mark.parametrize("response_type", ["number", None, 3, {"type": "object", "properties": 5}])
+def test_a_type_that_cannot_be_used_is_refused_when_the_tool_is_made(response_type):
+    with pytest.raises(UsageError, match="structured answer"):
+        CreateChatCompletionTool(response_type)
+
+
+def test_it_changes_nothing_and_is_made_by_name_with_its_type():
+    (tool,) = resolve_tool(Tool("create_chat_completion", {"response_type": REVIEW}), ToolContext("/"))
+    assert tool.is_read_only
+    assert not tool.ends_run
+    assert len(tool.short_description) < len(tool.description)
+    action = tool.action_from_arguments({"response": {"verdict": "bad", "score": 1}})
+    assert json.loads(action.visualize.plain) == {"verdict": "bad", "score": 1}
+    assert CreateChatCompletionTool().action_from_arguments({"response": "a\x1b"}).visualize.plain == "a\\e"

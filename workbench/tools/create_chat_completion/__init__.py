@@ -1,0 +1,1 @@
+"""An answer of a given shape, for runs that want data instead of a text."""

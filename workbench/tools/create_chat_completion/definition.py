@@ -1,0 +1,88 @@
+"""The tool `create_chat_completion`: an answer as text or as data of a given shape, checked before it counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.text import Text
+
+from workbench.errors import UsageError
+from workbench.text import visible
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+_DESCRIPTION = """Give a structured answer: put all of it into `response`, in the shape that the parameter describes.
+The shape and its required fields are checked; an answer that does not fit comes back with what is wrong, and nothing
+of it counts. The call does not end the run."""
+_SHORT = "Give a structured answer in `response`, in the shape its schema describes."
+
+
+class CreateChatCompletionAction(Action):
+    """An answer; the subclasses made for a type have the field `response`."""
+
+    @property
+    def visualize(self) -> Text:
+        """The answer."""
+        return Text(visible(written(self.model_dump(mode="json", by_alias=True, exclude_unset=True).get("response"))))
+
+
+class CreateChatCompletionObservation(Observation):
+    """The answer as it was checked."""
+
+    response: Any = None
+
+
+def written(response: Any) -> str:
+    """A text as it is, data as JSON."""
+    return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False, indent=2)
+
+
+def action_type(response_type: str | dict[str, Any]) -> type[CreateChatCompletionAction]:
+    """The action whose `response` has that type: "string" or a JSON schema; raises UsageError."""
+    shape = {"type": "string", "description": "The answer."} if response_type == "string" else response_type
+    if not isinstance(shape, dict):
+        raise UsageError(f'The type of a structured answer is "string" or a JSON schema, not {response_type!r}.')
+    whole = {"type": "object", "properties": {"response": _moved(shape)}, "required": ["response"]}
+    try:
+        return CreateChatCompletionAction.from_mcp_schema("create_chat_completion", whole)
+    except ValueError as error:
+        raise UsageError(f"The JSON schema of the structured answer cannot be used: {error}") from error
+
+
+def _moved(part: Any) -> Any:
+    """The schema with its references as they are from one level further out."""
+    if isinstance(part, list):
+        return [_moved(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: _pointed(name, value) for name, value in part.items()}
+
+
+def _pointed(name: str, value: Any) -> Any:
+    if name == "$ref" and isinstance(value, str) and value.startswith("#"):
+        return f"#/properties/response{value[1:].rstrip('/')}"
+    return _moved(value)
+
+
+class CreateChatCompletionTool(ToolDefinition[CreateChatCompletionAction, CreateChatCompletionObservation]):
+    """A structured answer, ready to use; `response_type` is "string" or a JSON schema."""
+
+    def __init__(self, response_type: str | dict[str, Any] = "string") -> None:
+        from workbench.tools.create_chat_completion.impl import CreateChatCompletionExecutor
+
+        super().__init__(
+            name="create_chat_completion",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=action_type(response_type),
+            observation_type=CreateChatCompletionObservation,
+            annotations=ToolAnnotations(
+                title="Structured answer",
+                readOnlyHint=True,
+                destructiveHint=False,
+                idempotentHint=True,
+                openWorldHint=False,
+            ),
+            executor=CreateChatCompletionExecutor(),
+        )

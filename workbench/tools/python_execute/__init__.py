@@ -1,0 +1,1 @@
+"""Runs a piece of Python in an interpreter of its own."""
