@@ -137,6 +137,12 @@ class Look(ToolExecutor[LookAction, Observation]):
         return Observation.from_text("all is well")
 
 
+class Peek(Look):
+    """Looks, beside others that do."""
+
+    side_by_side = True
+
+
 class DoneAction(Action):
     message: str = ""
 
@@ -147,7 +153,7 @@ class Done(ToolExecutor[DoneAction, Observation]):
 
 
 def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
-    """note and write change something, look reads, hang hangs, finish ends the run."""
+    """note and write change something, look and peek read, hang hangs, finish ends the run."""
     reads = ToolAnnotations(readOnlyHint=True)
     tools = [
         ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(folder / "notes.txt")),
@@ -159,6 +165,7 @@ def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinit
             executor=Write(),
         ),
         ToolDefinition(name="look", description="l", action_type=LookAction, executor=Look(), annotations=reads),
+        ToolDefinition(name="peek", description="p", action_type=LookAction, executor=Peek(), annotations=reads),
         ToolDefinition(name="hang", description="h", action_type=HangAction, executor=hang or Hang()),
         ToolDefinition(
             name="finish", description="f", action_type=DoneAction, executor=Done(), annotations=reads, ends_run=True

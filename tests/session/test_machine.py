@@ -13,7 +13,7 @@ from tests.session.test_recovery import undecided_starts
 from workbench.llm.model import ModelError
 from workbench.session.session import Refused
 
-KINDS = ("low", "high", "look", "write", "bad", "unknown", "finish")
+KINDS = ("low", "high", "look", "peek", "peek", "write", "bad", "unknown", "finish")
 RISKS = {"low": "LOW", "high": "HIGH"}
 
 
@@ -44,7 +44,7 @@ class SessionMachine(RuleBasedStateMachine):
         match kind:
             case "low" | "high":
                 return ("note", {"text": text}, RISKS[kind])
-            case "look" | "finish":
+            case "look" | "peek" | "finish":
                 return (kind, {})
             case "write":
                 return ("write", {"path": str(self.root / "shared.txt"), "text": text}, "MEDIUM")
@@ -52,7 +52,7 @@ class SessionMachine(RuleBasedStateMachine):
                 return ("note", "{broken")
         return ("no_such_tool", {})
 
-    @rule(kinds=st.lists(st.sampled_from(KINDS), max_size=4), text=st.sampled_from(["", "words"]))
+    @rule(kinds=st.lists(st.sampled_from(KINDS), max_size=6), text=st.sampled_from(["", "words"]))
     def the_model_will_answer(self, kinds, text):
         self.desk.agent.script.append(calls(*(self.call(kind) for kind in kinds), text=text))
 

@@ -9,9 +9,11 @@ from tests.session.fake_agent import calls, faults_of, says
 from tests.session.test_recovery import full_disk, undecided_starts
 from workbench.session.ledger import Ledger
 from workbench.session.recovery import after_a_stop
+from workbench.session.running import runs_beside
+from workbench.tools.builtin import open_tools
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations, ToolContext, ToolDefinition
 
 LONG = 30
 
@@ -214,3 +216,14 @@ def test_a_full_disk_loses_no_result(met):
     assert sorted(d.results()) == ["a met", "b met", "c met"]
     assert sorted(d.meet.arrived) == ["a", "b", "c"]
     assert d.session.unsaved == ""
+
+
+def test_searches_run_side_by_side_and_what_keeps_a_state_does_not(tmp_path):
+    tools = open_tools(ToolContext(str(tmp_path)))
+    try:
+        beside = {name for name, tool in tools.items() if runs_beside(tool)}
+    finally:
+        for tool in tools.values():
+            tool.close()
+    assert beside >= {"glob", "grep"}
+    assert beside.isdisjoint({"execute_bash", "str_replace_editor", "task_tracker", "ask_human", "finish"})

@@ -70,11 +70,14 @@ def test_what_does_not_fit_names_the_entry(tool, arguments, said):
     assert said in str(raised.value)
 
 
-def test_the_list_survives_a_restart(tmp_path):
-    run(TaskTrackerTool(tmp_path / "state"), command="plan", task_list=[{"title": "go on"}])
-    assert run(TaskTrackerTool(tmp_path / "state"), command="view").task_list[0]["title"] == "go on"
-    (tmp_path / "state" / "tasks.json").write_text("[{")
-    assert run(TaskTrackerTool(tmp_path / "state"), command="view").task_list == []
+def test_the_list_goes_on_from_what_was_answered_before(tool):
+    answer = run(tool, command="plan", task_list=[{"title": "go on", "status": "done"}]).model_dump(mode="json")
+    again = TaskTrackerTool()
+    again.executor.recall(answer)
+    assert run(again, command="view").task_list == answer["task_list"]
+    for odd in ({"task_list": [{"title": 3}]}, {"task_list": 7}, {"task_list": ["x"]}):
+        again.executor.recall(odd)
+        assert run(again, command="view").task_list == answer["task_list"]
 
 
 def test_the_list_shows_itself_safely(tool):

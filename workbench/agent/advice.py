@@ -24,7 +24,7 @@ def advice_on(name: str, arguments: dict[str, Any], tools: Mapping[str, ToolDefi
     tool = tools.get(name)
     if tool is None:
         return _line(_other_tool(name, tools))
-    schema = tool.action_type.to_mcp_schema()
+    schema = tool.schema
     if not is_readable:
         return _line(f"send the arguments as one JSON object, for example {_example(schema)}")
     wrong = _differences(arguments, schema)

@@ -14,10 +14,20 @@ from workbench.session.loops import LoopWatch
 from workbench.session.store import Store, StoreError
 
 
+def _ignore(event: Event) -> None:
+    """Nobody asks for the past."""
+
+
 class Journal:
     """Commits events and keeps what follows from them at their height; whoever reads and then commits holds `lock`."""
 
-    def __init__(self, store: Store, on_event: Callable[[Event], None], max_observe: int = MAX_OBSERVE) -> None:
+    def __init__(
+        self,
+        store: Store,
+        on_event: Callable[[Event], None],
+        max_observe: int = MAX_OBSERVE,
+        on_past: Callable[[Event], None] = _ignore,
+    ) -> None:
         self.lock = threading.RLock()
         self.ledger = Ledger()
         self.history = History(max_observe)
@@ -29,6 +39,7 @@ class Journal:
         self._unsaved: tuple[Event, ...] = ()
         for event in store.events():
             self._fold(event)
+            on_past(event)
 
     @property
     def has_unsaved(self) -> bool:

@@ -24,6 +24,7 @@ from workbench.session.events import (
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
 from workbench.session.limits import USUAL_LIMITS, Limits
+from workbench.session.recalling import Recall
 from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.store import Store, StoreError
 from workbench.session.thinking import Responder, Thinking
@@ -53,7 +54,7 @@ class Session:
         open_model: Callable[[str], Model] | None = None,
     ) -> None:
         self.unsaved = ""
-        self._journal = Journal(store, on_event, limits.max_observe)
+        self._journal = Journal(store, on_event, limits.max_observe, Recall(tools).apply)
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits

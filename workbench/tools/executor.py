@@ -36,6 +36,10 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
     def __call__(self, action: ActionT) -> ObservationT:
         """Run the action; what goes wrong comes back as an observation with `is_error`."""
 
+    def recall(self, observation: dict[str, Any]) -> None:
+        """What this tool answered earlier in the session, as plain data; called for each, in order, after a restart."""
+        return None
+
     def preview(self, action: ActionT) -> Sequence[FileChange]:
         """What running the action would write, without writing it; empty when nothing is known."""
         return ()

@@ -30,6 +30,8 @@ class _Wanted:
 class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
     """Finds files below one workspace; calls may run side by side."""
 
+    side_by_side = True
+
     def __init__(self, workspace: str, seconds: float) -> None:
         self._workspace = workspace
         self._searches = Searches(seconds)

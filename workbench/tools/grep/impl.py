@@ -62,6 +62,8 @@ def _is_hidden(path: str) -> bool:
 class GrepExecutor(ToolExecutor[GrepAction, GrepObservation]):
     """Searches files below one workspace; calls may run side by side."""
 
+    side_by_side = True
+
     def __init__(self, workspace: str, seconds: float) -> None:
         self._workspace = workspace
         self._searches = Searches(seconds)

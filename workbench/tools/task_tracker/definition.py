@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from workbench.text import visible
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 Status = Literal["todo", "in_progress", "done"]
 SIGNS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
@@ -122,9 +121,9 @@ def _listed(tasks: Sequence[dict[str, Any]]) -> Text:
 
 
 class TaskTrackerTool(ToolDefinition[TaskTrackerAction, TaskTrackerObservation]):
-    """The task list, ready to use; with a `state_dir` it survives a restart."""
+    """The task list, ready to use."""
 
-    def __init__(self, state_dir: Path | None = None) -> None:
+    def __init__(self) -> None:
         from workbench.tools.task_tracker.impl import TaskTrackerExecutor
 
         super().__init__(
@@ -137,10 +136,5 @@ class TaskTrackerTool(ToolDefinition[TaskTrackerAction, TaskTrackerObservation])
             annotations=ToolAnnotations(
                 title="Task list", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
             ),
-            executor=TaskTrackerExecutor(state_dir),
+            executor=TaskTrackerExecutor(),
         )
-
-    @classmethod
-    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """The task list of a session."""
-        return (cls(**{"state_dir": conv_state.state_dir, **params}),)

@@ -1,30 +1,29 @@
-"""Keeps the task list of one session, also over a restart."""
+"""Keeps the task list of one session; the log has it too, and gives it back after a restart."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from contextlib import suppress
+from typing import Any
 
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.kept import Kept
 from workbench.tools.task_tracker.definition import SIGNS, TaskItem, TaskTrackerAction, TaskTrackerObservation
-
-_NAME = "tasks.json"
 
 
 class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation]):
     """The list: replaced by `plan`, printed by `view`."""
 
-    def __init__(self, state_dir: Path | None = None) -> None:
-        self._kept = Kept(state_dir)
-        self._tasks = _loaded(self._kept.get(_NAME))
+    def __init__(self) -> None:
+        self._tasks: list[TaskItem] = []
+
+    def recall(self, observation: dict[str, Any]) -> None:
+        """Go on with the list that the log holds; one that does not fit is left out (the plan is then made again)."""
+        with suppress(ValueError, TypeError):
+            self._tasks = [TaskItem.model_validate(entry) for entry in observation.get("task_list", ())]
 
     def __call__(self, action: TaskTrackerAction) -> TaskTrackerObservation:
         """The list after the command."""
         if action.command == "plan":
             self._tasks = list(action.task_list)
-            entries = [task.model_dump() for task in self._tasks]
-            self._kept.put(_NAME, json.dumps(entries).encode())
         return TaskTrackerObservation.from_text(
             self._said(action.command), command=action.command, task_list=[task.model_dump() for task in self._tasks]
         )
@@ -45,11 +44,3 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
             rows.append(f"{number}. {SIGNS[task.status]} {task.title} [{task.id}, {task.status}]")
             rows += [f"   {line}" for line in task.notes.splitlines()]
         return rows
-
-
-def _loaded(kept: bytes | None) -> list[TaskItem]:
-    """The kept list; none when there is nothing or it cannot be read (the plan is then made again)."""
-    try:
-        return [TaskItem.model_validate(entry) for entry in json.loads(kept or b"[]")]
-    except (ValueError, TypeError):
-        return []
