@@ -1,6 +1,7 @@
 """Tools of one's own, as the guide shows them: in a package, in a trusted folder, honoured by `ohw` and its engine."""
 
 import base64
+import contextlib
 import hashlib
 import json
 import re
@@ -18,11 +19,14 @@ from mcp import types as mcp_types
 from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
-from tests.world import World, finish
+from tests.world import World, bash, finish
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
 from workbench.engine.protocol import Leave
+from workbench.errors import UsageError
+from workbench.session.events import ActionProposed
+from workbench.session.opening import open_session, start_session
 from workbench.tools import list_registered_tools
 from workbench.tools.choosing import choose
 
@@ -115,6 +119,38 @@ def test_a_trusted_folder_brings_the_tool_of_the_guide(world: World):
     assert done.returncode == 0, done.stderr
     assert observed(done)[0] == "3 words"
     assert "left out" not in done.stderr
+
+
+def test_what_an_own_tool_prints_does_not_stand_among_the_events(world: World):
+    keep_in_folder(world)
+    path = world.project / ".ohw/tools/count_words.py"
+    path.write_text(
+        "print('loaded')\n" + path.read_text().replace("        text =", "        print('run')\n        text =")
+    )
+    settings(world, f'trusted = ["{world.project}"]\n')
+    done = world.ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+    assert observed(done)[0] == "3 words"
+    assert {"loaded", "run"} <= set(done.stderr.splitlines())
+
+
+def test_a_session_opened_again_takes_the_settings_as_they_are_then(world: World):
+    model, name = world.script(bash("echo ran"), finish()), "20261121-again-abcd"
+    quiet = {"on_event": lambda event: None, "on_live": lambda event: None}
+    started = start_session(world.locations, Settings(model=model), world.project, name, **quiet)
+    started.session.send("go")
+    started.close()
+    later = Settings(tools={"execute_bash": False, "weather": True})
+    with contextlib.closing(open_session(world.locations, later, name, **quiet)) as again:
+        again.session.send("go on")
+        while again.session.step():
+            pass
+        proposed = [event for event in again.events() if isinstance(event, ActionProposed)]
+        assert "execute_bash" in proposed[0].error
+        assert len(again.notices) == 1
+    wrong = Settings(tools={"think": {"size": 1}})
+    for _ in range(2):  # the lock was given back
+        with pytest.raises(UsageError, match=r"tools\.think\.size"):
+            open_session(world.locations, wrong, name, **quiet)
 
 
 def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(world: World):

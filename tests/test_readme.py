@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from workbench import cli, config
+from workbench.tools import BUILTIN_TOOLS, ToolContext
+from workbench.tools.selection import select_tools
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -26,10 +28,14 @@ def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     places = config.Locations.from_environment()
     places.settings_file.parent.mkdir()
-    places.settings_file.write_text(
-        example.replace("# api", "api").replace("# timeline", "timeline").replace("# calls", "calls")
-    )
-    assert config.load_settings(places, {}).model == "anthropic/claude-sonnet-4-5"
+    places.settings_file.write_text(re.sub("^# ", "", example, flags=re.MULTILINE))
+    settings = config.load_settings(places, {})
+    assert settings.model == "anthropic/claude-sonnet-4-5"
+    assert settings.trusted == ("/home/me/project",)
+    selection = select_tools(settings, places.settings_file, ToolContext(str(tmp_path)))
+    selection.close()
+    assert tuple(selection.tools) == BUILTIN_TOOLS
+    assert selection.notices == ()
 
 
 def test_its_commands_and_options_exist(capsys):

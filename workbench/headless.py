@@ -43,13 +43,14 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     import_early(settings.model)
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
-    opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
-    outlet.notices(opened.notices)
-    try:
-        code = _Run(opened, outlet).drive(prompt)
-        question, unsaved = opened.session.question, opened.session.unsaved
-    finally:
-        opened.close()
+    with contextlib.redirect_stdout(sys.stderr):  # what a tool prints must not stand among the events
+        opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
+        outlet.notices(opened.notices)
+        try:
+            code = _Run(opened, outlet).drive(prompt)
+            question, unsaved = opened.session.question, opened.session.unsaved
+        finally:
+            opened.close()
     outlet.close(session_id, question, unsaved)
     return _left_with(1 if unsaved else code)
 
@@ -69,6 +70,7 @@ class Outlet:
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
+        self._out = sys.stdout.buffer
         self._narrator = Narrator(sys.stderr)
         self._answer = ""
         self.on_broken: Callable[[], None] = lambda: None
@@ -103,8 +105,8 @@ class Outlet:
         if self.is_broken:
             return
         try:
-            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-            sys.stdout.buffer.flush()
+            self._out.write(text.encode("utf-8", "backslashreplace"))
+            self._out.flush()
         except BrokenPipeError:
             self.is_broken = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

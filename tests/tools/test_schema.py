@@ -71,6 +71,26 @@ def test_a_schema_that_contains_itself_ends_in_a_plain_object():
     assert "properties" not in children["items"]
 
 
+def test_actions_that_contain_themselves_or_each_other_export_a_plain_schema():
+    class Folder(Action):
+        name: str
+        inside: list["Folder"] = []
+        owner: "Owner | None" = None
+
+    class Owner(Schema):
+        folders: list[Folder] = []
+
+    Folder.model_rebuild(_types_namespace={"Folder": Folder, "Owner": Owner})
+    schema = Folder.to_mcp_schema()
+    assert "$ref" not in str(schema)
+    assert schema["type"] == "object"
+    assert schema["required"] == ["name"]
+    assert schema["properties"]["inside"]["items"]["type"] == "object"
+    given = {"name": "a", "inside": [{"name": "b", "owner": {"folders": [{"name": "c"}]}}]}
+    jsonschema.validate(given, schema)
+    assert Folder.model_validate(given).inside[0].owner is not None
+
+
 def test_the_exported_schema_is_valid_and_accepts_what_the_model_accepts():
     jsonschema.Draft202012Validator.check_schema(Draw.to_mcp_schema())
     jsonschema.validate({"title": "t", "start": {"x": 1}, "tree": {"name": "a"}}, Draw.to_mcp_schema())
