@@ -13,7 +13,7 @@ from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection, EngineGone, Incoming
 from workbench.engine.launch import EngineRefused, Launch
-from workbench.engine.protocol import Decide, Interrupt, Refused, Send
+from workbench.engine.protocol import Answer, Decide, Interrupt, Refused, Send
 from workbench.engine.sockets import socket_path
 from workbench.session.events import ActionAssessed, ActionObserved, Event, RunEnded
 from workbench.session.lock import SessionLock
@@ -118,6 +118,28 @@ def test_a_second_screen_sees_everything_and_the_pen_passes_on(there: World):
 def _interrupted(connection: EngineConnection) -> bool:
     connection.send_command(Interrupt())
     return any(isinstance(message, RunEnded) for message in connection.receive())
+
+
+def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(there: World):
+    ask = {"tool": "ask_human", "arguments": {"question": "Which?", "options": ["red", "blue"]}}
+    first = EngineConnection.open(launch(there, there.script(ask, finish("All done."))))
+    first.send_command(Send(text="paint it"))
+    asked = receive_until(first, lambda message: isinstance(message, ActionAssessed))
+    question = next(message for message in asked if isinstance(message, ActionAssessed))
+    assert (question.needs_decision, question.needs_answer) == (False, True)
+    second = EngineConnection.open(launch(there, "", is_new=False))
+    receive_until(second, lambda message: isinstance(message, ActionAssessed))
+    second.send_command(Answer(action_id=question.action_id, text="blue"))
+    assert "another screen" in receive_until(second, lambda message: isinstance(message, Refused))[-1].reason
+    first.send_command(Decide(action_id=question.action_id, verdict="approved", fingerprint=question.fingerprint))
+    assert "takes an answer" in receive_until(first, lambda message: isinstance(message, Refused))[-1].reason
+    first.send_command(Answer(action_id=question.action_id, text="red"))
+    for connection in (first, second):
+        seen = receive_until(connection, lambda message: isinstance(message, RunEnded))
+        results = [message.observation["content"] for message in seen if isinstance(message, ActionObserved)]
+        assert results[0][0]["text"] == "red"
+        connection.close()
+    wait_for(lambda: gone(first.engine_pid), "the engine to end")
 
 
 def test_sigterm_ends_engine_and_children_at_once_and_keeps_the_log(there: World):

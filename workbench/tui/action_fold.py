@@ -60,7 +60,8 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     item.preview = event.preview
     item.fingerprint = event.fingerprint
     item.working_dir = event.working_dir
-    if not event.needs_decision:
+    item.asks = event.needs_answer
+    if not event.needs_decision and not event.needs_answer:
         return Changed(updated=[item])
     item.phase = "waiting"
     if item.action_id not in state.waiting:

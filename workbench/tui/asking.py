@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual import events
+
 from workbench.tui.changed import Changed
-from workbench.tui.decision import Decision
+from workbench.tui.decision import Answer, Decision, Later
 from workbench.tui.link import Link
 from workbench.tui.questions import QuestionDesk
 from workbench.tui.state import ActionItem, NoticeItem, SessionState
 from workbench.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
+    from workbench.tui.screens.answer import AnswerScreen
     from workbench.tui.screens.approval import ApprovalScreen
     from workbench.tui.screens.main import MainScreen
 
@@ -25,7 +28,8 @@ class Asking:
         self._state = state
         self._desk = QuestionDesk()
         self._answered: set[tuple[str, str]] = set()
-        self._open: tuple[tuple[str, str], ApprovalScreen] | None = None
+        self._drafts: dict[str, str] = {}
+        self._open: tuple[tuple[str, str], ApprovalScreen | AnswerScreen] | None = None
 
     def look(self, changed: Changed | None = None) -> None:
         """Something changed: open a question, close one that is settled, or ring."""
@@ -37,7 +41,7 @@ class Asking:
         text = self._screen.query_one(Prompt).text
         action_id = self._desk.next_to_open(waiting, prompt_text=text, is_covered=is_covered)
         if action_id is not None:
-            self._show(action_id, waiting)
+            self._show(action_id, waiting, called=self._desk.is_called)
         unseen = self._open is None or not app.app_focus
         if waiting and unseen and self._desk.rings(waiting):
             app.bell()
@@ -47,7 +51,7 @@ class Asking:
         waiting = self._waiting()
         if action_id not in waiting or self._open is not None:
             return False
-        self._show(action_id, waiting)
+        self._show(action_id, waiting, called=True)
         return True
 
     def ask_again(self) -> None:
@@ -60,10 +64,13 @@ class Asking:
         actions = self._state.actions
         return [name for name in self._state.waiting if _key(actions[name]) not in self._answered]
 
-    def _show(self, action_id: str, waiting: list[str]) -> None:
+    def _show(self, action_id: str, waiting: list[str], *, called: bool) -> None:
+        item = self._state.actions[action_id]
+        if item.asks:
+            self._ask(item, called)
+            return
         from workbench.tui.screens.approval import ApprovalScreen
 
-        item = self._state.actions[action_id]
         place = waiting.index(action_id) + 1
         screen = ApprovalScreen(item, place, len(waiting), self._state.mode, typed=self._type)
         shown = _key(item)
@@ -74,18 +81,45 @@ class Asking:
         """Letters that were meant for the prompt when the question came up."""
         self._screen.query_one(Prompt).type_in(text)
 
-    def _closed(self, shown: tuple[str, str], decision: Decision | None) -> None:
+    def _ask(self, item: ActionItem, called: bool) -> None:
+        """Show a question of the agent's; keys that it does not take yet are the prompt's, unless it was called for."""
+        from workbench.tui.screens.answer import AnswerScreen
+
+        pass_on = None if called else self._pass_on
+        screen = AnswerScreen(item, draft=self._drafts.get(item.action_id, ""), pass_on=pass_on)
+        shown = _key(item)
+        self._open = (shown, screen)
+        self._screen.app.push_screen(screen, lambda result: self._closed(shown, result))
+
+    def _pass_on(self, event: events.Key | events.Paste) -> None:
+        prompt = self._screen.query_one(Prompt)
+        if isinstance(event, events.Key):
+            prompt.post_message(events.Key(event.key, event.character))
+        else:
+            prompt.post_message(events.Paste(event.text))
+
+    def _closed(self, shown: tuple[str, str], result: Decision | Answer | Later | None) -> None:
         self._open = None
         action_id, fingerprint = shown
         if action_id not in self._state.waiting:
             return
-        if decision is None:
-            self._desk.put_off(self._state.waiting)
-        else:
+        if isinstance(result, Decision):
             self._answered.add(shown)
             self._desk.answered(action_id)
-            self._link.decide(action_id, decision.verdict, fingerprint, decision.note)
+            self._link.decide(action_id, result.verdict, fingerprint, result.note)
+        elif isinstance(result, Answer):
+            self._answered.add(shown)
+            self._desk.answered(action_id)
+            self._drafts[action_id] = result.text
+            self._link.answer(action_id, result.text)
+        else:
+            self._leave_open(action_id, result or Later())
         self._screen.call_after_refresh(self.look)
+
+    def _leave_open(self, action_id: str, later: Later) -> None:
+        self._drafts[action_id] = later.draft
+        if not later.aside:
+            self._desk.put_off(self._state.waiting)
 
     def _close_settled(self, waiting: list[str]) -> None:
         """Somebody else answered, the run was stopped, or the action is asked about anew."""

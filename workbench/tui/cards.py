@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from workbench.text import visible
+from workbench.tools.ask_human.question import read_question
 from workbench.tui.few_changes import first_changes
 from workbench.tui.pieces import Line, Piece, clip, pad, spread
 from workbench.tui.state import ActionItem
 from workbench.tui.summaries import (
+    ASK_TOOL,
     EDITOR_TOOL,
     SEARCH_TOOLS,
     STATE_SIGNS,
@@ -68,11 +70,23 @@ def _body(item: ActionItem, width: int) -> list[Line]:
         return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
     if item.tool == "think":
         return _output(str(item.arguments.get("thought", "")), item, width, head=True, style="dim")
+    if item.tool == ASK_TOOL and item.phase == "waiting":
+        return _asked(item, width)
     if item.tool in _QUIET_TOOLS and item.phase != "failed":
         return []
     if item.tool == EDITOR_TOOL and item.phase != "failed":
         return [] if item.arguments.get("command") == "view" else _diff(item, width)
     return _output(shown_output(item), item, width, head=item.tool in SEARCH_TOOLS)
+
+
+def _asked(item: ActionItem, width: int) -> list[Line]:
+    """The rest of a question, and the numbered answers to choose from."""
+    question = read_question(item.arguments)
+    rest = question.text.splitlines()[1:]
+    lines: list[Line] = [[Piece(clip(_one(line), width - 3))] for line in rest[:OUTPUT_LINES]]
+    for number, option in enumerate(question.options, 1):
+        lines.append([Piece(f"{number}  ", "accent"), Piece(clip(_one(option), max(1, width - 6)))])
+    return _bars(lines, item)
 
 
 def _diff(item: ActionItem, width: int) -> list[Line]:

@@ -53,6 +53,8 @@ def _risk(item: ActionItem) -> str:
 
 def _decision(item: ActionItem) -> str:
     if not item.decided_by:
+        if item.asks and item.phase == "waiting":
+            return "none needed: it waits for your answer"
         return f"waits for you; asked by {item.rule}" if item.phase == "waiting" else item.note
     who = "you" if item.decided_by == "person" else f"the {item.decided_by}"
     said = "rejected" if item.phase == "rejected" else "allowed"

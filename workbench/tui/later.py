@@ -8,6 +8,7 @@ _PARTS = (
     "widgets.texts",  # brings Markdown and its parser, half of what the whole screen takes to load
     "widgets.card",
     "screens.approval",
+    "screens.answer",
     "screens.pager",
     "detail",
     "screens.help",

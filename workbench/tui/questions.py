@@ -40,6 +40,11 @@ class QuestionDesk:
         self._called = True
         self._later.clear()
 
+    @property
+    def is_called(self) -> bool:
+        """Whether the person asked for what waits."""
+        return self._called
+
     def line(self, waiting: Sequence[str]) -> str:
         """What the prompt's line says about questions that are not open; empty when none waits."""
         if not waiting:

@@ -64,6 +64,8 @@ class ActionItem:
     fingerprint: str = ""
     working_dir: str = ""
     phase: Phase = "proposed"
+    asks: bool = False
+    """It is a question to the person: what waits is an answer, not a decision."""
     error: str = ""
     """Why the call could not become an action."""
     response: ModelResponded | None = None

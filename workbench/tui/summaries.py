@@ -15,6 +15,7 @@ from workbench.tui.state import ActionItem
 
 SHELL_TOOL = "execute_bash"
 EDITOR_TOOL = "str_replace_editor"
+ASK_TOOL = "ask_human"
 LONGEST = 2_000
 """Characters of an argument that are looked at for one line."""
 
@@ -39,9 +40,10 @@ _TOOL_SIGNS: Final = {
     "grep": "⌕",
     "task_tracker": "▤",
     "think": "✎",
+    ASK_TOOL: "¿",
     "finish": "■",
 }
-_MAIN_ARGUMENT: Final = {"think": "thought", "finish": "message", "python_execute": "code"}
+_MAIN_ARGUMENT: Final = {"think": "thought", ASK_TOOL: "question", "finish": "message", "python_execute": "code"}
 """What a call of the tool is about, where that is one text."""
 _OUTCOMES: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "unknown"}
 

@@ -69,7 +69,7 @@ def activity_text(state: SessionState) -> tuple[str, str]:
     if state.work == "lost":
         return f"✗ {first_line(state.work_detail, 200) or 'the engine is gone'}", "$error"
     if state.waiting:
-        return _waiting(len(state.waiting)), "bold $sign-waiting"
+        return _waiting(state), "bold $sign-waiting"
     if state.work == "starting":
         return "● starting", "$dim"
     if not is_working(state):
@@ -80,7 +80,10 @@ def activity_text(state: SessionState) -> tuple[str, str]:
     return ("● writing" if state.live and state.live.text else "● thinking"), "$sign-running"
 
 
-def _waiting(count: int) -> str:
+def _waiting(state: SessionState) -> str:
+    if state.actions[state.waiting[0]].asks:
+        return "? the agent asks you something · F8"
+    count = len(state.waiting)
     return f"? {count} action{'s' if count > 1 else ''} waiting for you · F8"
 
 

@@ -104,7 +104,7 @@ class QuestionBox(Vertical):
         widest = _WIDEST_DIFF if self._files else _WIDEST_TEXT
         width = min(screen.width - (2 if screen.width < 100 else 8), widest)
         inner = width - _SIDES
-        lines = _packed(self._hints, inner)
+        lines = packed(self._hints, inner)
         self._keys.update(Content("\n").join(lines))
         self.query_one("#note-said", Static).update(Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
@@ -171,7 +171,7 @@ class QuestionBox(Vertical):
                 return
 
 
-def _packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
+def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
     """The hints on as few lines as they need, none cut in two."""
     lines = [Content("")]
     for key, words in hints:

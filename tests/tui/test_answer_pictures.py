@@ -1,0 +1,58 @@
+"""Golden pictures of a question of the agent's: the card with options, without, and how it stands when put off."""
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.test_pictures import at_rest
+from tests.tui.trial import wait_until, workbench_app
+from workbench.session import events as ev
+from workbench.tui.screens.answer import AnswerScreen
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+def asked(*options: str) -> Script:
+    script = Script().start(model="anthropic/claude-sonnet-4-5").user("Let the report sort its rows.")
+    script.answer(
+        "The rows have a date and an amount; I look at the report first.", usage=ev.Usage(input=8_300, output=90)
+    )
+    script.run("execute_bash", "README.md\nsrc\ntests", command="ls", _exit_code=0)
+    question = "By which column shall the report sort its rows when none is given?"
+    action_id = script.propose("ask_human", question=question, options=list(options))
+    script.add(
+        ev.ActionAssessed, action_id=action_id, risk="LOW", fingerprint="f", needs_decision=False, needs_answer=True
+    )
+    return script
+
+
+def with_options() -> Script:
+    return asked("date, newest first", "amount, largest first", "as they are in the file")
+
+
+def without_options() -> Script:
+    return asked()
+
+
+def put_off() -> Script:
+    return with_options()
+
+
+STATES = [with_options, without_options, put_off]
+
+
+@pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+async def test_question(state, size, theme, picture):
+    link = FakeLink(state().events)
+    app = workbench_app(link, set={"theme": theme})
+    async with app.run_test(size=size) as pilot:
+        link.bring(ev.EngineState(state="deciding"))
+        await wait_until(pilot, lambda: app.state.work == "deciding" and isinstance(app.screen, AnswerScreen))
+        await wait_until(pilot, lambda: "enter send" in str(app.screen.query_one("#keys").render()))
+        if state is put_off:
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
+        await at_rest(pilot)
+        assert picture(app)

@@ -1,0 +1,220 @@
+"""A question of the agent's as a card: its options, a line for other words; never an approval. Opened by `Asking`.
+
+Keys typed before it could be read are not its own: they go on to the prompt, and the card makes room for them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Static
+
+from workbench.text import visible
+from workbench.tools.ask_human.question import read_question
+from workbench.tui.arming import Arming
+from workbench.tui.decision import Answer, Later
+from workbench.tui.messages import BehindScrolled
+from workbench.tui.state import ActionItem
+from workbench.tui.widgets.answer_line import AnswerLine
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.question_box import Hint, packed
+
+_WIDEST = 100
+_AROUND = 5  # rows of the box that are not the question: border, gap, answer and keys
+_BELOW = 5  # rows of the main screen that stay in sight: activity, prompt and hints
+_SMALL = 20
+_TYPED = frozenset({"enter", "backspace", "ctrl+j"})
+
+
+class Choice(Static):
+    """One option, with the key that chooses it."""
+
+    def __init__(self, number: int, text: str) -> None:
+        super().__init__(Content.assemble((f" {number} ", "bold $primary"), visible(f" {text}", lines=False)))
+        self.number = number
+
+
+class AnswerScreen(ModalScreen[Answer | Later]):
+    """Asks one question; dismisses with the answer, or with Later when it is left open or withdrawn.
+
+    `pass_on` takes the keys that were pressed too early; without it, because the person called for the card, they
+    are dropped.
+    """
+
+    DEFAULT_CSS = css_beside(__file__)
+    AUTO_FOCUS = "#answer"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "later", "Later", id="answer.later"),
+        Binding("down", "move(1)", "Down", show=False, priority=True, id="answer.down"),
+        Binding("up", "move(-1)", "Up", show=False, priority=True, id="answer.up"),
+        Binding("pagedown", "move(10)", "Page down", show=False, priority=True, id="answer.page-down"),
+        Binding("pageup", "move(-10)", "Page up", show=False, priority=True, id="answer.page-up"),
+        Binding("ctrl+down", "behind(3)", "Conversation down", show=False, id="answer.behind-down"),
+        Binding("ctrl+up", "behind(-3)", "Conversation up", show=False, id="answer.behind-up"),
+    ]
+
+    def __init__(
+        self,
+        action: ActionItem,
+        *,
+        draft: str = "",
+        pass_on: Callable[[events.Key | events.Paste], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.arming = Arming()
+        self._question = read_question(action.arguments)
+        self._pass_on = pass_on
+        self._clock = clock
+        placeholder = "or something else" if self._question.options else "your answer"
+        self._draft = draft
+        self._line = AnswerLine(self._takes, placeholder)
+        self._keys = Static(id="keys")
+        self._asked = VerticalScroll(id="asked", can_focus=False)
+        self._card = Vertical(id="card")
+        self._ticks: Timer | None = None
+        self._width = _WIDEST
+        self._early: list[events.Key | events.Paste] = []
+        self._passed_on = False
+        self._withdrawn = False
+        self._has_left = False
+
+    def compose(self) -> ComposeResult:
+        """The box: question, options, free text, keys."""
+        self._line.value = self._draft
+        self._card.border_title = cast(str, Content.styled("The agent asks", "bold"))
+        with self._card:
+            with self._asked:
+                yield Static(Content(visible(self._question.text)), id="question")
+                for number, text in enumerate(self._question.options, 1):
+                    yield Choice(number, text)
+            yield self._line
+            yield self._keys
+
+    def on_mount(self) -> None:
+        """A click that brings the window to the front is no answer: it begins the quiet time anew."""
+        self.watch(self.app, "app_focus", self._appeared, init=False)
+
+    def on_screen_resume(self) -> None:
+        """Visible (again): the quiet time begins when it has been painted."""
+        if self._withdrawn:
+            self._leave(Later(self._line.value))
+            return
+        self.call_after_refresh(self._appeared)
+
+    def _appeared(self) -> None:
+        self.arming.shown(self._clock())
+        if self._ticks is None:
+            self._ticks = self.set_interval(0.1, self._tell)
+        self._tell()
+
+    def on_resize(self) -> None:
+        """Take the room there is now."""
+        self._width = min(_WIDEST, self.size.width - (0 if self.size.width < 60 else 4))
+        self._card.styles.width = self._width
+        is_small = self.size.height < _SMALL
+        self.set_class(is_small, "-small")
+        room = self.size.height - (_AROUND - 1 if is_small else _AROUND + _BELOW)
+        self._asked.styles.max_height = max(1, room)
+        self._tell()
+
+    def withdraw(self) -> None:
+        """Answered elsewhere or ended: go away, at once or when this screen is on top again."""
+        self._withdrawn = True
+        if self.is_current:
+            self._leave(Later(self._line.value))
+
+    def _takes(self, event: events.Key | events.Paste) -> bool:
+        """Whether the event is text of the answer; what chooses or sends is carried out here."""
+        pressed = self._clock() - max(0.0, time.monotonic() - event.time)
+        armed = self.arming.key(pressed)
+        self.call_after_refresh(self._tell)
+        if not armed:
+            return not self._passes_on(event)
+        self._early.clear()
+        return isinstance(event, events.Paste) or not self._answers(event.key)
+
+    def _passes_on(self, event: events.Key | events.Paste) -> bool:
+        """Keep text that came too early out of the answer: it was meant for the prompt."""
+        if isinstance(event, events.Key) and not event.is_printable and event.key not in _TYPED:
+            return False
+        self._early.append(event)
+        if self._pass_on is not None and not self._is_one_choice():
+            self._passed_on = True
+            for early in self._early:
+                self._pass_on(early)
+            self._early.clear()
+        return True
+
+    def _is_one_choice(self) -> bool:
+        """Whether all that came too early is one key of the card's: that was no word, it just came too early."""
+        keys = {early.key if isinstance(early, events.Key) else "" for early in self._early}
+        options = (str(number) for number in range(1, len(self._question.options) + 1))
+        return not self._passed_on and len(keys) == 1 and keys.issubset(options)
+
+    def _answers(self, key: str) -> bool:
+        """Send what is written, or the option of a digit, as long as nothing is written."""
+        if key == "enter":
+            self._answer(self._line.value)
+            return True
+        return not self._line.value and key.isdecimal() and self._chosen(int(key))
+
+    def _chosen(self, number: int) -> bool:
+        options = self._question.options
+        if not 1 <= number <= len(options):
+            return False
+        self._answer(options[number - 1])
+        return True
+
+    def _answer(self, text: str) -> None:
+        if text.strip():
+            self._leave(Answer(text.strip()))
+
+    def _leave(self, result: Answer | Later) -> None:
+        """Close, once: what comes after the first answer is not heard."""
+        if not self._has_left:
+            self._has_left = True
+            self.dismiss(result)
+
+    def _tell(self) -> None:
+        """Show the keys that work now; once nobody types any more, make room for what was passed on."""
+        if self._has_left:
+            return
+        armed = self.arming.is_armed(self._clock())
+        if armed and self._passed_on and self.is_current:
+            self._leave(Later(self._line.value, aside=True))
+            return
+        lines = packed(self._hints(armed), self._width - 4)
+        self._keys.update(Content("\n").join(lines))
+
+    def _hints(self, armed: bool) -> tuple[Hint, ...]:
+        count = 0 if self._line.value else len(self._question.options)
+        choose: tuple[Hint, ...] = ((f"1–{count}" if count > 1 else "1", "choose"),) if count else ()
+        ready: tuple[Hint, ...] = (*choose, ("enter", "send")) if armed else (("", "in a moment…"),)
+        return (*ready, ("esc", "later"))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on an option chooses it."""
+        if isinstance(event.widget, Choice) and self.arming.is_armed(self._clock()):
+            self._chosen(event.widget.number)
+
+    def action_later(self) -> None:
+        """Leave it open."""
+        self._leave(Later(self._line.value))
+
+    def action_move(self, lines: int) -> None:
+        """Scroll the question."""
+        self._asked.scroll_relative(y=lines, animate=False)
+
+    def action_behind(self, lines: int) -> None:
+        """Scroll the conversation behind."""
+        self.post_message(BehindScrolled(lines))
