@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ from unittest.mock import patch
 
 import pytest
 
+from tests.tools.shells import eventually, processes
+
 RIPGREP_OR_NOT = (True, False) if shutil.which("rg") else (False,)
 """The ways to search there are on this machine."""
+HANGS = f"7655.{os.getpid()}"
+"""What a ripgrep that hangs has as its argument."""
 WAYS = [pytest.param(ripgrep, id="ripgrep" if ripgrep else "python") for ripgrep in RIPGREP_OR_NOT]
 
 
@@ -33,3 +38,15 @@ def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def interrupted(tool: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a search gives back that is interrupted while its ripgrep hangs (a program of that name that only waits)."""
+    write(folder, {"a.py": "x", "bin/rg": f"#!/bin/sh\nexec sleep {HANGS}\n"})
+    (folder / "bin/rg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}/bin:{os.environ['PATH']}")
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(call, tool, pattern="*.py" if tool.name == "glob" else "x")
+        eventually(lambda: processes(HANGS), "it waits for ripgrep", 60)
+        tool.interrupt()
+        return result.result(60)

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.searching import WAYS, call, way, write
+from tests.tools.searching import HANGS, WAYS, call, interrupted, way, write
+from tests.tools.shells import processes
 from workbench.tools import ArgumentError, ToolContext
 from workbench.tools.glob.definition import MOST, GlobTool
 from workbench.tools.glob.patterns import GlobError, expand
 from workbench.tools.glob.stop import Searches
+from workbench.tools.glob.walk import walk
 
 
 @pytest.fixture(params=WAYS)
@@ -139,6 +141,15 @@ def test_links_and_devices_are_not_followed(find, tmp_path):
     assert len(find("*.py", "link").files) == 1
 
 
+def test_a_folder_that_may_not_be_read_is_passed_over(find, tmp_path):
+    write(tmp_path, {"closed/a.py": "", "open.py": ""})
+    (tmp_path / "closed").chmod(0)
+    try:
+        assert str(tmp_path / "open.py") in find("*.py").files
+    finally:
+        (tmp_path / "closed").chmod(0o755)
+
+
 def test_nothing_found_is_said_and_no_error(find, tmp_path):
     result = find("*.rs")
     assert not result.is_error
@@ -179,17 +190,21 @@ def test_a_pattern_of_many_stars_comes_to_an_end(find, tmp_path):
     assert find("**/a/" * 30 + "b").found == 0
 
 
-@pytest.mark.parametrize("ripgrep", WAYS)
-def test_an_interrupt_ends_the_search(tmp_path, ripgrep):
-    write(tmp_path, {"a.py": ""})
-    tool = GlobTool(tmp_path)
-    ended = []
-    with way(ripgrep), tool.executor._searches.one() as stop:
-        tool.executor.interrupt()
-        ended = [stop.why, stop.is_over()]
-    assert ended == ["interrupt", True]
-    with way(ripgrep):
-        assert call(tool, pattern="*.py").found == 1  # the next search is not touched by it
+def test_an_interrupt_ends_a_search_that_hangs(tmp_path, monkeypatch):
+    tool = GlobTool(tmp_path, seconds=300)
+    assert "interrupted" in interrupted(tool, tmp_path, monkeypatch).text
+    assert not processes(HANGS)
+    monkeypatch.undo()
+    assert call(tool, pattern="*.py").found == 1  # the next search is not touched by it
+
+
+def test_the_walk_without_ripgrep_ends_with_the_search(tmp_path):
+    write(tmp_path, {f"{folder}/{number}.py": "" for folder in "abc" for number in range(3)})
+    assert len(list(walk(str(tmp_path)))) == 9
+    seen: list[str] = []
+    for path in walk(str(tmp_path), is_over=lambda: bool(seen)):
+        seen.append(path)
+    assert len(seen) == 3
 
 
 def test_a_search_ends_when_its_time_is_over():

@@ -6,10 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.tools.searching import WAYS, call, way, write
-from tests.tools.shells import eventually
-from workbench.tools import ArgumentError, ToolContext
-from workbench.tools.grep.definition import GrepTool
+from tests.tools.searching import HANGS, WAYS, call, interrupted, way, write
+from tests.tools.shells import eventually, processes
+from workbench.tools import ArgumentError, GrepTool, ToolContext
 
 ENDLESS = "(a|aa)+(?!c)b"
 """Tries every way to cut a row of a."""
@@ -303,6 +302,13 @@ def test_an_interrupt_ends_a_pattern_without_end(tmp_path):
     assert "interrupted" in results[0].text
     eventually(lambda: not _workers(), "the search process is gone")
     assert call(tool, pattern="a!").matched_lines == 1
+
+
+def test_an_interrupt_ends_a_ripgrep_that_hangs(tmp_path, monkeypatch):
+    result = interrupted(GrepTool(tmp_path, seconds=300), tmp_path, monkeypatch)
+    assert result.is_error
+    assert "interrupted" in result.text
+    assert not processes(HANGS)
 
 
 def _workers() -> list:

@@ -43,7 +43,7 @@ PIECES = st.sampled_from([
 PATTERNS = st.lists(PIECES, min_size=1, max_size=5).map("".join)
 GLOBS = st.sampled_from(["*", "**", "*.py", "a/*", "**/b.txt", "*.{py,log}", "[!a]*", "sub/**/a", ".*", "?", "**/.h"])
 
-same = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+same = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def is_read(pattern: str) -> bool:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from workbench.tools.executor import FileChange as FileChange
     from workbench.tools.executor import ToolExecutor as ToolExecutor
     from workbench.tools.finish.definition import FinishTool as FinishTool
+    from workbench.tools.glob.definition import GlobTool as GlobTool
+    from workbench.tools.grep.definition import GrepTool as GrepTool
+    from workbench.tools.python_execute.definition import PythonExecuteTool as PythonExecuteTool
     from workbench.tools.registry import Tool as Tool
     from workbench.tools.registry import UnknownTool as UnknownTool
     from workbench.tools.registry import list_registered_tools as list_registered_tools
@@ -45,6 +48,9 @@ _PLACES = {
     "execute_bash.definition": ("BashTool",),
     "executor": ("FileChange", "ToolExecutor"),
     "finish.definition": ("FinishTool",),
+    "glob.definition": ("GlobTool",),
+    "grep.definition": ("GrepTool",),
+    "python_execute.definition": ("PythonExecuteTool",),
     "registry": (
         "Tool",
         "UnknownTool",
