@@ -23,7 +23,7 @@ from workbench.session.fingerprint import fingerprint
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
 from workbench.session.results import none_run, not_run
-from workbench.session.running import AT_ONCE, Readied, Result, Run, Runner, runs_beside
+from workbench.session.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
 from workbench.session.store import StoreError
 from workbench.text import first_line
 from workbench.tools.arguments import ArgumentError
@@ -51,15 +51,18 @@ class Actions:
                 f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
             )
         action = tool.action_from_arguments(arguments)
-        files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in tool.preview(action))
+        preparation = tool.preparation(action)
+        changes = () if preparation else tool.preview(action)
+        files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
         folder = tool.working_dir() or self._journal.ledger.workspace
         print_ = fingerprint(tool.name, arguments, folder, files)
-        return Readied(tool, action, files, folder, print_)
+        return Readied(tool, action, files, folder, print_, preparation)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "") -> list[Event]:
         """What is to be recorded before the action may run: it is asked about, allowed, denied or unreadable.
 
-        With `ask` (a reason) it is asked about even when the mode would allow it.
+        Nothing yet when it has to be prepared first; `advance` does that. With `ask` (a reason) it is asked about even
+        when the mode would allow it.
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
@@ -68,6 +71,8 @@ class Actions:
         except ArgumentError as error:
             return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
         risk, ruling = self._ruling(proposed, readied.tool)
+        if readied.preparation and ruling.verdict != "deny":
+            return []
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
         event = ActionAssessed(
             action_id=proposed.action_id,
@@ -111,7 +116,9 @@ class Actions:
             return False
 
     def advance(self, cancel: Cancel) -> None:
-        """Take the next action one step on: assess it, or run it when that was decided, beside others that may."""
+        """Take the next action one step on: prepare it, assess it, or run it (beside others that may)."""
+        if self._prepares(cancel):
+            return
         with self._journal.lock:
             group = self._group()
             if not group:
@@ -149,6 +156,28 @@ class Actions:
         if not action.may_run:
             self._journal.commit(*self.assessed(action.proposed))
         return self._checked(action) if action.may_run else None
+
+    def _prepares(self, cancel: Cancel) -> bool:
+        """Do what takes long before the next action can be shown, without the lock; False when that is nothing."""
+        with self._journal.lock:
+            action = self._journal.ledger.next_action
+            found = self._preparation(action) if action and not action.is_waiting else None
+        if action is None or found is None:
+            return False
+        refusal = self._runner.prepare(*found, cancel)
+        if refusal is not None and not cancel.is_set:
+            self._journal.commit(not_run(action.proposed.action_id, refusal.text), happened=True)
+        return True
+
+    def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
+        tool = self._tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or self._ruling(action.proposed, tool)[1].verdict == "deny":
+            return None
+        try:
+            prepare = tool.preparation(tool.action_from_arguments(action.arguments))
+        except ArgumentError:
+            return None
+        return (tool, prepare) if prepare else None
 
     def _checked(self, action: OpenAction) -> Readied | None:
         """The action ready to run; None when something else had to be recorded first."""

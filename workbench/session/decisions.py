@@ -58,4 +58,6 @@ def _edited(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> Ac
         readied = actions.ready(waiting.proposed.tool, decided.edited)
     except ArgumentError as error:
         raise Refused(f"these arguments do not fit: {error}") from error
+    if readied.preparation:
+        raise Refused("what these arguments would do is not known yet; reject the action with a note instead")
     return decided.model_copy(update={"fingerprint": readied.fingerprint})

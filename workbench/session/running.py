@@ -18,7 +18,8 @@ from workbench.session.events import (
     LiveEvent,
     ToolOutput,
 )
-from workbench.session.lane import Job, Lane, as_they_end
+from workbench.session.lane import Job, Lane, LeftBehind, as_they_end
+from workbench.session.lane import run as run_alone
 from workbench.session.results import not_run, observed
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolDefinition
@@ -31,17 +32,20 @@ _NOT_BEGUN = "This action was not run: the person interrupted."
 
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Seen: TypeAlias = tuple[Observation, float] | None
+Preparation: TypeAlias = Callable[[], Observation | None]
+"""Done before an action can be shown; gives back why it cannot be run, or None."""
 
 
 @dataclass(frozen=True)
 class Readied:
-    """An action that could run now, and what a decision on it is bound to."""
+    """An action that could run now (after its `preparation`), and what a decision on it is bound to."""
 
     tool: ToolDefinition
     action: Action
     files: tuple[FileDelta, ...]
     working_dir: str
     fingerprint: str
+    preparation: Preparation | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,14 @@ class Runner:
             for run in group:
                 if run.readied.tool.executor is not None:
                     run.readied.tool.executor.on_output = None
+
+    def prepare(self, tool: ToolDefinition, preparation: Preparation, cancel: Cancel) -> Observation | None:
+        """Do it where the tool runs; None also when it was interrupted."""
+        job = Job(self._lanes[0], lambda: None if cancel.is_set else preparation(), tool.interrupt)
+        try:
+            return run_alone(job, cancel, _GRACE)
+        except LeftBehind:
+            return None
 
     def _listen(self, group: Sequence[Run]) -> None:
         """Show output live; where two calls of one tool run at once nobody could tell whose it is."""

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
     from workbench.tools.builtin import BUILTIN_TOOLS as BUILTIN_TOOLS
     from workbench.tools.builtin import open_tools as open_tools
+    from workbench.tools.completion import Answer as Answer
+    from workbench.tools.completion import Completion as Completion
+    from workbench.tools.completion import CompletionError as CompletionError
+    from workbench.tools.edit_file.definition import LLMBasedFileEditTool as LLMBasedFileEditTool
     from workbench.tools.execute_bash.definition import BashTool as BashTool
     from workbench.tools.executor import FileChange as FileChange
     from workbench.tools.executor import ToolExecutor as ToolExecutor
@@ -45,6 +49,8 @@ _PLACES = {
     "arguments": ("ArgumentError",),
     "ask_human.definition": ("AskHumanTool",),
     "builtin": ("BUILTIN_TOOLS", "open_tools"),
+    "completion": ("Answer", "Completion", "CompletionError"),
+    "edit_file.definition": ("LLMBasedFileEditTool",),
     "execute_bash.definition": ("BashTool",),
     "executor": ("FileChange", "ToolExecutor"),
     "finish.definition": ("FinishTool",),

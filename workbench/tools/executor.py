@@ -44,6 +44,14 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
         """What running the action would write, without writing it; empty when nothing is known."""
         return ()
 
+    def preparation(self, action: ActionT) -> Callable[[], ObservationT | None] | None:
+        """What takes long and must be done before `preview` can tell, such as asking a model; None: nothing.
+
+        It is done before anybody is asked about the action, and `interrupt` ends it. What it gives back says why the
+        action cannot be run, or is None.
+        """
+        return None
+
     def working_dir(self) -> str | None:
         """The folder an action would run in, where that moves with the actions; `None` means the workspace."""
         return None

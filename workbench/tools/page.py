@@ -11,6 +11,7 @@ from typing import Any
 from workbench.config import Locations, Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.tools.completion import NoModel
 from workbench.tools.json_schema import describe_type
 from workbench.tools.registry import Tool, list_registered_tools, resolve_tool
 from workbench.tools.selection import Selection, ToolState, select_tools
@@ -21,7 +22,7 @@ _WIDTH = 100
 
 def tools_page(where: Locations, settings: Settings, workspace: Path, *, as_json: bool) -> tuple[str, tuple[str, ...]]:
     """The page, and lines about tools that were left out; raises UsageError for wrong settings."""
-    context = ToolContext(str(workspace))
+    context = ToolContext(str(workspace), complete=NoModel())
     selection = select_tools(settings, where.settings_file, context)
     try:
         found = [(state, tool) for state in selection.states for tool in _shown(state, context)]

@@ -26,6 +26,7 @@ _BUILTIN = {
     "grep": "workbench.tools.grep.definition:GrepTool",
     "python_execute": "workbench.tools.python_execute.definition:PythonExecuteTool",
     "create_chat_completion": "workbench.tools.create_chat_completion.definition:CreateChatCompletionTool",
+    "edit_file": "workbench.tools.edit_file.definition:LLMBasedFileEditTool",
     "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",
     "think": "workbench.tools.think.definition:ThinkTool",
     "finish": "workbench.tools.finish.definition:FinishTool",

@@ -99,6 +99,8 @@ class _Opener:
             why = str(error) if isinstance(error, UsageError) else said(error)
             self.notices.append(f"the tool {choice.name}{f' of {source}' if source else ''} is left out: {why}")
             return ToolState(choice.name, False, f"it failed: {why}", source)
+        if not tools:
+            return ToolState(choice.name, False, "it cannot be offered here", source)
         if choice.only_reading and not all(tool.is_read_only or tool.name in _PLAN for tool in tools):
             _close(tools)
             return ToolState(choice.name, False, 'it can change things, and the set is "plan"', source)

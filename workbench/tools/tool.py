@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ArgumentError, action_from_arguments
+from workbench.tools.completion import Completion
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
 from workbench.tools.json_schema import copied
 from workbench.tools.schema import Action, Observation
@@ -56,6 +57,11 @@ class ConversationState(Protocol):
         """A private folder of this session that survives a restart; None where there is none."""
         ...
 
+    @property
+    def complete(self) -> Completion | None:
+        """A model to ask one question outside of the conversation; None where there is none."""
+        ...
+
 
 @dataclass(frozen=True)
 class ToolContext:
@@ -63,6 +69,7 @@ class ToolContext:
 
     workspace: str
     state_dir: Path | None = None
+    complete: Completion | None = None
 
 
 class ToolBase(ABC, Generic[ActionT, ObservationT]):
@@ -142,14 +149,19 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
     def __call__(self, action: ActionT) -> Observation:
         """Run the action; whatever goes wrong inside comes back as an observation with `is_error`."""
         run = self._runner()
-        try:
-            observation = run(action)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
-            return self.error(f"{self.name} failed: {said(error)}. Nothing is known about what it did until then.")
+        observation = _guarded(self, lambda: run(action))
         if not isinstance(observation, Observation):
             kind = type(observation).__name__
             return self.error(f"{self.name} failed: it gave back a {kind} where an Observation belongs.")
         return observation
+
+    def preparation(self, action: ActionT) -> Callable[[], Observation | None] | None:
+        """What must be done before `preview` can tell (it gives back an error where the action cannot run), or None."""
+        try:
+            prepare = self.executor.preparation(action) if self.executor else None
+        except Exception:  # noqa: BLE001 - then running the action shows what is wrong
+            return None
+        return None if prepare is None else lambda: _guarded(self, prepare)
 
     def error(self, text: str) -> Observation:
         """An error observation of this tool's own type, or a plain one where that needs more than a text."""
@@ -188,15 +200,12 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
     def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
         """The function as a chat request offers it, `security_risk` and `summary` first; yours to change."""
         text = self.short_description if short else self.description
-        function = {"name": self.name, "description": text, "parameters": copied(self._with_extras(self.schema))}
+        function = {
+            "name": self.name,
+            "description": text,
+            "parameters": copied(_with_extras(self.schema, self.is_read_only)),
+        }
         return {"type": "function", "function": function}
-
-    def _with_extras(self, schema: dict[str, Any]) -> dict[str, Any]:
-        extras = {"summary": _SUMMARY} if self.is_read_only else {"security_risk": _RISK, "summary": _SUMMARY}
-        required = [name for name in extras if name == "security_risk"]
-        required += [name for name in schema.get("required", ()) if name not in required]
-        properties = {**extras, **schema.get("properties", {})}
-        return {**schema, "properties": properties, **({"required": required} if required else {})}
 
     def to_mcp_tool(self) -> dict[str, Any]:
         """The tool as an MCP server lists it, with its own arguments only; yours to change."""
@@ -222,6 +231,22 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
     def __exit__(self, *error: object) -> None:
         """… that closes it at its end."""
         self.close()
+
+
+def _guarded(tool: ToolDefinition, work: Callable[[], Any]) -> Any:
+    """What the tool's own code gives back; whatever it raises is an error observation."""
+    try:
+        return work()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
+        return tool.error(f"{tool.name} failed: {said(error)}. Nothing is known about what it did until then.")
+
+
+def _with_extras(schema: dict[str, Any], is_read_only: bool) -> dict[str, Any]:
+    extras = {"summary": _SUMMARY} if is_read_only else {"security_risk": _RISK, "summary": _SUMMARY}
+    required = [name for name in extras if name == "security_risk"]
+    required += [name for name in schema.get("required", ()) if name not in required]
+    properties = {**extras, **schema.get("properties", {})}
+    return {**schema, "properties": properties, **({"required": required} if required else {})}
 
 
 def said(error: BaseException) -> str:

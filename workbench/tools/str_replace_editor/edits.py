@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from workbench.tools.str_replace_editor.difference import shared_ends
 from workbench.tools.str_replace_editor.nearest import describe_nearest
 from workbench.tools.str_replace_editor.text_file import EditorError
 
 _MANY = 50
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,28 @@ def insert_after(text: str, line: int, new: str) -> Edited:
         added += "\n"
     edited = flat.splice(at, at, added)
     return Edited(edited.text, edited.start + added.startswith("\n") if at else edited.start, edited.stop)
+
+
+def replace_lines(text: str, first: int, last: int, new: str) -> Edited:
+    """The text with lines `first` to `last` reading `new`; those that stay keep their line ends. Raises EditorError."""
+    start, stop = (_start_of_line(text, line) for line in (max(1, first - 1), last + 1))
+    part = text[start:stop]  # with the line before, whose line end is taken over where the range has none
+    before = part[: _start_of_line(part, 2)] if first > 1 else ""
+    wanted = _plain_ends(before + new) + ("" if part and not part.endswith("\n") else "\n")
+    changed = _rewritten(part, wanted)
+    if changed == part:
+        raise EditorError("The draft changes nothing in these lines.")
+    return Edited.between(text, "".join((text[:start], changed, text[stop:])))
+
+
+def _rewritten(part: str, wanted: str) -> str:
+    """The part with its lines as wanted, hunk by hunk from the last, so that places before stay true."""
+    old, new = _LINE.findall(_plain_ends(part)), _LINE.findall(wanted)
+    for kind, first, end, from_, to in reversed(SequenceMatcher(None, old, new, autojunk=False).get_opcodes()):
+        if kind != "equal":
+            at, stop = (len("".join(old[:line])) for line in (first, end))
+            part = _Flat(part).splice(at, stop, "".join(new[from_:to])).text
+    return part
 
 
 class _Flat:

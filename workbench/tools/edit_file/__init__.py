@@ -1,0 +1,1 @@
+"""Edits by draft: a model merges a draft with the lines it stands for."""

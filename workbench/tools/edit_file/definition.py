@@ -1,0 +1,106 @@
+"""The tool `edit_file` as model and session see it; it is offered only where there is a model to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.completion import Completion
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+
+MAX_LINES = 300
+"""Of the range that one call may rewrite."""
+
+_DESCRIPTION = f"""Rewrite a range of lines of a text file by a draft: a model merges your draft with the lines.
+
+Write in `content` how lines `start` to `end` should read. Where lines stay as they are you may leave them out and put a
+comment in their place, such as `# ... existing code ...`; keep a line or two around each change, so that its place is
+clear. Indent the draft as the file is indented.
+
+* The range counts from 1 and takes in both ends; `end` = -1 is the end of the file. At most {MAX_LINES} lines: view the
+  file and give the part that changes.
+* `start` = -1 adds `content` at the end of the file, as it is. So it is for a file that does not exist yet.
+* The result shows what changed; `undo_edit` of str_replace_editor takes it back.
+
+For a small exact change str_replace is quicker. The path is absolute."""
+_SHORT = f"""Rewrite lines `start` to `end` of a file (at most {MAX_LINES}) by a draft in `content`; a comment like
+`# ... existing code ...` may stand for lines that stay. `start` = -1 adds to the end. The path is absolute."""
+
+
+class EditFileAction(Action):
+    """A draft of a range of lines."""
+
+    path: str = Field(description="The file, as an absolute path.")
+    content: str = Field(description="How the lines should read; comments may stand for parts that stay.")
+    start: int = Field(1, description="The first line of the range, counted from 1; -1 adds to the end of the file.")
+    end: int = Field(-1, description="The last line of the range; -1 is the end of the file.")
+
+    @property
+    def visualize(self) -> Text:
+        """The file, the range, and the draft as it came."""
+        shown = Text("edit_file ", "bold").append(visible(self.path, lines=False), "cyan").append(f" {self.range_said}")
+        for line in self.content.split("\n"):
+            shown.append(f"\n+ {visible(line)}", "green")
+        return shown
+
+    @property
+    def range_said(self) -> str:
+        """The range in words."""
+        if self.start == -1:
+            return "at its end"
+        return f"from line {self.start}" if self.end == -1 else f"lines {self.start} to {self.end}"
+
+
+class EditFileObservation(Observation):
+    """What became of the file, and what the model that merged the draft took (tokens, US dollars)."""
+
+    path: str | None = None
+    prev_exist: bool = True
+    old_content: str | None = None
+    new_content: str | None = None
+    model: str = ""
+    cost: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    @property
+    def visualize(self) -> Text:
+        """The result; an error in red."""
+        return Text(visible(self.text), "red" if self.is_error else "")
+
+
+class LLMBasedFileEditTool(ToolDefinition[EditFileAction, EditFileObservation]):
+    """Edits by draft, ready to run; with the `state_dir` of an editor that one takes its edits back."""
+
+    def __init__(self, complete: Completion, workspace: str | None = None, state_dir: Path | None = None) -> None:
+        from workbench.tools.edit_file.impl import EditFileExecutor
+
+        super().__init__(
+            name="edit_file",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=EditFileAction,
+            observation_type=EditFileObservation,
+            annotations=ToolAnnotations(
+                title="Edit by draft",
+                readOnlyHint=False,
+                destructiveHint=True,
+                idempotentHint=False,
+                openWorldHint=False,
+            ),
+            executor=EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir),
+        )
+
+    @classmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
+        """The tool of a session; none where the session has no model to ask."""
+        if conv_state.complete is None:
+            return ()
+        given = {"complete": conv_state.complete, "workspace": conv_state.workspace, "state_dir": conv_state.state_dir}
+        return (cls(**{**given, **params}),)
