@@ -250,6 +250,23 @@ def test_live_output_is_clean_and_complete(bash: Bash) -> None:
     assert len(heard) > 1
 
 
+def test_live_output_between_calls_waits_for_the_next(bash: Bash, tmp_path: Path) -> None:
+    heard: list[str] = []
+    assert bash.tool.executor is not None
+    bash.tool.executor.on_output = heard.append
+    done = tmp_path / "done"
+    try:
+        first = bash(f"echo one; sleep 0.3; echo two; touch {done}; (exit 3)", timeout=0.1)
+        before = "".join(heard)
+        eventually(done.exists, "the command did not go on")
+        assert "".join(heard) == before == first.output
+        second = bash("", timeout=20)
+    finally:
+        bash.tool.executor.on_output = None
+    assert second.exit_code == 3
+    assert "".join(heard) == "one\ntwo\n" == first.output + second.output
+
+
 def test_reset_forgets_and_says_so(fresh: Bash) -> None:
     fresh("A=1; cd /")
     seen = fresh("echo ${A-none}; pwd", reset=True)

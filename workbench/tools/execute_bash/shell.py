@@ -170,6 +170,7 @@ class Shell:
             try:
                 yield
             finally:
+                self.on_output = None
                 self._wanted = False
                 self._turn.notify()
 

@@ -29,16 +29,18 @@ class Stream:
         self._taken = ""  # of the open line, already given back
 
     def feed(self, data: bytes, on_output: Callable[[str], None] | None) -> None:
-        """Take the next bytes."""
+        """Take the next bytes; while nobody listens, the last of them wait for who does."""
         text = self._cleaner.feed(data)
         self._keep.add(text)
-        if text:
-            self._taken = ""
-        if on_output is None or not text:
+        if not text:
             return
+        self._taken = ""
         self._live.append(self._unshown(text))
         self._waiting += len(text)
-        if self._waiting >= _AT_MOST or time.monotonic() - self._passed >= _EVERY:
+        if on_output is None:
+            if self._waiting >= _AT_MOST:
+                self._forget()
+        elif self._waiting >= _AT_MOST or time.monotonic() - self._passed >= _EVERY:
             self._pass_on(on_output)
 
     def rest(self, on_output: Callable[[str], None] | None) -> None:
@@ -60,11 +62,14 @@ class Stream:
 
     def _pass_on(self, on_output: Callable[[str], None]) -> None:
         text = "".join(self._live)
-        self._live.clear()
-        self._waiting = 0
+        self._forget()
         self._passed = time.monotonic()
         if text:
             on_output(text)
+
+    def _forget(self) -> None:
+        self._live.clear()
+        self._waiting = 0
 
     @property
     def open_line(self) -> str:
@@ -96,6 +101,7 @@ class Stream:
         self._taken = self.prompt[-_LONGEST_PROMPT:]
         self._keep.add(self._cleaner.flush())
         self._shown = ""
+        self._forget()
         self._cleaner.full_screen = False
         kept = self._keep.take()
         self._keep = Keep(self._folder, largest=self._largest)
