@@ -73,6 +73,39 @@ def test_the_limit_of_steps_is_code_4(world: World):
     assert done.returncode == 4, done.stderr
 
 
+def test_the_limit_of_tokens_is_code_4_and_says_how_to_go_on(world: World):
+    model = world.script(bash("true"), bash("pwd"), finish())
+    done = world.ohw("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
+    assert done.returncode == 4, done.stderr
+    assert "token_limit 1" in done.stderr
+    assert "send a message to go on" in done.stderr
+    assert "ohw resume" in done.stderr
+
+
+def test_an_agent_in_circles_is_stopped_with_what_it_repeated(world: World):
+    model = world.script(*[bash("echo again")] * 9)
+    done = world.ohw("run", "go on", "--model", model, "--mode", "never")
+    assert done.returncode == 1, done.stderr
+    assert "told the agent: execute_bash (echo again) gave the same result 4 times" in done.stderr
+    assert "stuck: execute_bash (echo again) gave the same result 4 times" in done.stderr
+
+
+def test_a_run_without_tools_refuses_every_call_and_what_the_model_sees_can_be_limited(world: World):
+    turns = [bash_turn("touch made-it"), Turn("I only say so.")]
+    with ModelServer(turns) as server:
+        done = world.ohw("run", "go", *with_server(server, "--mode", "never", "--tool-choice", "none"))
+        asked = [request.body["tool_choice"] for request in server.requests]
+    assert (done.returncode, asked) == (0, ["none", "none"]), done.stderr
+    assert "tool_choice is none" in done.stderr
+    assert not (world.project / "made-it").exists()
+    with ModelServer([bash_turn("seq 5000"), Turn("Many.")]) as server:
+        done = world.ohw("run", "go", *with_server(server, "--mode", "never", "--max-observe", "500"))
+        seen = server.requests[-1].messages[-1]["content"]
+    assert done.returncode == 0, done.stderr
+    assert len(seen) < 700
+    assert "lines left out" in seen
+
+
 def test_a_wrong_key_is_one_clear_line_that_does_not_show_it(world: World):
     with ModelServer([Fault(401, "Incorrect API key provided: sk-of-the-test")], repeat_last=True) as server:
         done = world.ohw("run", "hello", *with_server(server))

@@ -177,6 +177,14 @@ def test_an_abandoned_action_is_told_as_unknown():
     assert "unknown" in messages(log)[-1]["content"]
 
 
+def test_results_are_sent_in_the_order_of_their_calls_however_they_came():
+    calls = answered(("a", "{}"), ("b", "{}"), ("c", "{}"))
+    log = numbered(UserMessage(text="go"), *calls, seen_as("c", "C"), seen_as("a", "A"), seen_as("b", "B"))
+    assert [m["content"] for m in messages(log)[2:]] == ["A", "B", "C"]
+    log = numbered(UserMessage(text="go"), *calls, seen_as("c", "C"), seen_as("b", "B"))
+    assert [m["tool_call_id"] for m in messages(log)[2:]] == ["a", "b", "c"], "one that is lost has its place too"
+
+
 def test_an_image_follows_its_batch():
     image = {"type": "image", "data": "QQ==", "mime_type": "image/png"}
     shot = ActionObserved(action_id="a", observation={"content": [image]})

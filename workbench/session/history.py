@@ -55,6 +55,7 @@ class History:
         self._max_observe = max_observe
         self._settled: list[Message] = []
         self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
+        self._places: dict[str, int] = {}  # call id -> its place among the calls of the last answer
         self._ids: set[str] = set()
         self._response: ModelResponded | None = None
         self._answer: Message | None = None  # may still get calls: only results stand behind it
@@ -102,6 +103,7 @@ class History:
         self._close_calls()
         self._settle(event.seen)
         self._response, self._answer, self._answer_id = event, None, event.response_id
+        self._places = {}
         text = well_formed(event.text).strip()
         if text and event.incomplete:
             text = f"{text}\n{_CUT_OFF}"
@@ -115,6 +117,7 @@ class History:
         answer = self._answer_for(event)
         self._ids.add(event.call_id)
         self._calls[event.action_id] = event.call_id
+        self._places[event.call_id] = len(self._places)
         raw = self._raw_call(event)
         name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
         function = {"name": name, "arguments": _arguments(raw.arguments if raw else json.dumps(event.arguments))}
@@ -154,8 +157,14 @@ class History:
         if call_id is None:
             return False
         content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
-        self._settled.append({"role": "tool", "tool_call_id": call_id, "content": content})
+        at = len(self._settled)
+        while at and self._place_at(at - 1) > self._places.get(call_id, -1):
+            at -= 1  # results come as they end and are sent in the order of their calls
+        self._settled.insert(at, {"role": "tool", "tool_call_id": call_id, "content": content})
         return True
+
+    def _place_at(self, at: int) -> int:
+        return self._places.get(self._settled[at].get("tool_call_id", ""), -1)
 
     def _close_calls(self) -> None:
         for action_id in list(self._calls):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import deque
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from workbench.agent.stuck import WINDOW, Loop, Move, action_move, find_loop, result_key, words_move
 from workbench.session.events import (
@@ -22,13 +22,18 @@ from workbench.session.failures import plain_text
 _MOST_NUDGES = 3
 _POLLED = "execute_bash"
 _CONDENSED = Move("condensed", "condensed")
+_UNSEEN = 50
+"""Of a log that is read again only so many moves at its end are looked at: more than a pattern needs."""
+
+_Step: TypeAlias = tuple[ActionProposed, ActionObserved] | ModelResponded | HistoryCondensed
 
 
 class LoopWatch:
-    """Moves since the person spoke last; no event costs more in a longer session."""
+    """Moves since the person spoke last; no event costs more in a longer session, and most cost nothing at all."""
 
     def __init__(self) -> None:
         self._moves: deque[Move] = deque(maxlen=WINDOW)
+        self._steps: deque[_Step] = deque(maxlen=_UNSEEN)  # not looked at yet
         self._batch: dict[str, ActionProposed] = {}
         self._results: dict[str, ActionObserved] = {}
         self._nudged: list[frozenset[str]] = []
@@ -37,6 +42,8 @@ class LoopWatch:
     def loop(self) -> Loop | None:
         """The circle in which the agent goes now."""
         self._settle()
+        while self._steps:
+            self._look_at(self._steps.popleft())
         return find_loop(tuple(self._moves))
 
     def was_told(self, loop: Loop) -> bool:
@@ -48,28 +55,33 @@ class LoopWatch:
         match event:
             case UserMessage():
                 self._moves.clear()
+                self._steps.clear()
                 self._batch, self._results, self._nudged = {}, {}, []
-            case ModelResponded():
+            case ModelResponded() | HistoryCondensed():
                 self._settle()
-                if event.text.strip() and not event.tool_calls:
-                    self._moves.append(words_move(event.text))
+                self._steps.append(event)
             case ActionProposed():
                 self._batch[event.action_id] = event
             case ActionObserved() if event.action_id in self._batch:
                 self._results[event.action_id] = event
-            case HistoryCondensed():
-                self._settle()
-                self._moves.append(_CONDENSED)
             case AgentNudged(reason="stuck"):
                 loop = self.loop
                 self._nudged += [loop.key] if loop else []
 
     def _settle(self) -> None:
-        """Turn the finished batch into moves: in the order of its calls, in whatever order the results came."""
+        """Take in the finished batch: in the order of its calls, in whatever order the results came."""
         for action_id, proposed in self._batch.items():
             if action_id in self._results:
-                self._add(proposed, self._results[action_id])
+                self._steps.append((proposed, self._results[action_id]))
         self._batch, self._results = {}, {}
+
+    def _look_at(self, step: _Step) -> None:
+        if isinstance(step, tuple):
+            self._add(*step)
+        elif isinstance(step, HistoryCondensed):
+            self._moves.append(_CONDENSED)
+        elif step.text.strip() and not step.tool_calls:
+            self._moves.append(words_move(step.text))
 
     def _add(self, proposed: ActionProposed, observed: ActionObserved) -> None:
         is_error = bool(observed.observation.get("is_error"))
