@@ -121,6 +121,14 @@ def test_a_table_gives_parameters_and_switches_on_unless_it_says_off(place):
     assert "execute_bash" not in select(place, execute_bash={"on": False, "no_change_timeout": 60}).tools
 
 
+def test_the_description_of_the_shell_names_the_number_that_is_set(place):
+    tool = select(place, execute_bash={"no_change_timeout": 47}).tools["execute_bash"]
+    assert "47 seconds" in tool.description
+    assert "47 s" in tool.short_description
+    with pytest.raises(UsageError, match=r"tools\.execute_bash\.no_change_timeout cannot be 0: input should"):
+        select(place, execute_bash={"no_change_timeout": 0})
+
+
 def test_parameters_reach_the_tool(place):
     own(place, greet=GREET)
     tool = select(place, greet={"word": "hi", "times": 2}).tools["greet"]

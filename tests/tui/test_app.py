@@ -76,7 +76,7 @@ async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
         source = lambda: app.screen.query_one("Markdown").source
         await wait_until(pilot, lambda: "`enter` Send" in source())
-        for heading in ("# Keys", "# Approval", "# Models", "# Settings", "# Safety"):
+        for heading in ("# Keys", "# Approval", "# Models", "# Settings", "# Tools", "# Safety"):
             await pilot.press("down")
             await wait_until(pilot, lambda heading=heading: source().startswith(f"{heading}\n"))
         await pilot.press("escape")

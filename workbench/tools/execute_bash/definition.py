@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 from rich.text import Text
@@ -95,7 +95,7 @@ class BashTool(ToolDefinition[ExecuteBashAction, ExecuteBashObservation]):
         working_dir: str | Path = ".",
         *,
         state_dir: Path | None = None,
-        no_change_timeout: float = SILENCE,
+        no_change_timeout: Annotated[float, Field(gt=0)] = SILENCE,
         hidden_env: Collection[str] = (),
     ) -> None:
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
