@@ -56,7 +56,7 @@ def _entry(state: ToolState, tool: ToolDefinition) -> dict[str, Any]:
 def _lines(selection: Selection, found: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:
     for state, tool in found:
         name = tool.name if tool else state.name
-        heading = f"{name:<22}{'on' if state.is_on else 'off'}: {state.why}"
+        heading = f"{name:<22} {'on' if state.is_on else 'off'}: {state.why}"
         rows = [heading, *_source(state), *(_about(tool) if tool else ())]
         yield "\n".join(visible(row) for row in rows)
 
