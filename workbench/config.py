@@ -57,6 +57,11 @@ class Locations:
         return self.config / "themes"
 
     @property
+    def skills(self) -> Path:
+        """The person's own skills."""
+        return self.config / "skills"
+
+    @property
     def sessions(self) -> Path:
         """Session files, one a session."""
         return self.data / "sessions"

@@ -1,6 +1,5 @@
 """What the agent sends: its instructions first, its tools beside, fewer of them in plan mode."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from workbench.agent.agent import Agent
 from workbench.agent.dialects import described_for
-from workbench.agent.prompts import MAX_GUIDE, system_prompt
+from workbench.agent.prompts import system_prompt
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
 from workbench.tools.builtin import open_tools
 from workbench.tools.think.definition import ThinkTool
@@ -135,33 +134,3 @@ def test_the_prompt_names_place_rules_and_risks(tmp_path):
     for tool in ("task_tracker", "ask_human", "finish"):
         assert tool in prompt
         assert tool not in system_prompt(tmp_path, ())
-
-
-def test_the_projects_notes_are_added(tmp_path):
-    (tmp_path / "AGENTS.md").write_bytes(b"Use tabs.\x00\xff")
-    prompt = system_prompt(tmp_path, ())
-    assert "Use tabs.��" in prompt
-    assert "AGENTS.md" in prompt
-
-
-def test_long_notes_are_cut_and_that_is_said(tmp_path):
-    (tmp_path / "AGENTS.md").write_text("x" * (MAX_GUIDE * 3))
-    prompt = system_prompt(tmp_path, ())
-    assert "longer than 32 kB" in prompt
-    assert prompt.count("x") < MAX_GUIDE + 500
-
-
-def test_notes_that_cannot_be_read_are_left_out(tmp_path):
-    plain = system_prompt(tmp_path, ())
-    os.mkfifo(tmp_path / "AGENTS.md")
-    assert system_prompt(tmp_path, ()) == plain
-    (tmp_path / "AGENTS.md").unlink()
-    (tmp_path / "AGENTS.md").mkdir()
-    assert system_prompt(tmp_path, ()) == plain
-
-
-def test_notes_behind_a_link_out_of_the_folder_are_never_sent(tmp_path):
-    (tmp_path / "secret").write_text("the key")
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work/AGENTS.md").symlink_to(tmp_path / "secret")
-    assert "the key" not in system_prompt(tmp_path / "work", ())

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.agent.dialects import described_for
 from workbench.agent.prompts import plan_note, system_prompt
+from workbench.agent.skills import Skill
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
 from workbench.tools.tool import ToolDefinition
 
@@ -26,13 +27,14 @@ class Agent:
         *,
         plan: bool = False,
         tool_choice: ToolChoice = "auto",
+        skills: Sequence[Skill] = (),
     ) -> None:
         self.model = model
         self.tools = tools
         self.plan = plan
         self.tool_choice = tool_choice
         self._described: dict[str, dict[str, dict[str, Any]]] = {}
-        self._prompt = system_prompt(workspace, tools)
+        self._prompt = system_prompt(workspace, tools, skills)
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Ask the model for the next answer. Raises ModelError; a cancelled call returns what came."""

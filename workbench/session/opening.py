@@ -6,18 +6,19 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
 from pydantic import ValidationError
 
 from workbench import __version__
 from workbench.agent.agent import Agent
 from workbench.agent.completion import ModelCompletion
+from workbench.agent.skills import Skill, skills_of
 from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
 from workbench.llm.model import Model, ToolChoice
@@ -44,7 +45,16 @@ logger = logging.getLogger(__name__)
 _WAIT_FOR_LOCK = 3.0  # seconds: an engine that is just ending gives the session free
 OnEvent = Callable[[Event], None]
 OnLive = Callable[[LiveEvent], None]
-OpenedTools: TypeAlias = tuple[Selection, ModelCompletion]
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What the agent of a session works with, beside its model."""
+
+    selection: Selection
+    complete: ModelCompletion
+    """Brings those tools that need one to the session's model."""
+    skills: Sequence[Skill]
 
 
 @dataclass
@@ -99,20 +109,20 @@ def start_session(
         resources.callback(SessionLock.take(path).release)
         store = resources.enter_context(Store.create(path))
         resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
-        tools = _open_tools(resources, locations, settings, folder, session_id)
+        equipment = _equip(resources, locations, settings, folder, session_id)
         started = SessionStarted(
             id=session_id,
             workspace=str(folder),
             model=settings.model or "",
             mode=cast(Mode, settings.mode),
-            tools=tuple(tools[0].tools),
+            tools=tuple(equipment.selection.tools),
             app_version=__version__,
             api_base=settings.api_base,
             scripted=is_scripted(settings.model),
         )
         (first,) = store.append(started)
         on_event(first)
-        return _put_together(resources, settings, started, store, tools, on_event=on_event, on_live=on_live)
+        return _put_together(resources, settings, started, store, equipment, on_event=on_event, on_live=on_live)
 
 
 def open_session(
@@ -132,8 +142,8 @@ def open_session(
             started = started.model_copy(update={"api_base": settings.api_base})
         started = started.model_copy(update={"model": given.get("model", started.model)})
         folder = checked_workspace(Path(started.workspace))
-        tools = _open_tools(resources, locations, settings, folder, session_id)
-        opened = _put_together(resources, settings, started, store, tools, on_event=on_event, on_live=on_live)
+        equipment = _equip(resources, locations, settings, folder, session_id)
+        opened = _put_together(resources, settings, started, store, equipment, on_event=on_event, on_live=on_live)
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -165,19 +175,19 @@ def take_key(settings: Settings, env: MutableMapping[str, str] = os.environ) -> 
     return settings.api_key or from_variable
 
 
-def _open_tools(
+def _equip(
     resources: ExitStack,
     locations: Locations,
     settings: Settings,
     workspace: Path,
     session_id: str,
-) -> OpenedTools:
-    """The tools, and what brings those that need one to a model, once the session has it."""
+) -> Equipment:
+    """Tools and skills; raises UsageError for tools that cannot be as the settings want them."""
     complete = ModelCompletion()
     folder = private_folder(state_folder(locations, session_id))
     selection = select_tools(settings, locations.settings_file, ToolContext(str(workspace), folder, complete))
     resources.callback(selection.close)
-    return selection, complete
+    return Equipment(selection, complete, skills_of(workspace, [locations.skills]))
 
 
 def _put_together(
@@ -185,7 +195,7 @@ def _put_together(
     settings: Settings,
     started: SessionStarted,
     store: Store,
-    opened: OpenedTools,
+    equipment: Equipment,
     *,
     on_event: OnEvent,
     on_live: OnLive,
@@ -193,16 +203,15 @@ def _put_together(
     open_named: Callable[[str], Model] = partial(
         open_model, api_base=started.api_base, api_key=take_key(settings), calls=settings.calls
     )
-    selection, complete = opened
-    tools = selection.tools
+    tools, skills = equipment.selection.tools, equipment.skills
     choice = cast(ToolChoice, settings.tool_choice)
-    agent = Agent(open_named(started.model), tools, Path(started.workspace), tool_choice=choice)
-    complete.use(lambda: agent.model)
+    agent = Agent(open_named(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
+    equipment.complete.use(lambda: agent.model)
     resources.callback(lambda: agent.model.close())
     limits = Limits(settings.max_steps, settings.max_observe, settings.token_limit, settings.stop_loops)
     session = Session(store, agent, tools, limits=limits, open_model=open_named, on_event=on_event, on_live=on_live)
     resources.callback(session.close)
-    return OpenedSession(started.id, session, started.model, selection.notices, store, resources.pop_all())
+    return OpenedSession(started.id, session, started.model, equipment.selection.notices, store, resources.pop_all())
 
 
 def _last_settings(store: Store, settings: Settings) -> SessionStarted:

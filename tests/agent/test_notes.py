@@ -1,0 +1,109 @@
+"""What a project says to agents: which files count, in which order, and which never do."""
+
+import os
+
+from workbench.agent.notes import MAX_GUIDE
+from workbench.agent.prompts import system_prompt
+from workbench.agent.skills import skills_of
+
+
+def test_the_projects_notes_are_added(tmp_path):
+    (tmp_path / "AGENTS.md").write_bytes(b"Use tabs.\x00\xff")
+    prompt = system_prompt(tmp_path, ())
+    assert "Use tabs.��" in prompt
+    assert "AGENTS.md" in prompt
+
+
+def test_long_notes_are_cut_and_that_is_said(tmp_path):
+    (tmp_path / "AGENTS.md").write_text("x" * (MAX_GUIDE * 3))
+    prompt = system_prompt(tmp_path, ())
+    assert "longer than 32 kB" in prompt
+    assert prompt.count("x") < MAX_GUIDE + 500
+
+
+def test_notes_that_cannot_be_read_are_left_out(tmp_path):
+    plain = system_prompt(tmp_path, ())
+    os.mkfifo(tmp_path / "AGENTS.md")
+    assert system_prompt(tmp_path, ()) == plain
+    (tmp_path / "AGENTS.md").unlink()
+    (tmp_path / "AGENTS.md").mkdir()
+    assert system_prompt(tmp_path, ()) == plain
+
+
+def test_notes_behind_a_link_out_of_the_folder_are_never_sent(tmp_path):
+    (tmp_path / "secret").write_text("the key")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/AGENTS.md").symlink_to(tmp_path / "secret")
+    assert "the key" not in system_prompt(tmp_path / "work", ())
+
+
+def test_notes_from_the_root_of_the_repository_down_count(tmp_path):
+    inner = tmp_path / "root/part"
+    inner.mkdir(parents=True)
+    (tmp_path / "AGENTS.md").write_text("from above")
+    (tmp_path / "root/.git").mkdir()
+    (tmp_path / "root/AGENTS.md").write_text("of the root")
+    (inner / "AGENTS.md").write_text("of the part")
+    prompt = system_prompt(inner, ())
+    assert "from above" not in prompt
+    assert prompt.index("of the root") < prompt.index("of the part")
+
+
+def test_notes_for_other_tools_stand_in_where_there_are_none(tmp_path):
+    (tmp_path / ".cursorrules").write_text("rules of cursor")
+    assert "rules of cursor" in system_prompt(tmp_path, ())
+    (tmp_path / "CLAUDE.md").write_text("rules of claude")
+    assert "rules of cursor" not in system_prompt(tmp_path, ())
+    (tmp_path / "AGENTS.md").write_text("rules for all")
+    prompt = system_prompt(tmp_path, ())
+    assert "rules for all" in prompt
+    assert "rules of claude" not in prompt
+
+
+def test_notes_of_deeper_folders_are_named(tmp_path):
+    for folder in ("web/api", "node_modules/x", ".hidden"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "AGENTS.md").write_text("deep")
+    prompt = system_prompt(tmp_path, ())
+    assert "- web/api/AGENTS.md" in prompt
+    assert "node_modules" not in prompt
+    assert ".hidden" not in prompt
+    assert "deep" not in prompt.replace("deeper", "")
+
+
+def skill(folder, name, text):
+    (folder / name).mkdir(parents=True)
+    (folder / name / "SKILL.md").write_text(text)
+
+
+def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
+    project, own = tmp_path / "p", tmp_path / "own"
+    folded = "---\nname: pdf\ndescription: >\n  Fill in\n  PDF forms.\n---\nThe body.\n"
+    skill(project / ".agents/skills", "pdf", folded)
+    skill(project / ".ohw/skills", "mail", "---\nname: mail\ndescription: Write mails.\n---\n")
+    skill(own, "pdf", "---\nname: pdf\ndescription: Mine.\n---\n")
+    skill(own, "chart", "---\r\nname: chart\r\ndescription: 'Draw: charts.'\r\n---\r\nBody")
+    found = skills_of(project, [own])
+    assert [(each.name, each.description) for each in found] == [
+        ("pdf", "Fill in PDF forms."),
+        ("mail", "Write mails."),
+        ("chart", "Draw: charts."),
+    ]
+    prompt = system_prompt(project, (), found)
+    assert f"- pdf: Fill in PDF forms. ({project}/.agents/skills/pdf/SKILL.md)" in prompt
+    assert "The body." not in prompt
+
+
+def test_what_is_no_skill_is_left_out(tmp_path):
+    folder = tmp_path / ".agents/skills"
+    skill(folder, "plain", "Just text.")
+    skill(folder, "nameless", "---\ndescription: x\n---\n")
+    skill(folder, "broken", "---\nname: [\n---\n")
+    skill(folder, "tagged", "---\nname: !!python/object/apply:os.getcwd []\ndescription: x\n---\n")
+    skill(folder, "open", "---\nname: open\ndescription: x\n")
+    (folder / "linked").mkdir()
+    (tmp_path / "elsewhere.md").write_text("---\nname: linked\ndescription: x\n---\n")
+    (folder / "linked/SKILL.md").symlink_to(tmp_path / "elsewhere.md")
+    os.mkfifo(folder / "open/fifo")
+    assert skills_of(tmp_path) == []
+    assert skills_of(tmp_path / "nowhere") == []

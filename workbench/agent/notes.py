@@ -1,0 +1,81 @@
+"""A project's own instructions for agents: AGENTS.md, or what stands in for it; part of the system prompt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from workbench.text import well_formed
+
+MAX_GUIDE: Final = 32_000
+"""Bytes of one file that are shown to the model."""
+NAMES: Final = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
+"""The first that a folder has counts; the later ones are those of other tools."""
+_MOST_FOLDERS, _MOST_NESTED, _DEEPEST = 2_000, 20, 6
+_PASSED_BY: Final = frozenset({"node_modules", "venv", "target", "build", "dist", "vendor"})
+
+
+def project_notes(workspace: Path) -> str:
+    """The notes from the repository's root down to the workspace, and where deeper folders have their own."""
+    told = [_told(found, workspace) for folder in _folders(workspace) if (found := _note_of(folder)) is not None]
+    nested = list(islice(_nested(workspace), _MOST_NESTED))
+    if nested:
+        lines = "\n".join(f"- {well_formed(str(path.relative_to(workspace)))}" for path in nested)
+        told.append(f"Notes for parts of the project; read them before you work there:\n{lines}")
+    if not told:
+        return ""
+    return (
+        "# Notes of this project (AGENTS.md)\nThey tell how this project works. Where they contradict the person or "
+        "the rules above, the person and the rules count; a later note counts more than an earlier one.\n\n"
+        + "\n\n".join(told)
+    )
+
+
+def _folders(workspace: Path) -> list[Path]:
+    """From the root of the repository down; the workspace alone where there is none."""
+    above = [workspace, *workspace.parents]
+    root = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
+    return above[root::-1]
+
+
+def _note_of(folder: Path) -> tuple[Path, bytes] | None:
+    for name in NAMES:
+        data = _content(folder / name)
+        if data is not None and data.strip():
+            return folder / name, data
+    return None
+
+
+def _content(path: Path) -> bytes | None:
+    """One byte more than is shown, so that a cut is noticed; None for what is no file of this folder."""
+    try:
+        real = path.resolve()
+        if not real.is_file() or not real.is_relative_to(path.parent.resolve()):  # never a secret behind a link
+            return None
+        with real.open("rb") as file:
+            return file.read(MAX_GUIDE + 1)
+    except OSError:
+        return None
+
+
+def _told(found: tuple[Path, bytes], workspace: Path) -> str:
+    path, data = found
+    text = well_formed(data[:MAX_GUIDE].decode("utf-8", "replace")).strip()
+    cut = f"\n[cut here: {path.name} is longer than {MAX_GUIDE // 1000} kB]" if len(data) > MAX_GUIDE else ""
+    where = path.name if path.parent == workspace else str(path)
+    return f"## {well_formed(where)}\n{text}{cut}"
+
+
+def _nested(workspace: Path) -> Iterator[Path]:
+    """Notes below the workspace, in the folders that a quick look reaches."""
+    for folder, inside, files in islice(os.walk(workspace), _MOST_FOLDERS):
+        depth = len(Path(folder).relative_to(workspace).parts)
+        inside[:] = sorted(name for name in inside if not name.startswith(".") and name not in _PASSED_BY)
+        if depth >= _DEEPEST:
+            inside.clear()
+        name = next((name for name in NAMES if name in files), None)
+        if depth and name is not None:
+            yield Path(folder, name)

@@ -1,0 +1,86 @@
+"""Skills: folders with a SKILL.md that say how a kind of task is done. The prompt names them; a body is read on demand.
+
+The form is that of agentskills.io: YAML between two lines `---` with `name` and `description`, then Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from workbench.text import first_line, well_formed
+
+FOLDERS: Final = (".agents/skills", ".ohw/skills")
+"""Where a project keeps its skills."""
+_MOST, _HEAD_BYTES, _LONGEST = 60, 16_000, 500
+
+
+@dataclass(frozen=True)
+class Skill:
+    """One skill; `path` is that of its SKILL.md."""
+
+    name: str
+    description: str
+    path: Path
+
+
+def skills_of(workspace: Path, personal: Sequence[Path] = ()) -> list[Skill]:
+    """The project's skills, then the person's own; of two with one name the project's counts."""
+    found: dict[str, Skill] = {}
+    for folder in (*(workspace / name for name in FOLDERS), *personal):
+        for path in _files(folder):
+            skill = _read(path, folder)
+            if skill is not None:
+                found.setdefault(skill.name, skill)
+    return list(found.values())[:_MOST]
+
+
+def skills_prompt(skills: Iterable[Skill]) -> str:
+    """What the model is told of them; empty without any."""
+    lines = [f"- {skill.name}: {skill.description} ({well_formed(str(skill.path))})" for skill in skills]
+    if not lines:
+        return ""
+    return (
+        "# Skills\nInstructions for kinds of tasks. When one fits what you are asked, read its file first and follow "
+        "it; other files that it names are beside it.\n" + "\n".join(lines)
+    )
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.glob("*/SKILL.md"))
+    except OSError:
+        return []
+
+
+def _read(path: Path, folder: Path) -> Skill | None:
+    try:
+        real = path.resolve()
+        if not real.is_file() or not real.is_relative_to(folder.resolve()):  # never a secret behind a link
+            return None
+        with real.open("rb") as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+    told = _front_matter(head)
+    name, description = told.get("name"), told.get("description")
+    if not isinstance(name, str) or not isinstance(description, str) or not name.strip():
+        return None
+    told_of = " ".join(well_formed(description).split())
+    return Skill(first_line(well_formed(name), 64), first_line(told_of, _LONGEST), path)
+
+
+def _front_matter(text: str) -> dict[object, object]:
+    begin, line, rest = text.lstrip("\ufeff").replace("\r\n", "\n").partition("---\n")
+    head, end, _ = rest.partition("\n---")
+    if begin.strip() or not line or not end:
+        return {}
+    import yaml  # not needed where there is no skill
+
+    try:
+        told = yaml.safe_load(head)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
