@@ -98,7 +98,27 @@ def test_finish_gives_its_message_back(given):
     tool = FinishTool()
     action = tool.action_from_arguments({"message": "Done.", "task_completed": given})
     assert tool(action).text == "Done."
-    assert action.visualize.plain == "Done."
+    assert tool.ends_run
+    said = f"\nTask completed: {str(given).lower()}" if given is not None else ""
+    assert action.visualize.plain == f"Done.{said}"
+
+
+def test_finish_knows_no_other_way_to_have_completed():
+    with pytest.raises(ArgumentError, match="task_completed"):
+        FinishTool().action_from_arguments({"message": "Done.", "task_completed": "almost"})
+
+
+@pytest.mark.parametrize("make", [TaskTrackerTool, ThinkTool, FinishTool])
+def test_nobody_has_to_be_asked_about_them(make):
+    hints = make().annotations
+    assert (hints.readOnlyHint, hints.destructiveHint, hints.idempotentHint) == (True, False, True)
+    names = make().to_openai_tool()["function"]["parameters"]["properties"]
+    assert "security_risk" not in names
+
+
+def test_the_same_plan_twice_is_the_same_list(tool):
+    plan = {"command": "plan", "task_list": [{"title": "one"}, {"title": "two", "status": "in_progress"}]}
+    assert run(tool, **plan) == run(tool, **plan)
 
 
 def test_finish_needs_a_message():

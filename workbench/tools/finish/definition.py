@@ -32,8 +32,9 @@ class FinishAction(Action):
 
     @property
     def visualize(self) -> Text:
-        """The message."""
-        return Text(visible(self.message))
+        """The message, and whether the task is done where that was said."""
+        shown = Text(visible(self.message))
+        return shown.append(f"\nTask completed: {self.task_completed}", "dim") if self.task_completed else shown
 
 
 class FinishObservation(Observation):

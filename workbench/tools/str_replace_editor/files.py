@@ -66,7 +66,7 @@ class Files:
         """The plan to change a file; raises OSError, EditorError (also when it is not what the model was shown)."""
         raw = read_bytes(self.existing(path))
         was, shown = digest(raw), self._kept.get(_shown(path))
-        if shown is not None and shown.decode() != was:
+        if shown is not None and shown != was.encode():
             raise EditorError(f"{path} has changed since it was last shown to you. View it again before you edit it.")
         coding, before = decoded(path, raw)
         edited = edit(before)

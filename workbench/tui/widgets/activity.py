@@ -14,6 +14,7 @@ from workbench.tui.state import ActionItem, SessionState
 
 _NAMES = {
     "str_replace_editor": "editing",
+    "edit_file": "editing",
     "glob": "looking for files",
     "grep": "searching",
     "python_execute": "running Python",
