@@ -33,13 +33,15 @@ def is_the_same_shell_afterwards(bash: Bash) -> Iterator[None]:
     assert (seen.output, seen.exit_code, seen.metadata.pid) == ("kept\n", 7, pid)
 
 
-def until(bash: Bash, text: str, printed: str = "") -> str:
-    """Wait until the running command has printed `text`."""
+def until(bash: Bash, pattern: str, printed: str = "") -> str:
+    """Wait until the running command has printed what matches."""
     for _ in range(100):
-        if text in printed:
+        if re.search(pattern, printed):
             return printed
-        printed += bash("", timeout=0.3).output
-    raise AssertionError(f"{text!r} does not come: {printed[-500:]!r}")
+        seen = bash("", timeout=0.3)
+        assert not seen.is_error, seen.text
+        printed += seen.output
+    raise AssertionError(f"{pattern!r} does not come: {printed[-500:]!r}")
 
 
 def leave(bash: Bash, key: str) -> int:
@@ -58,34 +60,36 @@ def test_2000_commands(bash: Bash) -> None:
         assert seen.exit_code == (number % 100 if number % 10 == 0 else 0)
 
 
-def test_1000_fast_interrupts(bash: Bash) -> None:
-    assert bash.tool.executor is not None
+def test_1000_fast_interrupts(tmp_path: Path) -> None:
+    bash = Bash(tmp_path, no_change_timeout=20)
+    bash("KEPT=kept")
     chance = random.Random(3)
-    is_over = threading.Event()
 
     def interrupt() -> None:
         pause = threading.Event()
         for _ in range(1000):
             bash.tool.interrupt()
             pause.wait(chance.choice((0, 0, 0.001, 0.002, 0.004)))
-        is_over.set()
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     number = hits = 0
-    while not is_over.is_set() or not hits:
-        number += 1
-        command = chance.choice(("", "sleep 0.01; ", "sleep 5; ", "cat; ", "read x; ", "for n in 1 2 3; do :; done; "))
-        if is_over.is_set():
-            bash.tool.interrupt()
-            command = ""
-            hits += 1
-        seen = bash(f"{command}echo <{number}>".replace("<", "'<").replace(">", ">'"), timeout=20)
-        hits += "interrupted by the person" in seen.text
-        assert seen.exit_code in (0, 130)
-        assert set(re.findall(r"<(\d+)>", seen.output)) <= {str(number)}
-    thread.join()
-    assert hits > 0
+    replaced = False
+    try:
+        while thread.is_alive():
+            number += 1
+            first = random.Random(number).choice(("", "sleep 0.01; ", "sleep 2; ", "sleep 2 | cat; ", "read -t 2 x; "))
+            seen = bash(f"{first}echo '<{number}>'", timeout=60)
+            hits += "interrupted by the person" in seen.text
+            replaced = replaced or "replaced by a new one" in seen.text  # a busy machine: it did not react in time
+            assert seen.exit_code in (0, 1, 130, 137, 142)
+            assert set(re.findall(r"<(\d+)>", seen.output)) <= {str(number)}
+        assert hits > 0
+        seen = bash("echo ${KEPT-gone}; (exit 9)", timeout=60)
+        assert (seen.output, seen.exit_code) == ("gone\n" if replaced else "kept\n", 9)
+    finally:
+        thread.join()
+        bash.tool.close()
 
 
 def test_a_python_prompt(bash: Bash) -> None:
@@ -96,23 +100,22 @@ def test_a_python_prompt(bash: Bash) -> None:
 
 
 def test_a_question_of_the_shell_itself(bash: Bash) -> None:
-    until(bash, "Colour? ", bash("read -p 'Colour? ' colour; echo \"it is $colour\"").output)
+    until(bash, "Colour", bash("read -p 'Colour? ' colour; echo \"it is $colour\"").output)
     assert bash("  dark blue ", is_input=True).output == "it is dark blue\n"
 
 
 def test_a_pager(bash: Bash) -> None:
     pager = shutil.which("less") or shutil.which("more") or "more"
-    seen = bash(f"seq 1 1000 | {pager}", timeout=2)
-    if "RETURN" in seen.output:  # less, about the terminal
-        seen = bash("ENTER", is_input=True, timeout=2)
-    printed = until(bash, "7\n8\n", seen.output)
+    printed = until(bash, "RETURN|7\n8\n", bash(f"seq 1 1000 | {pager}", timeout=1).output)
+    if "RETURN" in printed:  # less, about the terminal
+        printed = until(bash, "7\n8\n", bash("ENTER", is_input=True, timeout=1).output)
     assert "1000" not in printed
     assert leave(bash, "q") == 0
 
 
 @pytest.mark.parametrize("inner", ["bash --norc", "sh", "env -i bash --norc --noprofile -i"])
 def test_a_shell_inside_the_shell(bash: Bash, inner: str) -> None:
-    bash(inner, timeout=0.5)
+    until(bash, "[#$] $", bash(inner, timeout=0.5).output)
     assert "deep42" in until(bash, "deep42", bash("echo deep$((6*7))", is_input=True, timeout=1).output)
     assert bash("exit 3", is_input=True, timeout=20).exit_code == 3
 
@@ -222,7 +225,7 @@ def test_two_hundred_processes_end_with_an_interrupt(bash: Bash, tmp_path: Path)
     thread.start()
     eventually((tmp_path / "up").exists, "they did not start", seconds=60)
     bash.tool.interrupt()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     bash("kill $(jobs -p) 2>/dev/null; wait", timeout=60)
     eventually(lambda: not processes(mark), "some are left", seconds=60)
