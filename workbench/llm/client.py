@@ -159,7 +159,10 @@ class ProviderModel:
     @cached_property
     def prices(self) -> dict[str, Any] | None:
         """The price table's entry for this model; None for servers of one's own, whose prices nobody knows."""
-        if self._base:
+        try:
+            if self._base:
+                return None
+        except Fault:  # the call itself says that nobody knows the provider
             return None
         table = load_litellm().model_cost
         short = self.name.partition("/")[2]
