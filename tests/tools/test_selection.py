@@ -221,6 +221,7 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
         ("tool = dict", "TypeError"),
         ("tool = lambda conv_state: [3]", "it gave a int where a ToolDefinition belongs"),
         ("tool = lambda conv_state: 3", "TypeError"),
+        ("tool = lambda conv_state: []", "nothing here to work with"),
         ("def tool(conv_state): raise OSError('no\\nnet')", "OSError: no"),
         (GREET.replace('name="greet"', 'name="execute_bash"'), "another tool's name"),
         (GREET.replace('name="greet"', 'name="two words"'), "or none"),

@@ -113,6 +113,8 @@ class _Opener:
         except UsageError as error:
             raise _WrongSetting(f"tools.{choice.name}.{error}") from error
         made = tuple(make_tools(tool, Tool(choice.name, params), self._context))
+        if not made:
+            raise UsageError("it has nothing here to work with")
         if own:
             with contextlib.ExitStack() as undo:
                 undo.callback(_close, made)
