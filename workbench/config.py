@@ -19,7 +19,14 @@ from workbench.errors import UsageError
 _ONLY_IN_FILE = ("keys", "tools", "trusted")
 MODES = ("medium", "ask", "high", "never", "plan")
 TOOL_CHOICES = ("none", "auto", "required")
-_LEAST = {"max_steps": 1, "max_observe": 200, "token_limit": 0}
+_LEAST = {
+    "max_steps": 1,
+    "max_observe": 200,
+    "token_limit": 0,
+    "condense_percent": 0,
+    "condense_events": 0,
+    "context_window": 0,
+}
 """The settings that are whole numbers, with the smallest of each."""
 _SWITCHES = ("stop_loops",)
 TOOL_SETS = ("code", "plan")
@@ -127,6 +134,12 @@ class Settings:
     """Whether the model may call tools: none, auto, or required (each answer should)."""
     stop_loops: bool = True
     """Pause a run that goes in circles."""
+    condense_percent: int = 80
+    """Condense the history when it fills more of the model's window; 0 for never."""
+    condense_events: int = 500
+    """Condense the history when it is sent as more messages; 0 for never."""
+    context_window: int = 0
+    """Tokens of the model's window; 0 for what is known of the model."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Binding id -> keys, comma separated."""
     tools: Mapping[str, Any] = field(default_factory=dict)

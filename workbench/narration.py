@@ -12,6 +12,7 @@ from workbench.session.events import (
     AgentNudged,
     EngineState,
     Event,
+    HistoryCondensed,
     LiveEvent,
     ModelResponded,
     RunEnded,
@@ -47,12 +48,14 @@ class Narrator:
                 self._observed(event)
             case ActionAbandoned():
                 self._say(f"  outcome unknown: {event.reason}", _RED)
-            case AgentNudged() | RunEnded():
+            case AgentNudged() | HistoryCondensed() | RunEnded():
                 self._turned(event)
 
-    def _turned(self, event: AgentNudged | RunEnded) -> None:
+    def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded) -> None:
         if isinstance(event, AgentNudged):
             self._say(f"told the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
+        elif isinstance(event, HistoryCondensed):
+            self._say(f"events {event.first} to {event.last} were summed up for the model", _DIM)
         else:
             self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
 

@@ -94,7 +94,7 @@ class _Running:
             stack.callback(tool.close)
         model = stack.enter_context(contextlib.closing(ProviderModel("openai/fake", api_base=address)))
         agent = Agent(model, tools, folder)
-        limits = Limits(max_steps=2 * STEPS, stop_loops=False)
+        limits = Limits(max_steps=2 * STEPS, stop_loops=False, condense_events=0)
         self._session = stack.enter_context(contextlib.closing(Session(store, agent, tools, limits=limits)))
         self._session.send("go")
         self._turns = 0

@@ -88,9 +88,8 @@ def steps(folder: Path, times: int = 1_000) -> list[Measure]:
     """A step with a model and a tool that cost nothing: model answer to next request, at the start and far on."""
     folder = folder / "steps"
     folder.mkdir()
-    desk = Desk(
-        folder, *(calls(("look", {})) for _ in range(times)), says("end"), max_steps=2 * times, stop_loops=False
-    )
+    script = (*(calls(("look", {})) for _ in range(times)), says("end"))
+    desk = Desk(folder, *script, max_steps=2 * times, stop_loops=False, condense_events=0)
     starts: list[float] = []
 
     def respond(messages: list, on_delta: Callable, cancel: object) -> object:

@@ -6,7 +6,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
 from tests.world import World
 from workbench.session.catalog import list_sessions
-from workbench.session.events import ActionObserved, Event, ModelResponded, RunEnded, UserMessage
+from workbench.session.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
 from workbench.session.names import session_path
 from workbench.session.store import Store
 
@@ -88,6 +88,36 @@ def test_a_stream_that_is_cut_keeps_its_words_and_runs_no_half_call(world: World
     assert not (world.project / "half").exists()
     (answer,) = (event for event in recorded(world) if isinstance(event, ModelResponded))
     assert (answer.text, answer.incomplete, answer.tool_calls) == ("I make a file.", True, ())
+
+
+def test_a_full_window_is_condensed_once_and_the_run_goes_on(world: World):
+    full = Fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
+    steps = [bash(f"echo step-{number}") for number in range(8)]
+    summary = Turn("GOAL\nsay hello\nDONE\nsome steps")
+    with ModelServer([*steps, full, summary, finish("It fits now.")]) as server:
+        done = run(world, server)
+    assert (done.returncode, done.stdout) == (0, "It fits now.\n")
+    assert "summed up" in done.stderr
+    *_, too_long, asked, last = (request.body for request in server.requests)
+    assert "step-2" in str(asked["messages"])
+    assert "tools" not in asked
+    assert len(last["messages"]) < len(too_long["messages"])
+    assert last["messages"][:6] == too_long["messages"][:6]
+    assert last["messages"][-6:] == too_long["messages"][-6:]
+    assert summary.text in str(last["messages"][6]["content"])
+    (condensed,) = (event for event in recorded(world) if isinstance(event, HistoryCondensed))
+    assert (condensed.reason, condensed.summary) == ("overflow", summary.text)
+    assert "step-2" in str([event for event in recorded(world) if isinstance(event, ActionObserved)])
+
+
+def test_a_window_that_stays_full_is_told_and_nothing_is_lost(world: World):
+    full = Fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
+    steps = [bash(f"echo step-{number}") for number in range(8)]
+    with ModelServer([*steps, full, Turn("GOAL\nsay hello"), full]) as server:
+        done = run(world, server)
+    assert done.returncode == 1
+    assert "choose a model with a larger window" in last_line(world, done)
+    assert len([event for event in recorded(world) if isinstance(event, ActionObserved)]) == 8
 
 
 def test_a_web_page_at_the_address_points_at_the_address(world: World):

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from workbench.llm.model import Cancel, Delta, ModelError, ModelResponse, ToolCall
+from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse, ToolCall
 from workbench.session.events import SessionStarted
 from workbench.session.limits import Limits
 from workbench.session.session import Session
@@ -16,12 +16,21 @@ from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 
 class NamedModel:
-    def __init__(self, name: str) -> None:
+    """Behind a fake agent, which answers by itself; writes only the summaries it is given."""
+
+    def __init__(self, name: str, *summaries: ModelResponse | Callable | ModelError) -> None:
         self.name = name
         self.closed = False
+        self.summaries = list(summaries)
+        self.requests: list[ModelRequest] = []
 
     def respond(self, request, on_delta, cancel):
-        raise AssertionError("the fake agent answers by itself")
+        assert self.summaries, "no summary was to be asked for"
+        self.requests.append(request)
+        entry = self.summaries.pop(0)
+        if isinstance(entry, ModelError):
+            raise entry
+        return entry(request, on_delta, cancel) if callable(entry) else entry
 
     def close(self) -> None:
         self.closed = True

@@ -47,6 +47,7 @@ def test_the_built_in_tools_are_known_from_the_start():
         "glob",
         "grep",
         "python_execute",
+        "request_condensation",
         "str_replace_editor",
         "task_tracker",
         "think",

@@ -18,8 +18,8 @@ from workbench.text import first_line
 _FACTS = """
 SELECT count(*), max(seq),
   sum(kind = 'model_responded'),
-  sum(CASE WHEN kind = 'model_responded' THEN json_extract(json, '$.cost') END),
-  sum(kind = 'model_responded' AND json_extract(json, '$.cost') IS NULL),
+  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost') END),
+  sum(kind IN ('model_responded', 'history_condensed') AND json_extract(json, '$.cost') IS NULL),
   min(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'run_ended' THEN seq END)

@@ -215,12 +215,20 @@ class AgentNudged(EventBase):
 
 
 class HistoryCondensed(EventBase):
-    """Events `first`..`last` are no longer sent to the model; `summary` stands in their place."""
+    """Events `first`..`last` are no longer sent to the model; `summary` stands in their place. The log keeps them.
+
+    `reason` is what asked for it: the agent, the model's full window, or a limit of the settings. The rest is about the
+    call that wrote the summary, as in ModelResponded.
+    """
 
     kind: Literal["history_condensed"] = "history_condensed"
     first: int
     last: int
     summary: str
+    reason: Literal["asked", "overflow", "tokens", "events"] = "asked"
+    usage: Usage = Usage()
+    cost: float | None = None
+    latency: float = 0.0
 
 
 class SettingsChanged(EventBase):

@@ -19,11 +19,13 @@ from workbench.session.events import (
     ActionProposed,
     AgentNudged,
     Event,
+    HistoryCondensed,
     ModelResponded,
     RawToolCall,
     RunEnded,
     UserMessage,
 )
+from workbench.session.middle import Middle, Tagged, condensed, find_middle
 from workbench.session.words import observed_text
 from workbench.text import cut_middle, well_formed
 
@@ -53,7 +55,7 @@ class History:
     def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
         self.last_seq = 0
         self._max_observe = max_observe
-        self._settled: list[Message] = []
+        self._settled = Tagged([], [])
         self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
         self._places: dict[str, int] = {}  # call id -> its place among the calls of the last answer
         self._ids: set[str] = set()
@@ -68,7 +70,17 @@ class History:
         """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
         self._close_calls()
         self._settle(None)
-        return self._settled
+        return self._settled.messages
+
+    @property
+    def length(self) -> int:
+        """How many messages there are."""
+        return len(self._settled.messages)
+
+    @property
+    def middle(self) -> Middle | None:
+        """The part of the messages that a summary can stand for."""
+        return find_middle(self._settled)
 
     def apply(self, event: Event) -> None:
         """Take in the next event; total: no order of events raises."""
@@ -81,6 +93,8 @@ class History:
             case AgentNudged():
                 self._later.append((event.seq, {"role": "user", "content": well_formed(event.text)}))
                 self._nudge = event.seq
+            case HistoryCondensed():
+                self._apply_summary(event)
             case RunEnded():  # nobody waits for an answer to a nudge any more
                 self._later = [entry for entry in self._later if entry[0] != self._nudge]
             case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
@@ -97,7 +111,7 @@ class History:
             case ActionObserved():
                 self._apply_result(event)
             case ActionAbandoned():
-                self._add_result(event.action_id, ABANDONED)
+                self._add_result(event.action_id, ABANDONED, event.seq)
 
     def _apply_answer(self, event: ModelResponded) -> None:
         self._close_calls()
@@ -109,7 +123,13 @@ class History:
             text = f"{text}\n{_CUT_OFF}"
         if text:
             self._answer = {"role": "assistant", "content": text}
-            self._settled.append(self._answer)
+            self._add(self._answer, event.seq)
+
+    def _apply_summary(self, event: HistoryCondensed) -> None:
+        """Put the summary in its place in a list of its own: a call that still runs may hold the old one."""
+        self._close_calls()
+        self._settled = condensed(self._settled, event.first, event.last, well_formed(event.summary))
+        self._answer = None
 
     def _apply_call(self, event: ActionProposed) -> None:
         if event.call_id in self._ids or event.action_id in self._calls:
@@ -137,7 +157,7 @@ class History:
             answer = self._answer = {"role": "assistant", "content": None}
             self._answer_id = event.response_id
             self._close_calls()
-            self._settled.append(answer)
+            self._add(answer, event.seq)
         answer.setdefault("tool_calls", [])
         return answer
 
@@ -146,37 +166,43 @@ class History:
         edited = self._edits.pop(event.action_id, None)
         if edited and event.ran:
             text = f"[The person changed the arguments before it ran: {cut_middle(well_formed(edited), 4_000)}]\n{text}"
-        if self._add_result(event.action_id, text):
+        if self._add_result(event.action_id, text, event.seq):
             pictures = _pictures(event.observation)
             if pictures:
                 said = {"type": "text", "text": "The image of the result above:"}
                 self._later.append((event.seq, {"role": "user", "content": [said, *pictures]}))
 
-    def _add_result(self, action_id: str, text: str) -> bool:
+    def _add_result(self, action_id: str, text: str, seq: int) -> bool:
         call_id = self._calls.pop(action_id, None)
         if call_id is None:
             return False
         content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
-        at = len(self._settled)
+        at = self.length
         while at and self._place_at(at - 1) > self._places.get(call_id, -1):
             at -= 1  # results come as they end and are sent in the order of their calls
-        self._settled.insert(at, {"role": "tool", "tool_call_id": call_id, "content": content})
+        self._add({"role": "tool", "tool_call_id": call_id, "content": content}, seq, at)
         return True
 
     def _place_at(self, at: int) -> int:
-        return self._places.get(self._settled[at].get("tool_call_id", ""), -1)
+        return self._places.get(self._settled.messages[at].get("tool_call_id", ""), -1)
+
+    def _add(self, message: Message, seq: int, at: int | None = None) -> None:
+        at = self.length if at is None else at
+        self._settled.messages.insert(at, message)
+        self._settled.seqs.insert(at, seq)
 
     def _close_calls(self) -> None:
         for action_id in list(self._calls):
-            self._add_result(action_id, _LOST)
+            self._add_result(action_id, _LOST, self.last_seq)
 
     def _settle(self, seen: int | None) -> None:
         """Put what waited behind the results in its place; what came after `seen` goes on waiting."""
-        now = [message for seq, message in self._later if seen is None or seq <= seen]
+        now = [entry for entry in self._later if seen is None or entry[0] <= seen]
         self._later = [entry for entry in self._later if seen is not None and entry[0] > seen]
         if now:
             self._answer = None
-            self._settled.extend(now)
+            for seq, message in now:
+                self._add(message, seq)
 
 
 def _user_message(event: UserMessage) -> Message:

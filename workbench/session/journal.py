@@ -11,6 +11,7 @@ from workbench.session.history import MAX_OBSERVE, History
 from workbench.session.ledger import Ledger
 from workbench.session.limits import TokenCount
 from workbench.session.loops import LoopWatch
+from workbench.session.room import Room
 from workbench.session.store import Store, StoreError
 
 
@@ -34,6 +35,7 @@ class Journal:
         self.tokens = TokenCount()
         self.loops = LoopWatch()
         self.failures = Failures()
+        self.room = Room()
         self._store = store
         self._on_event = on_event
         self._unsaved: tuple[Event, ...] = ()
@@ -84,3 +86,4 @@ class Journal:
         self.tokens.apply(event)
         self.loops.apply(event)
         self.failures.apply(event)
+        self.room.apply(event)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.session.events import ActionObserved, Event, ModelResponded, RunEnded, UserMessage
+from workbench.session.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
 from workbench.session.history import MAX_OBSERVE
 from workbench.session.ledger import Ledger
 from workbench.session.words import observed_text
 
-_SIGNS_A_TOKEN = 4
+SIGNS_A_TOKEN = 4
+"""For estimates where nobody counts: characters."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,12 @@ class Limits:
     """Tokens of one run, in and out; 0 is no limit."""
     stop_loops: bool = True
     """Whether a run that goes in circles is paused."""
+    condense_percent: int = 80
+    """The history is condensed when it takes more of the model's window; 0 is never."""
+    condense_events: int = 500
+    """The history is condensed when it is sent as more messages (each answer and result is one); 0 is never."""
+    context_window: int = 0
+    """Tokens of the model's window; 0 is what is known of the model."""
 
     def reached(self, ledger: Ledger, tokens: TokenCount) -> RunEnded | None:
         """The end of the run when it may not call the model again; a message begins a new run."""
@@ -62,6 +69,9 @@ class TokenCount:
                 self._apply_answer(event)
             case ActionObserved():
                 self._signs += len(observed_text(event.observation))
+            case HistoryCondensed():
+                self.spent += (event.usage.input or 0) + (event.usage.output or 0)
+                self._signs //= 2
             case RunEnded():
                 self._is_running = False
 
@@ -69,6 +79,6 @@ class TokenCount:
         written = len(event.text) + sum(len(call.arguments) for call in event.tool_calls)
         given, made = event.usage.input, event.usage.output
         self.is_estimate = self.is_estimate or given is None or made is None
-        self.spent += self._signs // _SIGNS_A_TOKEN if given is None else given
-        self.spent += (written + len(event.reasoning)) // _SIGNS_A_TOKEN if made is None else made
+        self.spent += self._signs // SIGNS_A_TOKEN if given is None else given
+        self.spent += (written + len(event.reasoning)) // SIGNS_A_TOKEN if made is None else made
         self._signs += written

@@ -208,7 +208,15 @@ def _put_together(
     agent = Agent(open_named(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
     equipment.complete.use(lambda: agent.model)
     resources.callback(lambda: agent.model.close())
-    limits = Limits(settings.max_steps, settings.max_observe, settings.token_limit, settings.stop_loops)
+    limits = Limits(
+        max_steps=settings.max_steps,
+        max_observe=settings.max_observe,
+        token_limit=settings.token_limit,
+        stop_loops=settings.stop_loops,
+        condense_percent=settings.condense_percent,
+        condense_events=settings.condense_events,
+        context_window=settings.context_window,
+    )
     session = Session(store, agent, tools, limits=limits, open_model=open_named, on_event=on_event, on_live=on_live)
     resources.callback(session.close)
     return OpenedSession(started.id, session, started.model, equipment.selection.notices, store, resources.pop_all())

@@ -8,8 +8,9 @@ from dataclasses import asdict
 from typing import Protocol
 
 from workbench.agent.responses import ReadCall, read_response
-from workbench.llm.model import Cancel, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
+from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.session.actions import Actions
+from workbench.session.condensing import GRACE, Condensing
 from workbench.session.events import (
     ActionProposed,
     EngineState,
@@ -30,7 +31,6 @@ from workbench.text import first_line
 from workbench.tools.tool import ToolDefinition
 
 logger = logging.getLogger(__name__)
-_GRACE = 0.5
 
 
 class Responder(Protocol):
@@ -66,9 +66,10 @@ class Thinking:
         self._on_live = on_live
         self._model = journal.ledger.model
         self._lane = Lane("session-model")
+        self._condensing = Condensing(journal, self._lane, on_live)
 
     def advance(self, limits: Limits, cancel: Cancel) -> None:
-        """Call the model once and record its answer; or end the run when a limit is reached or the call fails."""
+        """Call the model once and record its answer, or condense the history; a limit or a failure ends the run."""
         journal, ledger = self._journal, self._journal.ledger
         with journal.lock:
             journal.commit(*before_call(ledger, limits, journal.tokens, journal.loops))
@@ -78,14 +79,27 @@ class Thinking:
             messages, seen = journal.history.request(), journal.history.last_seq
         try:
             self._use_model(ledger.model)
-            response = run(Job(self._lane, lambda: self._respond(messages, cancel)), cancel, _GRACE)
+            response = self._called(messages, limits, cancel)
         except LeftBehind:
             return
         except ModelError as error:
             if not cancel.is_set:
                 journal.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
             return
-        self._record(response, seen, cancel)
+        if response is not None:
+            self._record(response, seen, cancel)
+
+    def _called(self, messages: list[Message], limits: Limits, cancel: Cancel) -> ModelResponse | None:
+        """The model's answer; None when the history was condensed instead, then it is to be called again."""
+        model, condensing = self._agent.model, self._condensing
+        if condensing.before_call(model, limits, cancel):
+            return None
+        try:
+            return run(Job(self._lane, lambda: self._respond(messages, cancel)), cancel, GRACE)
+        except ContextOverflow:
+            if cancel.is_set or condensing.after_overflow(model, limits, cancel):
+                return None
+            raise
 
     def _use_model(self, name: str) -> None:
         if name != self._model and self._open_model is not None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from workbench.tools.registry import resolve_alias as resolve_alias
     from workbench.tools.registry import resolve_tool as resolve_tool
     from workbench.tools.registry import unregister_tool as unregister_tool
+    from workbench.tools.request_condensation.definition import RequestCondensationTool as RequestCondensationTool
     from workbench.tools.schema import Action as Action
     from workbench.tools.schema import ImageContent as ImageContent
     from workbench.tools.schema import Observation as Observation
@@ -66,6 +67,7 @@ _PLACES = {
         "resolve_tool",
         "unregister_tool",
     ),
+    "request_condensation.definition": ("RequestCondensationTool",),
     "schema": ("Action", "ImageContent", "Observation", "Schema", "TextContent"),
     "str_replace_editor.definition": ("FileEditorTool",),
     "task_tracker.definition": ("TaskTrackerTool",),

@@ -31,6 +31,7 @@ _BUILTIN = {
     "think": "workbench.tools.think.definition:ThinkTool",
     "finish": "workbench.tools.finish.definition:FinishTool",
     "ask_human": "workbench.tools.ask_human.definition:AskHumanTool",
+    "request_condensation": "workbench.tools.request_condensation.definition:RequestCondensationTool",
 }
 """Imported when they are first asked for."""
 _added: dict[str, Registrable] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from workbench.tui.state import NoticeItem
 
 if TYPE_CHECKING:
-    from workbench.session.events import AgentNudged, RunEnded, SettingsChanged
+    from workbench.session.events import AgentNudged, HistoryCondensed, RunEnded, SettingsChanged
 
 NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
 
@@ -29,6 +29,14 @@ _ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
 }
 
 
+_WHY_CONDENSED: Final = {
+    "asked": "it asked for that",
+    "overflow": "its window was full",
+    "tokens": "its window was almost full",
+    "events": "the history had grown long",
+}
+
+
 def run_end_notice(event: RunEnded) -> NoticeItem | None:
     """What to say of a run's end; nothing when the agent only waits for an answer."""
     if event.reason not in _ENDS:
@@ -46,6 +54,12 @@ def nudge_notice(event: AgentNudged) -> NoticeItem:
         return NoticeItem(event.seq, f"The agent was told that it goes in circles: {event.evidence}", "warning")
     why = "its answer was empty" if event.reason == "empty" else "its answer called no tool"
     return NoticeItem(event.seq, f"The agent was asked again: {why}")
+
+
+def condensed_notice(event: HistoryCondensed) -> NoticeItem:
+    """What was summed up for the model; the summary can be opened."""
+    text = f"Events {event.first} to {event.last} were summed up for the model: {_WHY_CONDENSED[event.reason]}"
+    return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:

@@ -25,7 +25,9 @@ WITH_TOKENS, WITH_DURATION, WITH_RISK_WORD = 96, 48, 42
 
 def has_row(item: Item) -> bool:
     """Whether the timeline shows it: actions, messages of the person's, and notices that matter."""
-    return isinstance(item, ActionItem | UserItem) or (isinstance(item, NoticeItem) and item.kind != "info")
+    return isinstance(item, ActionItem | UserItem) or (
+        isinstance(item, NoticeItem) and (item.kind != "info" or bool(item.detail))
+    )
 
 
 def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:

@@ -90,6 +90,9 @@ class NoticeItem:
     seq: int
     text: str
     kind: Literal["info", "finished", "warning", "error"] = "info"
+    detail: str = ""
+    """More about it, which can be opened; it has a title then."""
+    title: str = ""
 
 
 Item: TypeAlias = UserItem | AgentItem | ActionItem | NoticeItem

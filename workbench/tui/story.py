@@ -13,7 +13,7 @@ from workbench.tui import action_fold
 from workbench.tui.changed import Changed
 from workbench.tui.changes_fold import take_files
 from workbench.tui.link import CommandRefused, EngineNotice, LinkLost
-from workbench.tui.notices import nudge_notice, run_end_notice, settings_notice
+from workbench.tui.notices import condensed_notice, nudge_notice, run_end_notice, settings_notice
 from workbench.tui.state import AgentItem, Item, NoticeItem, SessionState, UserItem
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
     state.live = None
     state.last_response = event
     _count(state, event)
+    if event.usage.input is not None:
+        state.input_tokens = event.usage.input
+        state.window = event.usage.window
     read = _queue_read(state, event)
     changed = Changed(updated=read, live=True, status=True)
     if event.text or event.reasoning:
@@ -82,11 +85,8 @@ def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
     return changed
 
 
-def _count(state: SessionState, event: ModelResponded) -> None:
+def _count(state: SessionState, event: ModelResponded | HistoryCondensed) -> None:
     state.cost = None if state.cost is None or event.cost is None else state.cost + event.cost
-    if event.usage.input is not None:
-        state.input_tokens = event.usage.input
-        state.window = event.usage.window
     state.total_tokens += (event.usage.input or 0) + (event.usage.output or 0)
 
 
@@ -110,7 +110,8 @@ def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
 
 
 def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
-    return _notice(state, NoticeItem(event.seq, f"Events {event.first} to {event.last} were summed up for the model"))
+    _count(state, event)
+    return _notice(state, condensed_notice(event)).merge(Changed(status=True))
 
 
 def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:

@@ -19,9 +19,9 @@ from workbench.tui.window import MAX_ITEMS, Window, nodes_of
 
 if TYPE_CHECKING:  # Markdown is not needed before something was said
     from workbench.tui.widgets.card import ActionCard
-    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, UserText
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
 
-View: TypeAlias = "ActionCard | UserText | NoticeText | AgentText | FinalText"
+View: TypeAlias = "ActionCard | UserText | NoticeText | OpenNotice | AgentText | FinalText"
 
 
 class Conversation(FollowingScroll):
@@ -176,14 +176,14 @@ class Conversation(FollowingScroll):
 
 def _view_of(item: Item, workspace: str) -> View:
     from workbench.tui.widgets.card import ActionCard
-    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, UserText
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
 
     if isinstance(item, UserItem):
         return UserText(item)
     if isinstance(item, AgentItem):
         return AgentText(item)
     if isinstance(item, NoticeItem):
-        return NoticeText(item)
+        return OpenNotice(item) if item.detail else NoticeText(item)
     if isinstance(item, ActionItem) and item.tool == "finish" and not item.error and item.arguments.get("message"):
         return FinalText(item)
     return ActionCard(item, workspace)

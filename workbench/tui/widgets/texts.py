@@ -93,6 +93,20 @@ class MoreText(Static, can_focus=True):
         self.action_open()
 
 
+class OpenNotice(MoreText):
+    """A line of the workbench itself with more behind it."""
+
+    def __init__(self, item: NoticeItem) -> None:
+        super().__init__(item.title, item.detail)
+        self.item = item
+        self.show_item()
+
+    def show_item(self) -> None:
+        """Show it again."""
+        sign, _ = _NOTICE_STYLES[self.item.kind]
+        self.say(f"{sign} {self.item.text} · enter opens", self.item.detail)
+
+
 class AgentText(Vertical):
     """What the agent says: reasoning folded to one line, then Markdown, streaming or whole."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
@@ -15,7 +16,7 @@ from workbench.tui.filtering import Filter
 from workbench.tui.messages import ActionChosen, DiffChosen
 from workbench.tui.pieces import Line, Piece
 from workbench.tui.rows import has_row, row
-from workbench.tui.state import ActionItem, Item, SessionState
+from workbench.tui.state import ActionItem, Item, NoticeItem, SessionState
 from workbench.tui.widgets.line_list import LineList
 
 
@@ -86,10 +87,14 @@ class Timeline(LineList):
         return row(self._rows[index], width, clock.now(), self._state.workspace)
 
     def choose(self, index: int) -> None:
-        """Open the action of a row."""
+        """Open the action of a row, or what there is to a notice."""
         item = self._rows[index] if self._rows else None
         if isinstance(item, ActionItem):
             self.post_message(ActionChosen(item.action_id))
+        elif isinstance(item, NoticeItem) and item.detail:
+            from workbench.tui.screens.pager import PagerScreen
+
+            self.app.push_screen(PagerScreen(Content(item.title), item.detail))
 
     def _show_all(self) -> None:
         self._rows, self._index = [], {}

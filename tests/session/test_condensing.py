@@ -1,0 +1,284 @@
+"""Condensing the history: when, what is kept, what is said where it cannot be done."""
+
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
+from tests.session.test_history import logs
+from workbench.agent.condenser import SECTIONS, summary_of, summary_request
+from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
+from workbench.session.events import HistoryCondensed
+from workbench.session.history import History, messages
+from workbench.session.middle import KEPT_FIRST
+from workbench.tools.request_condensation.definition import RequestCondensationTool
+
+LOOK = ("look", {})
+ASK = ("request_condensation", {})
+SUMMARY = says("GOAL\ngo\nFACTS\nall is well", usage=ModelUsage(300, 20), cost=0.25)
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A session that was told to go and has a script; the model behind it writes the summaries given."""
+    opened: list[Desk] = []
+
+    def open_desk(*script, summaries=(SUMMARY,), **more) -> Desk:
+        d = Desk(tmp_path, *script, **{"stop_loops": False, **more})
+        opened.append(d)
+        d.agent.model = NamedModel("fake/one", *summaries)
+        d.tools["request_condensation"] = RequestCondensationTool()
+        d.session.send("go and see")
+        return d
+
+    yield open_desk
+    for d in opened:
+        d.close()
+
+
+def looks(count: int, **more) -> list[ModelResponse]:
+    return [calls(LOOK, text=f"look {number}", **more) for number in range(count)]
+
+
+def condensings(d) -> list[HistoryCondensed]:
+    return [event for event in d.log() if isinstance(event, HistoryCondensed)]
+
+
+def spoken(request: list[dict]) -> str:
+    return " ".join(str(message["content"]) for message in request if message["role"] != "tool")
+
+
+def test_the_tool_has_the_history_condensed_before_the_next_call(begun):
+    d = begun(*looks(9), calls(ASK), says("I go on."))
+    d.run()
+    (event,) = condensings(d)
+    assert (event.reason, event.summary, event.cost) == ("asked", SUMMARY.text, 0.25)
+    assert (event.usage.input, event.usage.output) == (300, 20)
+    before, after = d.agent.requests[-2:]
+    assert len(after) < len(before)
+    assert after[: KEPT_FIRST + 1] == before[: KEPT_FIRST + 1]  # the first four, and the result that belongs to them
+    assert after[-4:-2] == before[-2:]
+    assert after[KEPT_FIRST + 1]["role"] == "user"
+    assert SUMMARY.text in after[KEPT_FIRST + 1]["content"]
+    assert faults_of(after) == []
+    assert "summed up" in d.results()[-1]
+
+
+def test_the_recent_half_is_kept_word_for_word(begun):
+    d = begun(*looks(20), calls(ASK), says("I go on."))
+    d.run()
+    before, after = d.agent.requests[-2:]
+    assert after[-20:-2] == before[-18:]
+    for number in (0, 1, 12, 15, 19):
+        assert f"look {number}" in spoken(after)
+    for number in (3, 5, 8):
+        assert f"look {number} " not in spoken(after) + " "
+
+
+def test_the_log_keeps_everything_and_gives_the_same_messages_again(begun):
+    d = begun(*looks(9), calls(ASK), says("I go on."))
+    d.run()
+    assert len([event for event in d.log() if event.kind == "model_responded"]) == 11
+    d.reopen()
+    d.session.send("and now?")
+    d.run()
+    assert d.agent.requests[-1][:-2] == d.agent.requests[-2]
+
+
+def test_what_is_summed_up_goes_to_the_model_as_a_record_with_the_sections_asked_for(begun):
+    d = begun(*looks(9), calls(ASK), says("I go on."))
+    d.run()
+    (request,) = d.agent.model.requests
+    rules, record = request.messages
+    for section in SECTIONS:
+        assert section in rules["content"]
+    assert not request.tools
+    assert "AGENT: look 3" in record["content"]
+    assert "RESULT: all is well" in record["content"]
+    assert "look 8" not in record["content"]
+
+
+def test_condensed_again_the_first_summary_is_part_of_the_next(begun):
+    second = says("GOAL\nstill go")
+    d = begun(*looks(9), calls(ASK), *looks(9), calls(ASK), says("I go on."), summaries=(SUMMARY, second))
+    d.run()
+    assert len(condensings(d)) == 2
+    assert SUMMARY.text in d.agent.model.requests[1].messages[1]["content"]
+    last = spoken(d.agent.requests[-1])
+    assert second.text in last
+    assert SUMMARY.text not in last
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_short_history_is_left_as_it_is(begun):
+    d = begun(calls(ASK), says("I go on."), summaries=())
+    d.run()
+    assert condensings(d) == []
+    assert d.session.ended == "waiting"
+
+
+def test_more_messages_than_the_limit_are_condensed_and_stay_below_it(begun):
+    d = begun(*looks(60), says("done"), summaries=[SUMMARY] * 50, condense_events=20, max_steps=100)
+    d.run()
+    assert d.session.ended == "waiting"
+    assert {event.reason for event in condensings(d)} == {"events"}
+    assert max(map(len, d.agent.requests)) <= 20
+    assert all(faults_of(request) == [] for request in d.agent.requests)
+
+
+def test_a_window_that_fills_up_is_made_room_in(begun):
+    full = calls(LOOK, usage=ModelUsage(7_990, 100, window=10_000))
+    d = begun(*looks(9, usage=ModelUsage(7_000, 100, window=10_000)), full, says("done"))
+    d.run()
+    (event,) = condensings(d)
+    assert event.reason == "tokens"
+    assert len(d.agent.requests[-1]) < len(d.agent.requests[-2])
+
+
+@pytest.mark.parametrize("more", [{"condense_percent": 0}, {"context_window": 1_000_000}])
+def test_the_settings_say_when_a_window_is_full(begun, more):
+    d = begun(*looks(9, usage=ModelUsage(9_900, 90, window=10_000)), says("done"), summaries=(), **more)
+    d.run()
+    assert condensings(d) == []
+
+
+def test_a_request_that_does_not_fit_is_condensed_once_and_sent_again(begun):
+    d = begun(*looks(9), ContextOverflow("too long"), says("It fits."))
+    d.run()
+    (event,) = condensings(d)
+    assert event.reason == "overflow"
+    assert d.session.ended == "waiting"
+    assert len(d.agent.requests[-1]) < len(d.agent.requests[-2])
+
+
+def test_when_it_does_not_fit_then_either_the_person_is_asked_and_may_have_it_condensed_again(begun):
+    too_long = ContextOverflow("too long")
+    d = begun(*looks(20), too_long, too_long, too_long, says("It fits."), summaries=[SUMMARY] * 2)
+    d.run()
+    assert len(condensings(d)) == 1
+    end = d.log()[-1]
+    assert (end.reason, "larger window" in end.detail) == ("error", True)
+    d.session.send("try again")
+    d.run()
+    assert len(condensings(d)) == 2
+    assert d.session.ended == "waiting"
+
+
+def test_a_single_message_that_does_not_fit_is_told(begun):
+    d = begun(ContextOverflow("the request is larger than the window"), summaries=())
+    d.run()
+    end = d.log()[-1]
+    assert (end.reason, end.detail) == ("error", "the request is larger than the window")
+
+
+def test_a_record_that_does_not_fit_is_shortened(begun):
+    d = begun(*looks(9), calls(ASK), says("ok"), summaries=(ContextOverflow("x"), ContextOverflow("x"), SUMMARY))
+    d.run()
+    assert len(condensings(d)) == 1
+    assert len(d.agent.model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("summary", "told"),
+    [
+        (ModelError("refused the key"), "refused the key"),
+        (says(" "), "wrote no summary"),
+        (says("GOAL: half", incomplete=True), "wrote no summary"),
+    ],
+)
+def test_a_summary_that_fails_ends_the_run_and_forgets_nothing(begun, summary, told):
+    d = begun(*looks(9), calls(ASK), says("I go on."), summaries=(summary, SUMMARY))
+    d.run()
+    end = d.log()[-1]
+    assert (end.reason, told in end.detail) == ("error", True)
+    assert condensings(d) == []
+    d.session.send("once more")
+    d.run()
+    assert len(condensings(d)) == 1
+    assert d.session.ended == "waiting"
+
+
+def test_an_interrupt_reaches_the_summary(begun):
+    began = threading.Event()
+
+    def hangs(request, on_delta, cancel):
+        began.set()
+        assert cancel.wait(30)
+        return says("", incomplete=True)
+
+    d = begun(*looks(9), calls(ASK), says("I go on."), summaries=(hangs,))
+    thread = threading.Thread(target=d.run)
+    thread.start()
+    assert began.wait(20)
+    d.session.interrupt()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert (d.session.ended, d.session.phase) == ("interrupted", "idle")
+    assert condensings(d) == []
+
+
+def test_the_open_question_stays_and_nothing_is_condensed_over_it(begun):
+    d = begun(*looks(9), calls(ASK, ("note", {"text": "a"}, "HIGH"), LOOK), says("I go on."))
+    d.run()
+    assert d.session.phase == "deciding"
+    assert condensings(d) == []
+    d.answer("approved")
+    assert d.notes == ["a"]
+    assert len(condensings(d)) == 1
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_what_the_person_says_meanwhile_is_not_summed_up(begun):
+    def summary(request, on_delta, cancel):
+        d.session.send("and mind the gap")
+        return SUMMARY
+
+    d = begun(*looks(9), calls(ASK), says("I do."), summaries=(summary,))
+    d.run()
+    assert d.agent.requests[-1][-1] == {"role": "user", "content": "and mind the gap"}
+    assert d.session.ended == "waiting"
+
+
+def test_a_summary_is_well_formed_and_not_endless():
+    assert summary_of(says(" one \ud800 ")) == "one �"
+    assert len(summary_of(says("x" * 100_000))) < 21_000
+
+
+def test_pictures_and_odd_messages_are_named_in_the_record():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aa"}}
+    said = summary_request([{"role": "user", "content": [{"type": "text", "text": "see"}, picture]}], 1_000)
+    assert "PERSON: see\nPERSON: (an image)" in said.messages[1]["content"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(logs, st.integers(0, 30), st.integers(0, 30), st.integers(0, 25))
+def test_no_condensing_whatever_it_names_splits_a_call_from_its_result(log, first, last, at):
+    log.insert(at, HistoryCondensed(first=first, last=last, summary="sum"))
+    log = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+    assert faults_of(messages(log)) == []
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(logs, min_size=2, max_size=4))
+def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
+    log = [event for part in parts for event in part]
+    log = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+    history = History()
+    for event in log:
+        history.apply(event)
+    before = list(history.request())
+    middle = history.middle
+    if middle is None:
+        return
+    begin = next(at for at, message in enumerate(before) if message is middle.messages[0])
+    end = begin + len(middle.messages)
+    history.apply(HistoryCondensed(seq=len(log) + 1, first=middle.first, last=middle.last, summary="sum"))
+    after = history.request()
+    assert begin >= KEPT_FIRST
+    assert after[:begin] == before[:begin]
+    assert after[begin + 1 :] == before[end:]
+    assert "sum" in after[begin]["content"]
+    assert before[end:]
+    assert faults_of(after) == []

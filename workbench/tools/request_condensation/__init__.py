@@ -1,0 +1,1 @@
+"""The agent's way to make room in its history."""

@@ -1,0 +1,52 @@
+"""The tool `request_condensation`: the session sums up the middle of the history before the model is called again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.text import Text
+
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+NAME: Final = "request_condensation"
+_DESCRIPTION = """Have the history of this conversation condensed before your next step: its beginning and its recent
+half stay as they are, what lies between is summed up. Use it when much of what was said or printed no longer matters,
+for example after a long search, before you begin with the next part of the task. Note what you still need first."""
+_SHORT = "Have older parts of this conversation summed up before your next step, to make room."
+
+
+class RequestCondensationAction(Action):
+    """The wish to have the history condensed."""
+
+    @property
+    def visualize(self) -> Text:
+        """What is asked for, in words."""
+        return Text("Condense the history", "italic")
+
+
+class RequestCondensationObservation(Observation):
+    """The wish was noted."""
+
+
+class RequestCondensationTool(ToolDefinition[RequestCondensationAction, RequestCondensationObservation]):
+    """Asking for room, ready to use."""
+
+    def __init__(self) -> None:
+        from workbench.tools.request_condensation.impl import RequestCondensationExecutor
+
+        super().__init__(
+            name=NAME,
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=RequestCondensationAction,
+            observation_type=RequestCondensationObservation,
+            annotations=ToolAnnotations(
+                title="Condense the history",
+                readOnlyHint=True,
+                destructiveHint=False,
+                idempotentHint=True,
+                openWorldHint=False,
+            ),
+            executor=RequestCondensationExecutor(),
+        )
