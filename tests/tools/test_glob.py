@@ -125,6 +125,11 @@ def test_what_ignore_files_name_is_left_out(find, tmp_path):
     assert names(find("**", "src"), tmp_path) == ["src/build/x"]
 
 
+def test_signs_of_ignore_files_stand_for_one_byte_as_git_means_them(find, tmp_path):
+    write(tmp_path, {".gitignore": "?\n[!a]x\nö*\n", "b": "", "ä": "", "bx": "", "äx": "", "ö1": ""})
+    assert set(names(find("*"), tmp_path)) == {"ä", "äx"}
+
+
 def test_hidden_files_need_a_pattern_that_names_the_dot(find, tmp_path):
     write(tmp_path, {".env": "", ".github/a.yml": "", "b.yml": "", "sub/.env.local": "", ".git/config": ""})
     assert names(find("*.yml"), tmp_path) == ["b.yml"]

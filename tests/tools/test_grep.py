@@ -58,11 +58,14 @@ def test_only_the_names_of_the_files_on_request(search, tmp_path):
         ("src/**", {"src/b.py", "src/e.tsx", "src/deep/c.py"}),
         (".env", {".env"}),
         ("-x", {"-x"}),
+        ("?", {"ä"}),
+        ("[!b].{py,pyi}", {"a.py", "src/deep/c.py"}),
+        ("\\a.py", {"a.py"}),
         ("include:y", {"include:y"}),
     ],
 )
 def test_include_limits_the_files(search, tmp_path, include, wanted):
-    files = {"a.py", "d.ts", "src/b.py", "src/e.tsx", "src/deep/c.py", "src/.hidden.py", ".env", "-x", "include:y"}
+    files = {"a.py", "d.ts", "src/b.py", "src/e.tsx", "src/deep/c.py", "src/.hidden.py", ".env", "-x", "include:y", "ä"}
     write(tmp_path, dict.fromkeys(files, "here\n"))
     assert set(rows(search("here", include=include, output="files"), tmp_path)) == wanted
 

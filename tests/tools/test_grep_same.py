@@ -42,6 +42,7 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 PATTERNS = st.lists(PIECES, min_size=1, max_size=5).map("".join)
 GLOBS = st.sampled_from(["*", "**", "*.py", "a/*", "**/b.txt", "*.{py,log}", "[!a]*", "sub/**/a", ".*", "?", "**/.h"])
+INCLUDES = st.sampled_from([None, "*.py", "a/**", ".h", "?", "[!a]"])
 
 same = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -72,13 +73,19 @@ def in_all_ways(tool, **arguments):
 
 
 @same
-@given(TREES, IGNORE_FILES, PATTERNS.filter(is_read), st.booleans(), st.sampled_from([None, "*.py", "a/**", ".h"]))
+@given(
+    TREES,
+    IGNORE_FILES,
+    PATTERNS.filter(is_read),
+    st.booleans(),
+    INCLUDES,
+)
 def test_grep_with_ignore_files(tree, ignore_files, pattern, ignore_case, include):
     with tempfile.TemporaryDirectory(prefix="ohw-same-") as folder:
         grow(Path(folder), ignore_files, tree)
         asked = {"pattern": pattern, "ignore_case": ignore_case, "include": include}
-        lines = in_all_ways(GrepTool(folder), output="lines", **asked)
-        files = in_all_ways(GrepTool(folder), output="files", **asked)
+        lines = in_all_ways(GrepTool(folder, seconds=600), output="lines", **asked)
+        files = in_all_ways(GrepTool(folder, seconds=600), output="files", **asked)
         assert not lines.is_error
         assert (lines.matched_files, lines.matched_lines) == (files.matched_files, files.matched_lines)
 
@@ -92,7 +99,7 @@ def test_grep_finds_the_lines_that_match(lines, pattern):
         text = "".join(f"{line}\n" for line in lines)
         write(Path(folder), {"a": text})
         plain = regex.compile(read_pattern(pattern).python)
-        found = in_all_ways(GrepTool(folder), pattern=pattern)
+        found = in_all_ways(GrepTool(folder, seconds=600), pattern=pattern)
         wanted = [f"{folder}/a:{number}:{line}" for number, line in enumerate(lines, 1) if plain.search(line)]
         assert (found.text.splitlines() if found.matched_files else []) == wanted
 
@@ -102,6 +109,6 @@ def test_grep_finds_the_lines_that_match(lines, pattern):
 def test_glob_with_ignore_files(tree, ignore_files, pattern, is_repository):
     with tempfile.TemporaryDirectory(prefix="ohw-same-") as folder:
         grow(Path(folder), ignore_files, tree, {"sub/.git/HEAD": ""} if is_repository else {})
-        found = in_all_ways(GlobTool(folder), pattern=pattern)
+        found = in_all_ways(GlobTool(folder, seconds=600), pattern=pattern)
         names = {Path(name).relative_to(folder).as_posix() for name in found.files}
         assert names <= {*tree, *ignore_files, "sub/.git/HEAD"}

@@ -52,7 +52,7 @@ class Level:
         rules = self._rules.get(name)
         if not rules:
             return None
-        inside = path[self._prefix :]
+        inside = _bytewise(path[self._prefix :])
         for rule in rules:
             if (is_folder or not rule.only_folders) and rule.regex.fullmatch(inside):
                 return rule.ignores
@@ -71,6 +71,11 @@ def _has(folder: str, name: str, names: frozenset[str] | None) -> bool:
     return os.path.lexists(f"{folder}/{name}") if names is None else name in names
 
 
+def _bytewise(text: str) -> str:
+    """A sign for each byte: in ignore files `?` and `[a-z]` stand for one byte, as in git and ripgrep."""
+    return text if text.isascii() else os.fsencode(text).decode("latin-1")
+
+
 def _rules(path: str) -> Iterator[_Rule]:
     """The rules of a file, the last line first."""
     try:
@@ -81,7 +86,7 @@ def _rules(path: str) -> Iterator[_Rule]:
     made: list[_Rule] = []
     for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         try:
-            rule = _rule(line.decode())
+            rule = _rule(_bytewise(line.decode()))
         except UnicodeDecodeError:
             break  # as ripgrep does
         except GlobError:

@@ -170,8 +170,11 @@ def _ripgrep(task: _Task) -> list[str] | None:
 
 
 def _last_name(glob: str) -> str:
+    """What ripgrep is given of a glob: at least as much as fits, for its `?` and classes stand for bytes."""
     name = glob.rpartition("/")[2]
-    return "*" if name == "**" else name.replace("include:", "\\include:")
+    if name == "**" or "\\" in name:
+        return "*"
+    return re.sub(r"\?|\[.[^]]*\]", "*", name).replace("include:", "\\include:")
 
 
 def _gathered(task: _Task, command: list[str], folder: str, stop: Stop, given: str = "") -> Found:
