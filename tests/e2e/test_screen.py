@@ -38,6 +38,25 @@ def test_a_killed_screen_leaves_a_session_that_resume_shows_with_its_question(wo
     assert kinds(world, session.id)[-1] == "action_assessed"
 
 
+def test_a_screen_killed_while_a_command_runs_leaves_a_run_that_comes_to_its_end(world: World):
+    go = world.project / "go"
+    command = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; (setsid sleep 777 &)"
+    args = ("work", "--model", world.script(bash(command), finish("All done.")), "--mode", "never")
+    with Terminal([*args, "--workspace", str(world.project)], 110, 34, world.env) as terminal:
+        wait_for((world.project / "begun").exists, "the command to run")
+        os.kill(terminal.pid, signal.SIGKILL)
+        assert terminal.wait_exit() == 137
+    go.touch()
+    wait_for(lambda: not world.processes(), "engine and shell to end by themselves")
+    (session,) = list_sessions(world.locations)
+    assert session.ended == "finished"
+    assert kinds(world, session.id).count("action_observed") == 2
+    with Terminal(["resume", session.id], 110, 34, world.env) as terminal:
+        terminal.wait_for("All done.")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
 def test_what_cannot_be_resumed_is_one_line(world: World):
     path = session_path(world.locations, "20260101-broken-0000")
     path.parent.mkdir(parents=True)
