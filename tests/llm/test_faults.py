@@ -300,3 +300,7 @@ def test_prices_of_the_table_do_not_hold_for_a_server_of_ones_own(monkeypatch):
     assert ProviderModel("openai/gpt-4o").prices
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert ProviderModel("openai/gpt-4o").prices is None
+
+
+def test_a_provider_nobody_knows_has_no_prices():
+    assert ProviderModel("nobody/x").prices is None

@@ -90,6 +90,7 @@ class Answering:
         """The response so far; `cut` says why it is not whole, or is empty."""
         name = self._model.name
         calls = () if cut else joiner.calls
+        prices = None if joiner.usage.input is None else self._model.prices  # before an answer it may be an import
         return ModelResponse(
             id=well_formed(joiner.id),
             model=well_formed(joiner.model) or name,
@@ -97,8 +98,8 @@ class Answering:
             reasoning=joiner.reasoning,
             tool_calls=calls,
             finish_reason=cut or joiner.finish_reason or ("tool_calls" if calls else "stop"),
-            usage=replace(joiner.usage, window=window_of(self._model.prices)),
-            cost=None if joiner.usage.input is None else cost_of(joiner.usage, self._model.prices),
+            usage=replace(joiner.usage, window=window_of(prices)),
+            cost=None if joiner.usage.input is None else cost_of(joiner.usage, prices),
             latency=time.monotonic() - self._begun,
             first_token=self._first_token,
             incomplete=bool(cut),
