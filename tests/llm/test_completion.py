@@ -48,8 +48,10 @@ def test_without_a_model_there_is_no_answer():
 
 
 def test_an_interrupt_ends_the_call(serve):
-    caller = serve(Turn("x" * 400, cut_after=3, then="stall"))
+    caller = serve(Turn("ready"), Turn("x" * 400, cut_after=3, then="stall"))
     complete, errors = ModelCompletion(lambda: caller.model), []
+    assert complete("what the first call of all loads is loaded now").text == "ready"
+    caller.server.arrived.clear()
 
     def ask() -> None:
         try:
@@ -59,12 +61,12 @@ def test_an_interrupt_ends_the_call(serve):
 
     worker = threading.Thread(target=ask)
     worker.start()
-    assert caller.server.arrived.wait(30)
+    assert caller.server.arrived.wait(60)
     complete.interrupt()
-    worker.join(30)
+    worker.join(60)
     assert not worker.is_alive()
     assert "broke off" in errors[0]
-    assert caller.server.gone.wait(30)
+    assert caller.server.gone.wait(60)
 
 
 def test_a_session_edits_by_draft_and_takes_it_back(serve, tmp_path: Path):
