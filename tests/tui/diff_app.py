@@ -64,8 +64,8 @@ class ScreenApp(App[None]):
 
 
 async def until(pilot: Pilot[object], holds: Callable[[], bool], what: str = "") -> None:
-    """Wait until something holds; fails after ten seconds."""
-    deadline = time.monotonic() + 10
+    """Wait until something holds; fails after half a minute."""
+    deadline = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < deadline, f"never happened: {what or holds}"
         await pilot.pause()

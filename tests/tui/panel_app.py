@@ -76,8 +76,8 @@ class PanelApp(App[None]):
         self.chosen.append(what)
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], object], tries: int = 500) -> None:
-    """Wait until something is true; at most about ten seconds."""
+async def until(pilot: Pilot[None], condition: Callable[[], object], tries: int = 1_500) -> None:
+    """Wait until something is true; at most about half a minute."""
     for _ in range(tries):
         if condition():
             return

@@ -24,7 +24,8 @@ class Script:
 
     def __init__(self) -> None:
         self.events: list[ev.EventBase] = []
-        self._actions = 0
+        self.actions = 0
+        self._response = "r"
 
     def add(self, kind: type[ev.EventBase], **fields: Any) -> ev.EventBase:
         seq = len(self.events) + 1
@@ -42,20 +43,20 @@ class Script:
         return self
 
     def answer(self, text: str = "", **fields: Any) -> Script:
-        self.add(
-            ev.ModelResponded, response_id=f"r{len(self.events)}", model="m", text=text, **{"cost": 0.01, **fields}
-        )
+        self._response = f"r{len(self.events)}"
+        self.add(ev.ModelResponded, response_id=self._response, model="m", text=text, **{"cost": 0.01, **fields})
         return self
 
-    def propose(self, tool: str, risk: ev.Risk = "LOW", **arguments: Any) -> str:
-        self._actions += 1
-        action_id = f"a{self._actions}"
+    def propose(self, tool: str, risk: ev.Risk = "LOW", summary: str = "", **arguments: Any) -> str:
+        self.actions += 1
+        action_id = f"a{self.actions}"
         self.add(
             ev.ActionProposed,
             action_id=action_id,
-            response_id="r",
+            response_id=self._response,
             call_id=action_id,
             tool=tool,
+            summary=summary,
             arguments=arguments,
             risk=risk,
         )

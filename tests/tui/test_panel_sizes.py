@@ -18,7 +18,7 @@ async def test_the_panels_grow_and_shrink_and_leave_room_for_both():
         before = side.outer_size.width
         await pilot.press("alt+left")
         await wait_until(pilot, lambda: side.outer_size.width == before + 4)
-        await pilot.press(*["alt+left"] * 10)
+        await pilot.press(*["alt+left"] * 13)
         await wait_until(pilot, lambda: side.outer_size.width == 90)
         await pilot.press(*["alt+right"] * 16)
         await wait_until(pilot, lambda: side.outer_size.width == 30)

@@ -13,7 +13,7 @@ from tests.tui.sample_session import WORKSPACE
 from workbench.config import Settings
 from workbench.tui.app import Opened, WorkbenchApp
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
@@ -24,7 +24,7 @@ def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
 
 
 async def wait_until(pilot: Any, condition: Callable[[], Any]) -> None:
-    """Let the app work until the condition holds; fails after ten seconds."""
+    """Let the app work until the condition holds; fails after half a minute."""
     until = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < until, "the app did not get there"

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from workbench.tui.diff.hunks import FileDiff, compare
 from workbench.tui.diff.lines import paint_line
+from workbench.tui.line_counts import count_lines
 from workbench.tui.state import ActionItem
-from workbench.tui.summaries import EDITOR_TOOL, SHELL_TOOL, short_path, tool_sign
+from workbench.tui.summaries import EDITOR_TOOL, SHELL_TOOL, plus_minus, short_path, tool_sign
 
 LONGEST_QUOTE = 300
+_VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
 
 
 class Said(NamedTuple):
@@ -81,8 +83,9 @@ def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
 
 def _edit_line(action: ActionItem) -> str:
     path = short_path(str(action.arguments.get("path", "")), action.working_dir)
-    verb = str(action.arguments.get("command", "edit")).replace("_", " ")
-    return f"± {path}  {verb}"
+    counts = [count_lines(delta.before, delta.after) for delta in action.preview]
+    changes = plus_minus(sum(added for added, _ in counts), sum(removed for _, removed in counts))
+    return f"± {path}  {_VERBS.get(str(action.arguments.get('command')), 'edit')}  {changes}"
 
 
 def _arguments(arguments: Mapping[str, Any]) -> Iterator[Said]:

@@ -20,7 +20,7 @@ def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
     item = state.actions.get(action_id)
     if item is not None:
         title = Content(visible(detail_title(item), lines=False))
-        app.push_screen(PagerScreen(title, detail_text(item, state.workspace)))
+        app.push_screen(PagerScreen(title, detail_text(item, state.workspace), headings=True))
 
 
 def open_diff(app: App[Any], state: SessionState, workspace: Path, chosen: str | None = None) -> bool:
@@ -29,7 +29,7 @@ def open_diff(app: App[Any], state: SessionState, workspace: Path, chosen: str |
 
     files = list(state.changes.values())
     if files:
-        app.push_screen(DiffViewerScreen(files, str(workspace), chosen=chosen))
+        app.push_screen(DiffViewerScreen(files, state.workspace or str(workspace), chosen=chosen))
     return bool(files)
 
 

@@ -59,7 +59,9 @@ def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> 
 
 def _tail(item: ActionItem, width: int, now: datetime) -> Line:
     ended = outcome(item)
-    tail = [Piece(" "), *_outcome_pieces(ended, 8 if width >= WITH_RISK_WORD else cell_len(ended))]
+    tail: Line = []
+    if ended:  # otherwise what it did has the room
+        tail += [Piece(" "), *_outcome_pieces(ended, 8 if width >= WITH_RISK_WORD else cell_len(ended))]
     if width >= WITH_RISK_WORD:
         tail += [Piece(" "), Piece(pad(_risk(item), 7), _risk_style(item))]
     else:

@@ -97,14 +97,18 @@ class DiffViewerScreen(ModalScreen[None]):
         diff = self._diff(self._chosen)
         path = PurePath(diff.path)
         folder = "" if str(path.parent) == "." else f"{path.parent}/"
-        where = f"   hunk {hunk + 1} of {count}" if hunk >= 0 else f"   {len(diff.hunks)} hunks"
+        where = (
+            f"   hunk {hunk + 1} of {count}"
+            if hunk >= 0
+            else f"   {len(diff.hunks)} hunk{'s' if len(diff.hunks) != 1 else ''}"
+        )
         files = f"   file {self._chosen + 1} of {len(self._files)}" if len(self._files) > 1 else ""
         return Content.assemble(
             (f"{diff.sign} ", "bold $primary"),
             (folder, "$dim"),
             (path.name, "bold"),
-            (f"  +{diff.added}", "$sign-ok"),
-            (f" −{diff.removed}", "$sign-failed"),
+            (f"  +{diff.added}" if diff.added or not diff.removed else " ", "$sign-ok"),
+            (f" −{diff.removed}" if diff.removed else "", "$sign-failed"),
             (where + files, "$dim"),
         )
 

@@ -56,7 +56,9 @@ def keys_of(screen: Screen[Any]) -> str:
     """A list of the keys in force on a screen, those of the focused widget first."""
     focused = screen.focused
     rows: dict[str, list[str]] = {}
-    actives = sorted(screen.active_bindings.values(), key=lambda active: active.node is not focused)
+    actives = sorted(
+        screen.active_bindings.values(), key=lambda each: (each.node is not focused, not each.binding.show)
+    )
     for active in actives:
         words = active.binding.description
         if words and active.enabled and active.binding.id:

@@ -85,6 +85,8 @@ class MainScreen(PanelKeys):
 
     def on_mount(self) -> None:
         """Paint the empty screen, then begin to follow the session behind it."""
+        if not self._has_model:
+            self.state.work = "idle"
         self.show(None)
         if self._has_model:
             self.call_after_refresh(self.run_worker, self._follower.run, name="follower")

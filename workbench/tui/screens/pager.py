@@ -26,10 +26,10 @@ class PagerScreen(ModalScreen[None]):
         Binding("N", "next(-1)", "Previous", id="pager.previous"),
     ]
 
-    def __init__(self, title: Content, text: str) -> None:
+    def __init__(self, title: Content, text: str, *, headings: bool = False) -> None:
         super().__init__()
         self._heading = title
-        self._lines = TextLines(text, id="pager-text")
+        self._lines = TextLines(text, headings=headings, id="pager-text")
         self._status = Static(id="pager-status")
 
     def compose(self) -> ComposeResult:

@@ -66,12 +66,14 @@ class FileList(ScrollView, can_focus=False):
         base = self.rich_style
         if place == self._chosen:
             base += self.get_component_rich_style("file--chosen", partial=True)
-        added, removed = f" +{row.added}", f" −{row.removed} "
+        added = f" +{row.added}" if row.added or not row.removed else ""
+        removed = f" −{row.removed} " if row.removed else " "
         room = max(4, width - 4 - len(added) - len(removed))
         path = row.path if len(row.path) <= room else "…" + row.path[-(room - 1) :]
+        sign = self.get_component_rich_style("file--sign", partial=True)
         segments = [
-            Segment("▌" if place == self._chosen else " ", base),
-            Segment(f"{row.sign} ", base + self.get_component_rich_style("file--sign", partial=True)),
+            Segment("▌" if place == self._chosen else " ", base + sign),
+            Segment(f"{row.sign} ", base + sign),
             Segment(pad(clip(path, room), room + 1), base),
             Segment(added, base + self.get_component_rich_style("file--added", partial=True)),
             Segment(removed, base + self.get_component_rich_style("file--removed", partial=True)),

@@ -31,6 +31,7 @@ STYLES: Final = {
     "accent": "$primary",
     "tool": "$secondary",
     "bold": "bold",
+    "heading": "bold $primary",
     "diff-added": "on $diff-added",
     "diff-removed": "on $diff-removed",
 }

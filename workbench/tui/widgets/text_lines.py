@@ -6,7 +6,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from workbench.tui.pieces import Line
+from workbench.tui.pieces import Line, Piece
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.wrapped_text import MOST_MATCHES, WrappedText
 
@@ -14,8 +14,10 @@ from workbench.tui.wrapped_text import MOST_MATCHES, WrappedText
 class TextLines(LineList):
     """A wrapped text that scrolls; the cursor is not shown, keys move the text."""
 
-    def __init__(self, text: str, *, id: str | None = None) -> None:
+    def __init__(self, text: str, *, headings: bool = False, id: str | None = None) -> None:
+        """With `headings` lines in capitals that are not indented stand out."""
         super().__init__(id=id)
+        self._headings = headings
         self._text = WrappedText(text)
         self._current = -1
 
@@ -31,7 +33,10 @@ class TextLines(LineList):
 
     def line(self, index: int, width: int) -> Line:
         """One row, with its matches."""
-        return self._text.pieces(index, self._current)
+        pieces = self._text.pieces(index, self._current)
+        if self._headings and pieces[0].text[:1].isupper() and "".join(piece.text for piece in pieces).isupper():
+            return [Piece(piece.text, piece.style or "heading") for piece in pieces]
+        return pieces
 
     def search(self, needle: str) -> None:
         """Mark all places and go to the first one from the top of the screen on."""

@@ -12,7 +12,7 @@ from workbench.tui.state import SessionState
 _SETUP = (
     ("Name one when you start:", "ohw --model anthropic/claude-sonnet-4-5"),
     ("A server on this machine:", "ohw --model openai/NAME --api-base http://127.0.0.1:8080/v1"),
-    ("Or for good, in settings.toml:", 'model = "anthropic/claude-sonnet-4-5"'),
+    ("Or for good, in settings.toml (ohw locate says where it is):", 'model = "anthropic/claude-sonnet-4-5"'),
 )
 
 
