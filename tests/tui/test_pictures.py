@@ -22,17 +22,17 @@ STATES = [empty, working, question_with_command, question_with_diff, finished, f
 
 def diff_viewer(app):
     app.screen.action_diff()
-    return DiffViewerScreen
+    return DiffViewerScreen, "def test_negative"
 
 
 def pager(app):
     open_action(app, app.state, "a7")
-    return PagerScreen
+    return PagerScreen, "ARGUMENTS"
 
 
 def help_on_keys(app):
     app.action_help()
-    return HelpScreen
+    return HelpScreen, "alt+enter New line"
 
 
 OVER = [diff_viewer, pager, help_on_keys]
@@ -56,6 +56,10 @@ def is_settled(app, events) -> bool:
     if not app.state.waiting:
         return True
     return isinstance(app.screen, ApprovalScreen) and app.screen.arming.is_armed(app.screen._clock())
+
+
+def text_on(app) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 async def at_rest(pilot) -> None:
@@ -111,8 +115,8 @@ async def test_screens_over_it(over, size, theme, folder, picture):
     link, app = app_with(events, folder, theme)
     async with app.run_test(size=size) as pilot:
         await shown(pilot, link, events)
-        kind = over(app)
-        await wait_until(pilot, lambda: isinstance(app.screen, kind))
+        kind, words = over(app)
+        await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
         await at_rest(pilot)
         assert picture(app)
 

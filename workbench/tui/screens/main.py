@@ -99,7 +99,10 @@ class MainScreen(PanelKeys):
         """Repaint what changed; None repaints everything."""
         titles = panel_titles(self.state)
         has_items = bool(self.state.items or self.state.live)
-        self.query_one(Welcome).display = not has_items
+        welcome = self.query_one(Welcome)
+        welcome.display = not has_items
+        if not has_items:
+            welcome.refresh()  # the session may have come with its own folder and mode
         self.query_one(Conversation).display = has_items
         self.query_one(Conversation).show(self.state, changed)
         self.query_one(SidePanels).show(self.state, changed, titles)
