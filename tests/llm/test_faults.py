@@ -87,8 +87,8 @@ def test_a_full_window_is_told_apart(serve):
 
 
 def test_another_bad_request_is_told_and_not_tried_again(serve):
-    caller = serve(Fault(400, "tool_use without\ntool_result"))
-    assert "tool_use without" in refused(caller)
+    caller = serve(Fault(400, "bad temperature\nmust be below 2"))
+    assert "bad temperature" in refused(caller)
     assert len(caller.server.requests) == 1
 
 

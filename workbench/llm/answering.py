@@ -9,11 +9,14 @@ from typing import Any, Protocol
 
 from workbench.llm.exchange import Chunk, Exchange
 from workbench.llm.faults import Fault
+from workbench.llm.in_words import has_calls, in_words
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of, window_of
 from workbench.llm.retry import Cancelled
 from workbench.llm.stream import Joiner
 from workbench.text import well_formed
+
+_RETOLD = "the provider refused the order of calls and results; they are sent once more, told in words"
 
 
 class Provider(Protocol):
@@ -58,7 +61,20 @@ class Answering:
         self._first_token: float | None = None
 
     def run(self) -> ModelResponse:
-        """One try; raises Fault when nothing of an answer came."""
+        """One try; raises Fault when nothing of an answer came.
+
+        A history whose calls and results the provider does not take as a pair is sent once more, told in words.
+        """
+        try:
+            return self._try()
+        except Fault as fault:
+            if fault.kind != "pairing" or not has_calls(self._request.messages):
+                raise
+        self._request = replace(self._request, messages=in_words(self._request.messages))
+        self._on_delta(Delta("status", _RETOLD))
+        return self._try()
+
+    def _try(self) -> ModelResponse:
         if self._cancel.is_set:
             raise Cancelled
         joiner = Joiner()

@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal[
     "quota",
     "busy",
     "context",
+    "pairing",
     "unknown",
     "provider",
     "alien",
@@ -66,12 +67,23 @@ _CONTEXT = re.compile(
     r"|exceeds? the (?:maximum|context|model)",
     re.IGNORECASE,
 )
+_PAIRING = re.compile(
+    r"tool_use|tool_result|tool_call_id|tool_calls.{1,3}must be|role.{1,3}tool.{1,3}must|function response parts"
+    r"|function calls? (?:and responses|turn)|after role",
+    re.IGNORECASE,
+)
 _UNNAMED = re.compile(r"\W")
 _NO_KEY = re.compile(r"api_key|missing credentials|API key (?:is )?(?:missing|not set)", re.IGNORECASE)
 _BAD_KEY = re.compile(r"API key not valid|(?:invalid|incorrect) (?:x-)?api.?key", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:litellm\.\w+: |\w+(?:Exception|Error)(?: -|:) )+")
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
+_BY_WORDS: tuple[tuple[tuple[int | None, ...], re.Pattern[str], Kind], ...] = (
+    ((400, 413, 422, None), _CONTEXT, "context"),
+    ((400, 403, 429, None), _QUOTA, "quota"),
+    ((400, None), _BAD_KEY, "key"),
+    ((400, 422), _PAIRING, "pairing"),
+)
 
 
 @dataclass
@@ -180,12 +192,11 @@ def _kind(links: list[BaseException], status: int | None, text: str) -> Kind:
             return kind
     if "LLM Provider NOT provided" in text or "LLMProvider" in text:
         return "provider"
-    if status in (400, 413, 422, None) and (_CONTEXT.search(text) or "ContextWindowExceededError" in names):
+    if status in (400, 413, 422, None) and "ContextWindowExceededError" in names:
         return "context"
-    if status in (400, 403, 429, None) and _QUOTA.search(text):
-        return "quota"
-    if status in (400, None) and _BAD_KEY.search(text):
-        return "key"
+    for statuses, words, kind in _BY_WORDS:
+        if status in statuses and words.search(text):
+            return kind
     return _by_status(names, status, text)
 
 

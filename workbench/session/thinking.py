@@ -108,18 +108,24 @@ class Thinking:
             old.close()
 
     def _respond(self, messages: list[Message], cancel: Cancel) -> ModelResponse:
+        waited = False
+
         def on_delta(delta: Delta) -> None:
+            nonlocal waited
             if cancel.is_set:
                 return
-            match delta.kind:
-                case "text":
-                    self._on_live(TextDelta(text=delta.text))
-                case "reasoning":
-                    self._on_live(ReasoningDelta(text=delta.text))
-                case "status":
-                    self._on_live(EngineState(state="thinking", detail=delta.text))
+            if waited or delta.kind == "status":  # what was said of a wait is no longer so when the answer comes
+                waited = delta.kind == "status"
+                self._say(delta.text if waited else "")
+            if delta.kind == "text":
+                self._on_live(TextDelta(text=delta.text))
+            elif delta.kind == "reasoning":
+                self._on_live(ReasoningDelta(text=delta.text))
 
         return self._agent.respond(messages, on_delta, cancel)
+
+    def _say(self, detail: str) -> None:
+        self._on_live(EngineState(state="thinking", detail=detail, queued=self._journal.ledger.queued))
 
     def _record(self, response: ModelResponse, seen: int, cancel: Cancel) -> None:
         with self._journal.lock:
