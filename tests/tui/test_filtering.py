@@ -23,6 +23,8 @@ from workbench.tui.widgets.timeline import Timeline
         ("  ", [1, 2, 3, 4, 5, 6, 7, 8]),
         ("PYTEST", [4, 7]),
         ("failed", [4]),
+        ("faile", [4]),
+        ("wait", [8]),
         ("waiting", [8]),
         ("risk:high", [8]),
         ("tool:bash", [2, 4, 7, 8]),
@@ -76,6 +78,8 @@ async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tupl
         await pilot.press("f2", "slash")
         await wait_until(pilot, lambda: isinstance(app.focused, FilterLine))
         timeline = app.screen.query_one(Timeline)
+        line = app.screen.query_one(FilterLine)
+        await wait_until(pilot, lambda: app.screen.find_widget(line).visible_region.height == 1)
         await pilot.press(*"fail")
         await pilot.press(*"ed")
         await wait_until(pilot, lambda: shown(timeline) == [4])

@@ -9,6 +9,8 @@ from workbench.tui.state import ActionItem, Item, NoticeItem, UserItem
 
 Test: TypeAlias = Callable[[Item], bool]
 HELP: Final = "words, failed, waiting, risk:high, tool:bash, file:calc"
+_BEGUN: Final = 4
+"""Letters of a state's name that also find it while it is being written."""
 _MOST: Final = 4_000
 """Characters of an argument that are searched."""
 
@@ -32,8 +34,14 @@ def _test(word: str) -> Test:
         return lambda item: isinstance(item, ActionItem) and any(value in each.casefold() for each in of(item))
     if word in _STATES:
         phases = _STATES[word]
-        return lambda item: isinstance(item, ActionItem) and item.phase in phases
-    return lambda item: any(word in each.casefold() for each in _words(item))
+        return lambda item: _is_in(item, phases)
+    begun = [phases for state, phases in _STATES.items() if len(word) >= _BEGUN and state.startswith(word)]
+    found = begun[0] if begun else ()
+    return lambda item: _is_in(item, found) or any(word in each.casefold() for each in _words(item))
+
+
+def _is_in(item: Item, phases: tuple[str, ...]) -> bool:
+    return isinstance(item, ActionItem) and item.phase in phases
 
 
 def _words(item: Item) -> Iterator[str]:

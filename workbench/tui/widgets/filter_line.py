@@ -17,8 +17,9 @@ class FilterLine(Input):
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "keep", "Keep", id="filter.keep"),
+        Binding("down", "keep", "Keep", show=False, id="filter.rows"),
         Binding("escape", "clear", "Show all", id="filter.clear"),
-        Binding("enter,down", "keep", "Keep", id="filter.keep"),
     ]
 
     class Left(Message):
