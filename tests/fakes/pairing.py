@@ -17,7 +17,7 @@ def openai_faults(messages: Messages) -> list[str]:
     """What OpenAI's chat interface refuses, or what its stricter relatives do."""
     json.dumps(list(messages), ensure_ascii=False).encode()
     talk = [message for message in messages if message["role"] != "system"]
-    faults = [] if all(message["role"] == "system" for message in messages[:1]) or talk == messages else ["late system"]
+    faults = ["the system speaks late"] if any(message["role"] == "system" for message in messages[1:]) else []
     faults += [] if talk and talk[0]["role"] == "user" else ["the first message is not the person's"]
     faults += [] if talk and talk[-1]["role"] in ("user", "tool") else ["the last message is the model's own"]
     return faults + list(_unpaired(talk)) + [fault for message in talk for fault in _misshapen(message)]

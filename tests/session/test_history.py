@@ -1,110 +1,18 @@
 import json
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.session.fake_agent import faults_of
+from tests.session.random_logs import logs
 from workbench.session.events import (
     ActionAbandoned,
-    ActionAssessed,
-    ActionDecided,
     ActionObserved,
     ActionProposed,
-    ActionStarted,
     ModelResponded,
     RawToolCall,
-    RunEnded,
-    SettingsChanged,
     UserMessage,
 )
-from workbench.session.history import MAX_OBSERVE, History, messages
+from workbench.session.history import MAX_OBSERVE, messages
 from workbench.session.ledger import Ledger
-
-names = st.sampled_from(["a", "b", "c", "d"])
-texts = st.one_of(st.sampled_from(["", " ", "hello", "\ud800 odd \x00"]), st.text(max_size=10))
-arguments = st.sampled_from(
-    [
-        "{}",
-        "",
-        '{"a": 1}',
-        "{'a'}",
-        "[]",
-        "[" * 3_000,
-        '{"a": NaN}',
-        '{"a": "\\ud800"}',
-        '{"a": "\\ud83d\\ude00"}',
-        "\udcff",
-    ]
-)
-observations = st.sampled_from(
-    [
-        {},
-        {"content": None},
-        {"content": [{"type": "text", "text": "ok"}]},
-        {
-            "content": [
-                {"type": "text", "text": "\udcff\x00"},
-                {"type": "image", "data": "aa", "mime_type": "image/png"},
-            ]
-        },
-        {"content": [{"type": "text"}, "odd", 7]},
-    ]
-)
-raw_calls = st.builds(RawToolCall, id=names, name=st.sampled_from(["look", "", "ä b", "x" * 99]), arguments=arguments)
-events = st.one_of(
-    st.builds(UserMessage, text=texts, images=st.sampled_from([(), ("data:image/png;base64,aa",)])),
-    st.builds(
-        ModelResponded,
-        response_id=names,
-        model=st.just("m"),
-        text=texts,
-        tool_calls=st.lists(raw_calls, max_size=3).map(tuple),
-        incomplete=st.booleans(),
-        seen=st.one_of(st.none(), st.integers(0, 40)),
-    ),
-    st.builds(
-        ActionProposed,
-        action_id=names,
-        response_id=names,
-        call_id=names,
-        tool=st.sampled_from(["look", "", "ä b", "x" * 99]),
-        position=st.integers(-1, 3),
-        error=st.sampled_from(["", "bad"]),
-    ),
-    st.builds(ActionAssessed, action_id=names, needs_decision=st.booleans()),
-    st.builds(
-        ActionDecided,
-        action_id=names,
-        verdict=st.sampled_from(["approved", "rejected", "edited"]),
-        by=st.just("person"),
-        edited=st.sampled_from([None, {"a": "\ud800"}]),
-    ),
-    st.builds(ActionStarted, action_id=names),
-    st.builds(ActionObserved, action_id=names, observation=observations, ran=st.booleans()),
-    st.builds(ActionAbandoned, action_id=names),
-    st.builds(RunEnded, reason=st.sampled_from(["finished", "interrupted"])),
-    st.builds(SettingsChanged, mode=st.sampled_from([None, "plan"])),
-)
-logs = st.lists(events, max_size=25).map(
-    lambda found: [event.model_copy(update={"seq": seq}) for seq, event in enumerate(found, 1)]
-)
-
-
-@settings(max_examples=500, deadline=None)
-@given(logs)
-def test_messages_are_valid_whatever_the_log_holds(log):
-    assert faults_of(messages(log)) == []
-
-
-@settings(max_examples=200, deadline=None)
-@given(logs, st.sets(st.integers(0, 25)))
-def test_messages_are_valid_at_every_moment_they_are_asked_for(log, asked):
-    history = History()
-    for number, event in enumerate(log):
-        history.apply(event)
-        if number in asked:
-            assert faults_of(history.request()) == []
-    assert faults_of(history.request()) == []
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,7 +1,8 @@
 """The messages a model gets, made from the log; used by the session before each call of the model.
 
 Whatever the log holds, the messages are valid for a provider: each tool call has exactly one result, which follows it
-before anything else, ids occur once, names and arguments have the form that is asked for.
+before anything else, ids occur once, names and arguments have the form that is asked for, none is empty, and the first
+and the last are not the model's own.
 """
 
 from __future__ import annotations
@@ -36,9 +37,12 @@ ABANDONED = (
     "Look at what it has done before you go on."
 )
 _LOST = "There is no result of this call on record. Look at the state of things before you go on."
+_NO_BEGINNING = "[The beginning of this conversation is not on record.]"
+_GO_ON = "[Nothing was said since. Go on.]"
 _CUT_OFF = "[This answer was cut off here.]"
 _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_ARGUMENTS = 2_000_000
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
@@ -70,6 +74,9 @@ class History:
         """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
         self._close_calls()
         self._settle(None)
+        if not self.length or self._settled.messages[-1]["role"] == "assistant":  # a part of the log is lost
+            self._answer = None
+            self._add({"role": "user", "content": _GO_ON}, self.last_seq)
         return self._settled.messages
 
     @property
@@ -91,7 +98,7 @@ class History:
             case ModelResponded():
                 self._apply_answer(event)
             case AgentNudged():
-                self._later.append((event.seq, {"role": "user", "content": well_formed(event.text)}))
+                self._later.append((event.seq, {"role": "user", "content": _words(event.text)}))
                 self._nudge = event.seq
             case HistoryCondensed():
                 self._apply_summary(event)
@@ -187,6 +194,8 @@ class History:
         return self._places.get(self._settled.messages[at].get("tool_call_id", ""), -1)
 
     def _add(self, message: Message, seq: int, at: int | None = None) -> None:
+        if not self.length and message["role"] != "user":
+            self._add({"role": "user", "content": _NO_BEGINNING}, seq)
         at = self.length if at is None else at
         self._settled.messages.insert(at, message)
         self._settled.seqs.insert(at, seq)
@@ -206,21 +215,28 @@ class History:
 
 
 def _user_message(event: UserMessage) -> Message:
-    text = well_formed(event.text) or "(empty message)"
-    if not event.images:
-        return {"role": "user", "content": text}
-    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in event.images]
-    return {"role": "user", "content": [{"type": "text", "text": text}, *pictures]}
+    text = _words(event.text)
+    pictures = _shown(event.images)
+    return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
+
+
+def _words(text: str) -> str:
+    return well_formed(text) if text.strip() else "(empty message)"
 
 
 def _pictures(observation: dict[str, Any]) -> list[dict[str, Any]]:
     blocks = observation.get("content")
-    found = []
-    for block in blocks if isinstance(blocks, list | tuple) else ():
-        if isinstance(block, dict) and block.get("type") == "image":
-            url = f"data:{block.get('mime_type', 'image/png')};base64,{block.get('data', '')}"
-            found.append({"type": "image_url", "image_url": {"url": url}})
-    return found
+    pictures = [
+        f"data:{block.get('mime_type', 'image/png')};base64,{block.get('data', '')}"
+        for block in (blocks if isinstance(blocks, list | tuple) else ())
+        if isinstance(block, dict) and block.get("type") == "image"
+    ]
+    return _shown(pictures)
+
+
+def _shown(urls: Iterable[str]) -> list[dict[str, Any]]:
+    """The pictures a provider takes; a request with any other would be refused as a whole."""
+    return [{"type": "image_url", "image_url": {"url": url}} for url in urls if _PICTURE.fullmatch(url)]
 
 
 def _arguments(text: str) -> str:

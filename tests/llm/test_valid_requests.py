@@ -1,0 +1,80 @@
+"""Whatever the log holds, also a damaged one, what is sent is what strict providers accept, in either one's form."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.pairing import anthropic_faults, openai_faults
+from tests.session.random_logs import damaged_logs, logs
+from workbench.llm.client import load_litellm
+from workbench.llm.in_words import has_calls, in_words
+from workbench.session.history import History, messages
+
+SYSTEM = {"role": "system", "content": "the rules"}
+ANY_LOG = st.one_of(logs, damaged_logs())
+
+
+def as_anthropic(found: list[dict]) -> list[dict]:
+    """The messages in the form in which litellm sends them there."""
+    load_litellm()
+    from litellm.litellm_core_utils.prompt_templates.factory import anthropic_messages_pt
+
+    return anthropic_messages_pt([dict(message) for message in found], "claude-sonnet-4-5", "anthropic")
+
+
+@settings(max_examples=500, deadline=None)
+@given(ANY_LOG)
+def test_openai_and_its_strict_relatives_accept_any_log(log):
+    assert openai_faults([SYSTEM, *messages(log)]) == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANY_LOG)
+def test_anthropic_accepts_any_log(log):
+    assert anthropic_faults(as_anthropic(messages(log))) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(ANY_LOG, st.sets(st.integers(0, 25)))
+def test_requests_are_valid_at_every_moment_they_are_asked_for(log, asked):
+    history = History()
+    for number, event in enumerate(log):
+        history.apply(event)
+        if number in asked:
+            assert openai_faults([SYSTEM, *history.request()]) == []
+    assert openai_faults([SYSTEM, *history.request()]) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(ANY_LOG)
+def test_a_history_told_in_words_is_valid_and_holds_no_call(log):
+    told = in_words([SYSTEM, *messages(log)])
+    assert not has_calls(told)
+    assert openai_faults(told) == []
+    assert told[0] == SYSTEM
+
+
+def test_the_validators_refuse_what_providers_refuse():
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asked = {"role": "user", "content": "go"}
+    called = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "a", "content": "seen"}
+    assert openai_faults([SYSTEM, asked, called, result]) == []
+    for bad in (
+        [],
+        [called, result],
+        [asked, called],
+        [asked, result],
+        [asked, called, asked],
+        [asked, called, asked, result],
+        [asked, called, result, result],
+        [asked, called, result, called, result],
+        [asked, {"role": "assistant", "content": " "}, asked],
+        [asked, {"role": "assistant", "content": "words"}],
+        [{**asked, "content": ""}],
+    ):
+        assert openai_faults(bad), bad
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]}
+    seen = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "seen"}]}
+    assert anthropic_faults([asked, use, seen]) == []
+    for bad in ([asked, use], [asked, seen], [asked, use, asked], [asked, asked], [use, seen], [asked, use, seen, use]):
+        assert anthropic_faults(bad), bad
