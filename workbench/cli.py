@@ -103,7 +103,7 @@ def _add_arguments(parser: _Parser, command: str) -> None:
 
 def _add_options(parser: _Parser) -> None:
     add = parser.add_argument_group("settings").add_argument
-    add("--model", metavar="NAME", help="the model as PROVIDER/NAME")
+    add("--model", metavar="NAME", help="a model of the settings, or PROVIDER/NAME")
     add("--api-base", metavar="URL", help="the address of a local or compatible provider")
     add("--theme", metavar="NAME", help="the colours of the screen")
     add("--workspace", metavar="DIR", help="the folder to work in (the current one)")

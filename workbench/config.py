@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.profiles import CALLS, Profile, read_profile, read_profiles
 
-_ONLY_IN_FILE = ("keys", "tools", "trusted")
+_ONLY_IN_FILE = ("keys", "tools", "trusted", "models")
 MODES = ("medium", "ask", "high", "never", "plan")
 TOOL_CHOICES = ("none", "auto", "required")
 _LEAST = {
@@ -30,7 +31,6 @@ _LEAST = {
 """The settings that are whole numbers, with the smallest of each."""
 _SWITCHES = ("stop_loops",)
 TOOL_SETS = ("code", "plan")
-CALLS = ("auto", "native", "text")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Settings:
     """What a person can set; the same names in `settings.toml`, as OHW_NAME in the environment and as flags."""
 
     model: str | None = None
-    """The model's name as litellm writes it (`anthropic/claude-sonnet-4-5`), or `scripted/…`."""
+    """The name of a profile, the model's name as litellm writes it (`anthropic/claude-sonnet-4-5`), or `scripted/…`."""
     api_base: str | None = None
     """The address of the provider, for local and compatible servers."""
     api_key: str | None = field(default=None, repr=False)
@@ -144,10 +144,21 @@ class Settings:
     """Binding id -> keys, comma separated."""
     tools: Mapping[str, Any] = field(default_factory=dict)
     """`set` = "code" or "plan"; a tool's name = true, false or a table of its parameters (which switches it on)."""
+    models: Mapping[str, Any] = field(default_factory=dict)
+    """Profiles: the tables `[models.NAME]` as they are written; `profile` reads one."""
     trusted: tuple[str, ...] = ()
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """Which of these came from the command line: only they change a session that is opened again."""
+
+    def profile(self, name: str) -> Profile:
+        """The profile of that name, or what is set for a model named as PROVIDER/NAME."""
+        usual = {"calls": self.calls} | ({"context_window": self.context_window} if self.context_window else {})
+        if name in self.models:
+            profile = read_profile(name, {**usual, **self.models[name]})
+            is_meant = name == self.model and "api_base" in self.given
+            return replace(profile, api_base=self.api_base) if is_meant else profile
+        return Profile(name, name, self.api_base, calls=self.calls, context_window=self.context_window or None)
 
 
 def load_settings(locations: Locations, env: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
@@ -195,6 +206,7 @@ def _check_tables(values: Mapping[str, Any]) -> None:
             raise UsageError(f"tools.{name} must be true, false or a table of parameters, not {value!r}")
         elif isinstance(value, dict):
             _check_plain(f"tools.{name}", value)
+    read_profiles(values.get("models", {}))
 
 
 def _check_plain(key: str, value: object) -> None:

@@ -40,7 +40,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     if not prompt.strip():
         raise UsageError("there is nothing to do: give a PROMPT")
     folder = checked_workspace(workspace)
-    import_early(settings.model)
+    import_early(settings.profile(settings.model).model)
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
     with contextlib.redirect_stdout(sys.stderr):  # what a tool prints must not stand among the events

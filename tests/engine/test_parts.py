@@ -21,7 +21,7 @@ from workbench.session.catalog import find_session, last_session, list_sessions
 from workbench.session.events import ModelResponded, RunEnded, SessionStarted, TextDelta, ToolOutput, UserMessage
 from workbench.session.lock import SessionInUse, SessionLock, holder
 from workbench.session.names import new_id, session_path
-from workbench.session.opening import checked_workspace, take_key
+from workbench.session.opening import checked_workspace
 from workbench.session.store import Store
 
 
@@ -96,12 +96,6 @@ def test_a_workspace_must_be_a_folder_one_can_write(tmp_path: Path):
     for bad, told in ((tmp_path / "no", "does not exist"), (file, "not a folder"), (Path("/proc/self"), "be written")):
         with pytest.raises(UsageError, match=told):
             checked_workspace(bad)
-
-
-def test_the_key_leaves_the_environment():
-    env = {"MY_KEY": "sk-1", "OHW_API_KEY": "sk-2", "PATH": "/bin"}
-    assert take_key(Settings(api_key_env="MY_KEY"), env) == "sk-1"
-    assert env == {"PATH": "/bin"}
 
 
 def test_a_launch_survives_its_way_through_the_pipe(tmp_path: Path):

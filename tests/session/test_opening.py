@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import NamedModel
 from workbench.config import Locations, Settings
-from workbench.session import opening
+from workbench.session import models
 from workbench.session.events import SessionStarted, SettingsChanged, UserMessage
 from workbench.session.lock import SessionLock, holder
 from workbench.session.names import session_path, state_folder
@@ -70,11 +70,11 @@ def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path
 def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_path, monkeypatch):
     asked = []
 
-    def open_model(name, *, api_base=None, api_key=None, calls="auto"):
-        asked.append((name, api_base))
-        return NamedModel(name)
+    def open_profile(profile, api_key):
+        asked.append((profile.model, profile.api_base))
+        return NamedModel(profile.model)
 
-    monkeypatch.setattr(opening, "open_model", open_model)
+    monkeypatch.setattr(models, "open_profile", open_profile)
     path = kept(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
     opened(where).close()
     with Store.open(path) as store:

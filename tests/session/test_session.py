@@ -366,19 +366,39 @@ def test_another_model_is_opened_for_the_next_call(desk):
     d.session.set(model="fake/two")
     d.session.send("on")
     d.run()
-    assert d.agent.model is opened[0]
-    assert (len(opened), opened[0].name, first.closed) == (1, "fake/two", True)
+    assert d.agent.model is opened[-1]
+    assert d.agent.model.name == "fake/two"
+    assert first.closed
+    assert [model.closed for model in opened] == [True, False]  # the first only to see that it opens
 
 
-def test_a_model_that_does_not_open_is_said(desk):
+def test_a_model_that_does_not_open_is_refused_and_the_session_goes_on_with_the_one_it_has(desk):
     def open_model(name):
         raise ModelError(f"there is no model {name}")
 
     d = desk(says("one"), open_model=open_model)
-    d.session.set(model="fake/none")
+    with pytest.raises(ModelError, match="there is no model fake/none"):
+        d.session.set(model="fake/none", mode="ask")
     d.session.send("go")
     d.run()
-    assert d.log()[-1].detail == "there is no model fake/none"
+    assert "settings_changed" not in d.kinds()
+    assert "run_ended" in d.kinds()
+
+
+def test_a_model_that_no_longer_opens_ends_the_run_with_its_line(desk):
+    known = ["fake/two"]
+
+    def open_model(name):
+        if name not in known:
+            raise ModelError(f"there is no model {name}")
+        return NamedModel(name)
+
+    d = desk(says("one"), open_model=open_model)
+    d.session.set(model="fake/two")
+    known.clear()
+    d.session.send("go")
+    d.run()
+    assert d.log()[-1].detail == "there is no model fake/two"
 
 
 def test_deltas_and_tool_output_are_live_only(desk):

@@ -45,5 +45,8 @@ class FakeLink:
     def set_mode(self, mode: str) -> None:
         self.commands.append(("mode", mode))
 
+    def set_model(self, name: str) -> None:
+        self.commands.append(("model", name))
+
     def close(self, *, stop: bool = False) -> None:
         self.closed = True

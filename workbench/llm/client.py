@@ -14,7 +14,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -23,9 +23,10 @@ from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.faults import Fault, fault_of, model_error
 from workbench.llm.masking import masked
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.llm.retry import TRIES, Cancelled, with_retries
+from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.sse import BrokenStream, checked, read_chunks, whole_answer
 from workbench.llm.stream import Joiner
+from workbench.llm.tuning import Tuning
 
 _import_lock = threading.Lock()
 QUIET = {
@@ -42,18 +43,6 @@ QUIET = {
 
 _TAKE_A_CLIENT = ("anthropic", "gemini")
 """Providers for which litellm takes an HTTP client of ours; with others a silent connection outlives a cancel."""
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long a call may take to connect and to stay silent (seconds), and how often it is tried."""
-
-    connect: float = 10.0
-    idle: float = 120.0
-    silence: float = 600.0
-    """Without a single piece of an answer, while keep-alives may come."""
-    tries: int = TRIES
-    first_wait: float = 1.0
 
 
 def load_litellm() -> Any:
@@ -108,7 +97,13 @@ class ProviderModel:
     """One model of one provider; calls run one at a time."""
 
     def __init__(
-        self, name: str, *, api_base: str | None = None, api_key: str | None = None, patience: Patience | None = None
+        self,
+        name: str,
+        *,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        patience: Patience | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
         if api_key and (not api_key.isascii() or any(sign.isspace() for sign in api_key)):
             raise ModelError("the key holds spaces or characters that no key has: check `api_key` or `api_key_env`")
@@ -116,6 +111,7 @@ class ProviderModel:
         self._api_base = api_base
         self._api_key = api_key
         self._patience = patience or Patience()
+        self._tuning = tuning or Tuning()
         self._connections = Connections()
         self._http: Any = None
 
@@ -158,16 +154,12 @@ class ProviderModel:
 
     @cached_property
     def prices(self) -> dict[str, Any] | None:
-        """The price table's entry for this model; None for servers of one's own, whose prices nobody knows."""
+        """What is known of this model, of its prices for one; of a server of one's own only what the profile sets."""
         try:
-            if self._base:
-                return None
+            listed = None if self._base else _listed(self.name)
         except Fault:  # the call itself says that nobody knows the provider
-            return None
-        table = load_litellm().model_cost
-        short = self.name.partition("/")[2]
-        found = table.get(self.name) or table.get(short)
-        return found if isinstance(found, dict) else None
+            listed = None
+        return self._tuning.over(listed)
 
     @cached_property
     def _target(self) -> tuple[str, str]:
@@ -244,6 +236,7 @@ class ProviderModel:
             num_retries=0,
             drop_params=True,
             _skip_mcp_handler=True,  # otherwise any request with tools imports a package that we do not need
+            **self._tuning.parameters,
             **extra,
         )
 
@@ -281,6 +274,12 @@ class ProviderModel:
         hooks = {"request": [self._connections.watch]}
         self._http = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=self._timeout)
         return self._http
+
+
+def _listed(name: str) -> dict[str, Any] | None:
+    table = load_litellm().model_cost
+    found = table.get(name) or table.get(name.partition("/")[2])
+    return found if isinstance(found, dict) else None
 
 
 def _options_of(request: ModelRequest) -> dict[str, Any]:

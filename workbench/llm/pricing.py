@@ -1,4 +1,7 @@
-"""What a call cost and may hold, from a table; a figure that is missing or 0 is unknown, never free or none."""
+"""What a call cost and may hold, from a table; a figure that is missing or 0 is unknown, never free or none.
+
+A price of 0 that the person has set is a price.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ def window_of(prices: Mapping[str, Any] | None) -> int | None:
 
 def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:
     value = (prices or {}).get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    is_free = value == 0 and bool((prices or {}).get("price_is_set"))
+    return float(value) if value > 0 or is_free else None
 
 
 def calls_no_tools(known: Mapping[str, Any] | None) -> bool:

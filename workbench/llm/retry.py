@@ -6,6 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from workbench.llm.faults import RETRIED, Fault
@@ -15,6 +16,18 @@ T = TypeVar("T")
 TRIES = 5
 LONGEST_WAIT = 120.0
 """Seconds; a provider that asks for more is told to the person at once."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a call may take to connect and to stay silent (seconds), and how often it is tried."""
+
+    connect: float = 10.0
+    idle: float = 120.0
+    silence: float = 600.0
+    """Without a single piece of an answer, while keep-alives may come."""
+    tries: int = TRIES
+    first_wait: float = 1.0
 
 
 class Cancelled(Exception):

@@ -7,6 +7,8 @@ from workbench.llm.model import Model, ModelError
 from workbench.llm.pricing import calls_no_tools
 from workbench.llm.scripted import PREFIX, ScriptedModel
 from workbench.llm.text_model import TextCallModel
+from workbench.llm.tuning import tuning_of
+from workbench.profiles import Profile
 
 NO_MODEL = (
     "no model is set: give --model PROVIDER/NAME (for example anthropic/claude-sonnet-4-5), set OHW_MODEL "
@@ -17,20 +19,25 @@ NO_MODEL = (
 def open_model(
     name: str | None, *, api_base: str | None = None, api_key: str | None = None, calls: str = "auto"
 ) -> Model:
-    """The model of that name; raises ModelError that says what to set.
+    """The model of that name, without a profile; raises ModelError that says what to set."""
+    return open_profile(Profile(name or "", name or "", api_base, calls=calls), api_key)
 
-    `calls` says how tools are called: `native`, as `text`, or `auto`, as text only where litellm's table of models
+
+def open_profile(profile: Profile, api_key: str | None = None) -> Model:
+    """The model of a profile, with that key; raises ModelError that says what to set.
+
+    Its `calls` says how tools are called: `native`, as `text`, or `auto`, as text only where litellm's table of models
     knows the model and no tool calling of it.
     """
-    name = (name or "").strip()
+    name = profile.model.strip()
     if not name:
         raise ModelError(NO_MODEL)
     if is_scripted(name):
         return ScriptedModel(name)
-    model = ProviderModel(name, api_base=api_base, api_key=api_key)
-    if calls == "native":
+    model = ProviderModel(name, api_base=profile.api_base, api_key=api_key, tuning=tuning_of(profile))
+    if profile.calls == "native":
         return model
-    return TextCallModel(model, lambda: calls == "text" or calls_no_tools(model.prices))
+    return TextCallModel(model, lambda: profile.calls == "text" or calls_no_tools(model.prices))
 
 
 def is_scripted(name: str | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.errors import WorkbenchError
 from workbench.session.actions import Actions
-from workbench.session.events import ActionDecided, ActionStarted, Event
+from workbench.session.events import ActionDecided, ActionStarted, Event, Mode, SettingsChanged
 from workbench.session.ledger import OpenAction
 from workbench.session.results import answered, rejected
 from workbench.text import well_formed
@@ -61,3 +61,10 @@ def _edited(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> Ac
     if readied.preparation:
         raise Refused("what these arguments would do is not known yet; reject the action with a note instead")
     return decided.model_copy(update={"fingerprint": readied.fingerprint})
+
+
+def settings_change(model: str | None, mode: Mode | None, max_steps: int | None) -> SettingsChanged:
+    """The event that changes these; raises Refused for a limit that is none."""
+    if max_steps is not None and max_steps < 1:
+        raise Refused("the limit of steps must be at least 1")
+    return SettingsChanged(model=model, mode=mode, max_steps=max_steps)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -21,8 +19,8 @@ from workbench.agent.completion import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
 from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
-from workbench.llm.model import Model, ToolChoice
-from workbench.llm.router import is_scripted, open_model
+from workbench.llm.model import ToolChoice
+from workbench.llm.router import is_scripted
 from workbench.session.events import (
     Event,
     LiveEvent,
@@ -34,6 +32,7 @@ from workbench.session.events import (
 )
 from workbench.session.limits import Limits
 from workbench.session.lock import SessionLock
+from workbench.session.models import SessionModels
 from workbench.session.names import session_path, state_folder
 from workbench.session.session import Session
 from workbench.session.store import Store, StoreError, delete_file
@@ -64,6 +63,7 @@ class OpenedSession:
     id: str
     session: Session
     model_name: str
+    """The model's name as litellm writes it."""
     notices: tuple[str, ...]
     """What the person should know from the start, a line each: tools that were left out."""
     _store: Store
@@ -103,8 +103,9 @@ def start_session(
     folder = checked_workspace(workspace)
     path = session_path(locations, session_id)
     private_folder(path.parent)
-    model = open_model(settings.model, api_base=settings.api_base, calls=settings.calls)  # a bad name makes no file
-    model.close()
+    models = SessionModels(settings)
+    models.open(settings.model).close()  # a bad name makes no file
+    profile = models.profile(settings.model or "")
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path).release)
         store = resources.enter_context(Store.create(path))
@@ -117,12 +118,12 @@ def start_session(
             mode=cast(Mode, settings.mode),
             tools=tuple(equipment.selection.tools),
             app_version=__version__,
-            api_base=settings.api_base,
-            scripted=is_scripted(settings.model),
+            api_base=None if models.is_named(profile.name) else profile.api_base,
+            scripted=is_scripted(profile.model),
         )
         (first,) = store.append(started)
         on_event(first)
-        return _put_together(resources, settings, started, store, equipment, on_event=on_event, on_live=on_live)
+        return _put_together(resources, models, started, store, equipment, on_event=on_event, on_live=on_live)
 
 
 def open_session(
@@ -136,14 +137,15 @@ def open_session(
         resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
         store = resources.enter_context(Store.open(path))
         resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
-        started = _last_settings(store, settings)
+        models = SessionModels(settings)
+        started = _last_settings(store, models)
         given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
-        if "api_base" in settings.given or "model" in given:
-            started = started.model_copy(update={"api_base": settings.api_base})
         started = started.model_copy(update={"model": given.get("model", started.model)})
+        if "api_base" in settings.given:
+            models.remember(started.model, settings.api_base)
         folder = checked_workspace(Path(started.workspace))
         equipment = _equip(resources, locations, settings, folder, session_id)
-        opened = _put_together(resources, settings, started, store, equipment, on_event=on_event, on_live=on_live)
+        opened = _put_together(resources, models, started, store, equipment, on_event=on_event, on_live=on_live)
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -168,13 +170,6 @@ def checked_workspace(folder: Path) -> Path:
     return whole.resolve()
 
 
-def take_key(settings: Settings, env: MutableMapping[str, str] = os.environ) -> str | None:
-    """The provider's key of the settings; what held it leaves the environment, so that no child inherits it."""
-    env.pop("OHW_API_KEY", None)
-    from_variable = env.pop(settings.api_key_env, None) if settings.api_key_env else None
-    return settings.api_key or from_variable
-
-
 def _equip(
     resources: ExitStack,
     locations: Locations,
@@ -192,7 +187,7 @@ def _equip(
 
 def _put_together(
     resources: ExitStack,
-    settings: Settings,
+    models: SessionModels,
     started: SessionStarted,
     store: Store,
     equipment: Equipment,
@@ -200,12 +195,9 @@ def _put_together(
     on_event: OnEvent,
     on_live: OnLive,
 ) -> OpenedSession:
-    open_named: Callable[[str], Model] = partial(
-        open_model, api_base=started.api_base, api_key=take_key(settings), calls=settings.calls
-    )
-    tools, skills = equipment.selection.tools, equipment.skills
+    settings, tools, skills = models.settings, equipment.selection.tools, equipment.skills
     choice = cast(ToolChoice, settings.tool_choice)
-    agent = Agent(open_named(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
+    agent = Agent(models.open(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
     equipment.complete.use(lambda: agent.model)
     resources.callback(lambda: agent.model.close())
     limits = Limits(
@@ -215,15 +207,16 @@ def _put_together(
         stop_loops=settings.stop_loops,
         condense_percent=settings.condense_percent,
         condense_events=settings.condense_events,
-        context_window=settings.context_window,
+        context_window=0 if models.have_windows else settings.context_window,
     )
-    session = Session(store, agent, tools, limits=limits, open_model=open_named, on_event=on_event, on_live=on_live)
+    session = Session(store, agent, tools, limits=limits, open_model=models.open, on_event=on_event, on_live=on_live)
     resources.callback(session.close)
-    return OpenedSession(started.id, session, started.model, equipment.selection.notices, store, resources.pop_all())
+    name = models.profile(started.model).model
+    return OpenedSession(started.id, session, name, equipment.selection.notices, store, resources.pop_all())
 
 
-def _last_settings(store: Store, settings: Settings) -> SessionStarted:
-    """How the session was started, with the model it had last; a later model is not behind the first one's address."""
+def _last_settings(store: Store, models: SessionModels) -> SessionStarted:
+    """How the session was started, with the model it had last; the first one's address is its own alone."""
     started: SessionStarted | None = None
     for seq, line in store.lines():
         if seq > 1 and '"settings_changed"' not in line:
@@ -234,8 +227,10 @@ def _last_settings(store: Store, settings: Settings) -> SessionStarted:
             continue  # the session notes it as a gap
         if isinstance(event, SessionStarted):
             started = event
+            if event.api_base and not models.is_named(event.model):
+                models.remember(event.model, event.api_base)
         elif isinstance(event, SettingsChanged) and started is not None and event.model not in (None, started.model):
-            started = started.model_copy(update={"model": event.model, "api_base": settings.api_base})
+            started = started.model_copy(update={"model": event.model})
     if started is None:
         raise StoreError(f"the session file {store.path} does not say how it began; start a new session")
     return started

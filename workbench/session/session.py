@@ -10,14 +10,13 @@ from typing import Any
 
 from workbench.llm.model import Cancel, Model
 from workbench.session.actions import Actions
-from workbench.session.decisions import Refused, answer_to, decision_on
+from workbench.session.decisions import Refused, answer_to, decision_on, settings_change
 from workbench.session.events import (
     ActionDecided,
     EngineState,
     Event,
     LiveEvent,
     Mode,
-    SettingsChanged,
     UserMessage,
     Verdict,
 )
@@ -160,13 +159,13 @@ class Session:
         cancel.set()
 
     def set(self, model: str | None = None, mode: Mode | None = None, max_steps: int | None = None) -> None:
-        """Change model, mode or limit from here on; an open question is looked at again under the new mode."""
+        """Change model, mode or limit from here on; an open question is looked at again. Raises Refused, ModelError."""
         if model is None and mode is None and max_steps is None:
             return
-        if max_steps is not None and max_steps < 1:
-            raise Refused("the limit of steps must be at least 1")
+        change = settings_change(model, mode, max_steps)
+        self._thinking.check_model(model)
         with self._lock:
-            self._journal.commit(SettingsChanged(model=model, mode=mode, max_steps=max_steps))
+            self._journal.commit(change)
             waiting = self.question
             if waiting is not None and mode is not None:
                 self._journal.commit(*self._actions.reconsidered(waiting))

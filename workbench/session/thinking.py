@@ -101,6 +101,11 @@ class Thinking:
                 return None
             raise
 
+    def check_model(self, name: str | None) -> None:
+        """See whether a model of that name can be asked, if one is given; raises ModelError that says what to set."""
+        if name is not None and self._open_model is not None:
+            self._open_model(name).close()
+
     def _use_model(self, name: str) -> None:
         if name != self._model and self._open_model is not None:
             old, self._agent.model = self._agent.model, self._open_model(name)

@@ -75,6 +75,10 @@ class EngineLink:
         """Change the approval mode."""
         self._commands.put(Set(mode=mode))
 
+    def set_model(self, name: str) -> None:
+        """Use another model from the next call on: a profile, or PROVIDER/NAME."""
+        self._commands.put(Set(model=name))
+
     def close(self, *, stop: bool = False) -> None:
         """Leave once all commands are given; waits a moment for that."""
         self._parting = Leave(stop=stop)

@@ -78,6 +78,10 @@ class LateLink:
         """Change the approval mode."""
         self._give(lambda link: link.set_mode(mode))
 
+    def set_model(self, name: str) -> None:
+        """Use another model from the next call on: a profile, or PROVIDER/NAME."""
+        self._give(lambda link: link.set_model(name))
+
     def close(self, *, stop: bool = False) -> None:
         """Leave the session, also one whose link is still being made."""
         with self._lock:

@@ -69,6 +69,10 @@ class Link(Protocol):
         """Change the approval mode while running."""
         ...
 
+    def set_model(self, name: str) -> None:
+        """Use another model from the next call on: a profile, or PROVIDER/NAME."""
+        ...
+
     def close(self, *, stop: bool = False) -> None:
         """Leave the session; the engine finishes its run by itself, or with `stop` ends it unless others watch."""
         ...

@@ -1,0 +1,51 @@
+"""Several models in one session, each at its own server with its own key: the real binary against real servers."""
+
+from __future__ import annotations
+
+import json
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Turn, bash, finish
+from tests.world import World
+
+KEYS = {"ONE_KEY": "sk-first-secret", "TWO_KEY": "sk-second-secret"}
+
+
+def write_profiles(world: World, one: ModelServer, two: ModelServer) -> None:
+    file = world.locations.settings_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(
+        'mode = "never"\n'
+        f'[models.one]\nmodel = "openai/first"\napi_base = "{one.base_url}"\napi_key_env = "ONE_KEY"\n'
+        f'[models.two]\nmodel = "openai/second"\napi_base = "{two.base_url}"\napi_key_env = "TWO_KEY"\n'
+        'calls = "text"\ntemperature = 0.25\n'
+    )
+
+
+def files_with(world: World, secret: str) -> list[str]:
+    return [str(path) for path in world.home.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+
+
+def test_a_profile_is_chosen_by_its_name_and_its_key_stays_with_it(world: World):
+    turns = [bash("echo key=$TWO_KEY="), finish("Done by one.")]
+    with ModelServer(turns) as one, ModelServer([Turn("unasked")]) as two:
+        write_profiles(world, one, two)
+        done = world.ohw("run", "go", "--model", "one", "--json", **KEYS)
+    assert done.returncode == 0, done.stderr
+    assert [request.body["model"] for request in one.requests] == ["first", "first"]
+    assert {request.headers["Authorization"] for request in one.requests} == {"Bearer sk-first-secret"}
+    assert two.requests == []
+    assert "key==" in done.stdout
+    assert json.loads(done.stdout.splitlines()[0])["model"] == "one"
+    for secret in KEYS.values():
+        assert secret not in done.stdout + done.stderr
+        assert files_with(world, secret) == []
+
+
+def test_a_profile_whose_key_is_missing_starts_nothing_and_says_what_to_set(world: World):
+    with ModelServer() as one, ModelServer() as two:
+        write_profiles(world, one, two)
+        done = world.ohw("run", "go", "--model", "two", ONE_KEY="sk-first-secret")
+    assert done.returncode == 1
+    assert done.stderr == ("ohw: no key for two: set the variable TWO_KEY (models.two.api_key_env in settings.toml)\n")
+    assert two.requests == []

@@ -1,0 +1,71 @@
+"""What a profile sets reaches the provider, and what it says of prices and window counts before any table."""
+
+import pytest
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Turn
+from workbench.llm.client import ProviderModel
+from workbench.llm.model import Cancel, ModelRequest, ModelResponse
+from workbench.llm.pricing import cost_of
+from workbench.llm.router import open_profile
+from workbench.llm.tuning import Tuning, tuning_of
+from workbench.profiles import read_profile
+
+ASK = ModelRequest([{"role": "user", "content": "Hi."}])
+USED = {"prompt_tokens": 1000, "completion_tokens": 100}
+
+
+def asked(server: ModelServer, name: str = "openai/fake", **table: object) -> tuple[ModelResponse, dict]:
+    profile = read_profile("p", {"model": name, "api_base": server.base_url, **table})
+    model = open_profile(profile, "sk-tuned")
+    try:
+        response = model.respond(ASK, lambda delta: None, Cancel())
+    finally:
+        model.close()
+    return response, server.requests[-1].body
+
+
+def test_what_is_set_goes_along_with_each_call():
+    with ModelServer([Turn("Hello.")]) as server:
+        _, body = asked(server, temperature=0, reasoning_effort="low", max_output_tokens=77)
+    assert (body["temperature"], body["reasoning_effort"], body["max_tokens"]) == (0, "low", 77)
+    assert body["messages"] == ASK.messages
+
+
+def test_what_is_not_set_is_left_to_the_provider():
+    with ModelServer([Turn("Hello.")]) as server:
+        _, body = asked(server)
+    assert not {"temperature", "reasoning_effort", "max_tokens", "max_completion_tokens"} & set(body)
+
+
+@pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
+def test_the_general_route_takes_the_same():
+    with ModelServer([Turn("Hello.")]) as server:
+        _, body = asked(server, "hosted_vllm/fake", temperature=0.5, max_output_tokens=77)
+    assert (body["temperature"], body["max_tokens"]) == (0.5, 77)
+
+
+def test_a_price_and_a_window_that_are_set_count_for_servers_of_one_s_own():
+    with ModelServer([Turn("Hello.", usage=USED)]) as server:
+        response, _ = asked(server, price={"input": 2, "output": 10}, context_window=9000)
+    assert response.cost == pytest.approx(0.003)
+    assert response.usage.window == 9000
+
+
+def test_a_price_of_nothing_is_a_price_when_the_person_sets_it():
+    with ModelServer([Turn("Hello.", usage=USED)]) as server:
+        response, _ = asked(server, price={"input": 0, "output": 0})
+    assert response.cost == 0
+    assert cost_of(response.usage, {"input_cost_per_token": 0, "output_cost_per_token": 0}) is None
+
+
+def test_what_is_set_stands_over_the_price_table():
+    tuning = tuning_of(read_profile("p", {"model": "openai/gpt-4o", "price": {"input": 1, "output": 1}}))
+    plain, tuned = ProviderModel("openai/gpt-4o").prices, ProviderModel("openai/gpt-4o", tuning=tuning).prices
+    assert plain
+    assert tuned
+    assert tuned["input_cost_per_token"] == pytest.approx(1e-6)
+    assert plain["input_cost_per_token"] != tuned["input_cost_per_token"]
+    assert tuned["cache_read_input_token_cost"] is None  # the table's belongs to the table's price
+    assert tuned["max_input_tokens"] == plain["max_input_tokens"]
+    assert Tuning().over(None) is None

@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import pytest
+
+from workbench.config import Settings
+from workbench.llm.model import Model, ModelError
+from workbench.profiles import Profile
+from workbench.session import models
+from workbench.session.models import SessionModels
+
+HERE = "http://127.0.0.1:1/v1"
+PROFILES = {
+    "near": {"model": "openai/near", "api_base": "http://127.0.0.1:2/v1", "api_key_env": "NEAR_WORD"},
+    "far": {"model": "anthropic/far"},
+    "usual": {"model": "openai/usual", "api_key_env": "OPENAI_API_KEY"},
+}
+
+
+class Opened:
+    def __init__(self) -> None:
+        self.asked: list[tuple[Profile, str | None]] = []
+
+    def __call__(self, profile: Profile, api_key: str | None = None) -> Model:
+        self.asked.append((profile, api_key))
+        return None  # type: ignore[return-value]
+
+    def of(self, models: SessionModels, name: str) -> tuple[str, str | None, str | None]:
+        """Model, address and key that are used for that name."""
+        models.open(name)
+        profile, key = self.asked[-1]
+        return profile.model, profile.api_base, key
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
+    there = Opened()
+    monkeypatch.setattr(models, "open_profile", there)
+    return there
+
+
+def test_the_keys_leave_the_environment(opened: Opened):
+    env = {"MY_KEY": "sk-1", "OHW_API_KEY": "sk-2", "PATH": "/bin", "NEAR_WORD": "sk-3"}
+    there = SessionModels(Settings(model="openai/x", api_key_env="MY_KEY", models=PROFILES), env)
+    assert env == {"PATH": "/bin"}
+    assert opened.of(there, "openai/x") == ("openai/x", None, "sk-1")
+    assert opened.of(there, "near") == ("openai/near", "http://127.0.0.1:2/v1", "sk-3")
+
+
+def test_each_model_gets_its_own_address_and_key_alone(opened: Opened):
+    settings = Settings(model="openai/x", api_base=HERE, api_key="sk-x", models=PROFILES)
+    there = SessionModels(settings, {"NEAR_WORD": "sk-near"})
+    assert opened.of(there, "openai/x") == ("openai/x", HERE, "sk-x")
+    assert opened.of(there, "openai/sister") == ("openai/sister", HERE, "sk-x")
+    assert opened.of(there, "near") == ("openai/near", "http://127.0.0.1:2/v1", "sk-near")
+    assert opened.of(there, "far") == ("anthropic/far", None, None)
+    assert opened.of(there, "gemini/other") == ("gemini/other", None, None)
+
+
+def test_a_usual_variable_that_a_profile_names_serves_the_provider_s_other_models_too(opened: Opened):
+    there = SessionModels(Settings(models=PROFILES), {"OPENAI_API_KEY": "sk-usual"})
+    assert opened.of(there, "usual")[2] == "sk-usual"
+    assert opened.of(there, "openai/other")[2] == "sk-usual"
+    assert opened.of(there, "far")[2] is None
+
+
+def test_a_key_comes_from_the_first_line_of_a_file(opened: Opened, tmp_path: Path):
+    (tmp_path / "key").write_text("sk-file\n# of mine\n")
+    profile = {"model": "openai/x", "api_key_file": str(tmp_path / "key")}
+    assert opened.of(SessionModels(Settings(models={"a": profile}), {}), "a")[2] == "sk-file"
+
+
+@pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"\n", "is empty"), (b"\xff\n", "not a text")])
+def test_a_key_file_without_a_key_is_one_line_that_names_it(opened: Opened, tmp_path: Path, content, why):
+    path = tmp_path / "key"
+    if content is not None:
+        path.write_bytes(content)
+    there = SessionModels(Settings(models={"a": {"model": "openai/x", "api_key_file": str(path)}}), {})
+    with pytest.raises(ModelError, match=why) as error:
+        there.open("a")
+    assert str(path) in str(error.value)
+    assert "models.a.api_key_file" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_variable_that_is_not_set_is_named(opened: Opened):
+    there = SessionModels(Settings(models=PROFILES), {"NEAR_WORD": ""})
+    with pytest.raises(ModelError, match=r"set the variable NEAR_WORD \(models\.near\.api_key_env in settings\.toml"):
+        there.open("near")
+    assert opened.asked == []
+
+
+def test_without_a_model_it_is_said_how_to_name_one():
+    with pytest.raises(ModelError, match="no model is set"):
+        SessionModels(Settings(), {}).open(None)

@@ -1,0 +1,106 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from workbench.config import Locations, Settings, load_settings
+from workbench.engine.launch import Launch
+from workbench.errors import UsageError
+from workbench.profiles import Profile
+
+WHOLE = """
+model = "fast"
+api_base = "http://127.0.0.1:1/v1"
+calls = "native"
+
+[models.fast]
+model = "openai/small"
+api_base = "http://127.0.0.1:8000/v1"
+api_key_env = "FAST_KEY"
+temperature = 0
+reasoning_effort = "low"
+max_output_tokens = 2000
+context_window = 32000
+calls = "text"
+price = { input = 0.5, output = 2, cached = 0.05 }
+
+[models."far/away"]
+model = "anthropic/large"
+"""
+
+
+def written(tmp_path: Path, text: str) -> Locations:
+    where = Locations(tmp_path, tmp_path, tmp_path, tmp_path)
+    where.settings_file.write_text(text)
+    return where
+
+
+def test_a_profile_has_all_that_its_table_says(tmp_path: Path):
+    settings = load_settings(written(tmp_path, WHOLE), {})
+    assert settings.profile("fast") == Profile(
+        name="fast",
+        model="openai/small",
+        api_base="http://127.0.0.1:8000/v1",
+        api_key_env="FAST_KEY",
+        temperature=0.0,
+        reasoning_effort="low",
+        max_output_tokens=2000,
+        context_window=32000,
+        calls="text",
+        price={"input": 0.5, "output": 2.0, "cached": 0.05},
+    )
+
+
+def test_a_profile_comes_before_a_provider_and_has_no_address_of_others(tmp_path: Path):
+    settings = load_settings(written(tmp_path, WHOLE), {})
+    assert settings.profile("far/away") == Profile("far/away", "anthropic/large", calls="native")
+    assert settings.profile("openai/x") == Profile("openai/x", "openai/x", "http://127.0.0.1:1/v1", calls="native")
+
+
+def test_an_address_by_flag_is_for_the_profile_that_is_started_with(tmp_path: Path):
+    settings = load_settings(written(tmp_path, WHOLE), {}, api_base="http://[::1]:2")
+    assert settings.profile("fast").api_base == "http://[::1]:2"
+    assert settings.profile("far/away").api_base is None
+
+
+def test_profiles_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Path):
+    where = written(tmp_path, WHOLE)
+    settings = load_settings(where, {"OHW_MODELS": "x"})
+    assert Launch.from_json(Launch(where, settings, "s").to_json()).settings == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("models = 3", "models must hold tables"),
+        ("[models]\nfast = 'openai/x'", "models.fast must be a table: [models.fast]"),
+        ("[models.'a b']\nmodel = 'x'", "a name is made of letters, digits"),
+        ("[models.'']\nmodel = 'x'", "a name is made of letters, digits"),
+        ("[models.fast]", "models.fast.model is missing"),
+        ("[models.fast]\nmodel = 3", "models.fast.model must be text in one line"),
+        ("[models.fast]\nmodel = ''", "models.fast.model must be text in one line"),
+        ("[models.fast]\nmodel = 'x'\nheat = 1", "models.fast has no entry 'heat'; known are api_base, "),
+        ("[models.fast]\nmodel = 'x'\napi_base = 1", "models.fast.api_base must be text"),
+        ("[models.fast]\nmodel = 'x'\napi_key_env = 'A'\napi_key_file = 'b'", "models.fast: give api_key_env or"),
+        ("[models.fast]\nmodel = 'x'\ntemperature = 3", "models.fast.temperature must be a number from 0 to 2, not 3"),
+        ("[models.fast]\nmodel = 'x'\ntemperature = true", "models.fast.temperature must be a number"),
+        ("[models.fast]\nmodel = 'x'\ntemperature = nan", "models.fast.temperature must be a number"),
+        ("[models.fast]\nmodel = 'x'\nreasoning_effort = 'so'", "models.fast.reasoning_effort must be one of none, "),
+        ("[models.fast]\nmodel = 'x'\nreasoning_effort = []", "models.fast.reasoning_effort must be one of none, "),
+        ("[models.fast]\nmodel = 'x'\nmax_output_tokens = 0", "models.fast.max_output_tokens must be a whole number"),
+        ("[models.fast]\nmodel = 'x'\ncontext_window = 1.5", "models.fast.context_window must be a whole number"),
+        ("[models.fast]\nmodel = 'x'\ncalls = 'any'", "models.fast.calls must be one of auto, native, text, not 'any'"),
+        ("[models.fast]\nmodel = 'x'\nprice = 1", "models.fast.price must be { input = …, output = … }"),
+        ("[models.fast]\nmodel = 'x'\nprice = {input = 1}", "models.fast.price must be { input = …, output = … }"),
+        ("[models.fast]\nmodel = 'x'\nprice = {input = -1, output = 1}", "models.fast.price.input must be a number of"),
+    ],
+)
+def test_a_wrong_profile_is_one_line_with_file_and_key(tmp_path: Path, text: str, told: str):
+    with pytest.raises(UsageError, match=re.escape(told)) as error:
+        load_settings(written(tmp_path, text), {})
+    assert str(error.value).startswith(f"{tmp_path}/settings.toml: models")
+    assert "\n" not in str(error.value)
+
+
+def test_a_name_without_a_profile_is_the_provider_s():
+    assert Settings().profile("openai/x") == Profile("openai/x", "openai/x")

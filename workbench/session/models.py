@@ -1,0 +1,92 @@
+"""Opens the models of one session by name, each with its own address, key and form of calls; used by `opening`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import MutableMapping
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.config import Settings
+from workbench.llm.faults import key_variable
+from workbench.llm.model import Model, ModelError
+from workbench.llm.router import open_profile
+from workbench.profiles import Profile
+
+_LONGEST_KEY = 10_000
+
+
+class SessionModels:
+    """The models that a session may use.
+
+    What holds a key by the settings' word leaves the environment, so that no child inherits it.
+    """
+
+    def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
+        self.settings = settings
+        self._addresses: dict[str, str | None] = {}
+        env.pop("OHW_API_KEY", None)
+        variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
+        self._keys = {name: key for name in variables if name and (key := env.pop(name, ""))}
+
+    def open(self, name: str | None) -> Model:
+        """The model of that name, to be closed by the caller; raises ModelError that says what to set."""
+        profile = self.profile(name or "")
+        return open_profile(profile, self._key(profile))
+
+    def remember(self, name: str, api_base: str | None) -> None:
+        """Use this address for that model, as the session did before or as a flag says now."""
+        self._addresses[name] = api_base
+
+    def profile(self, name: str) -> Profile:
+        """All about a model but its key; the address of the settings goes to models of the same provider only."""
+        profile = self.settings.profile(name)
+        if name in self._addresses:
+            return replace(profile, api_base=self._addresses[name])
+        return profile if self.is_named(name) or self._is_meant(name) else replace(profile, api_base=None)
+
+    def is_named(self, name: str) -> bool:
+        """Whether the settings have a profile of that name."""
+        return name in self.settings.models
+
+    @property
+    def have_windows(self) -> bool:
+        """Whether a profile sets its own window: then each answer tells it, and no setting stands over that."""
+        return any("context_window" in table for table in self.settings.models.values())
+
+    def _is_meant(self, name: str) -> bool:
+        """Whether address and key that stand in the settings beside a model are for this one too."""
+        chosen = self.settings.model
+        if not chosen or self.is_named(chosen) or name in self._addresses:
+            return True
+        return chosen.partition("/")[0] == name.partition("/")[0]
+
+    def _key(self, profile: Profile) -> str | None:
+        if profile.api_key_file:
+            return _key_in(profile.api_key_file, profile.name)
+        if profile.api_key_env:
+            if profile.api_key_env not in self._keys:
+                raise ModelError(
+                    f"no key for {profile.name}: set the variable {profile.api_key_env} "
+                    f"(models.{profile.name}.api_key_env in settings.toml)"
+                )
+            return self._keys[profile.api_key_env]
+        if not self.is_named(profile.name) and self._is_meant(profile.name):
+            given = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
+        else:
+            given = None
+        return given or self._keys.get(key_variable(profile.model))
+
+
+def _key_in(path: str, name: str) -> str:
+    """The first line of a key file."""
+    where = f"models.{name}.api_key_file in settings.toml"
+    try:
+        with Path(path).expanduser().open(encoding="utf-8") as file:
+            key = file.readline(_LONGEST_KEY).strip()
+    except (OSError, ValueError, RuntimeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or "not a text file"
+        raise ModelError(f"no key for {name}: cannot read {path} ({where}): {why}") from None
+    if not key:
+        raise ModelError(f"no key for {name}: the first line of {path} is empty ({where})")
+    return key
