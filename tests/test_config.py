@@ -62,9 +62,10 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         "OHW_MAX_OBSERVE": "900",
         "OHW_TOOL_CHOICE": "required",
         "OHW_STOP_LOOPS": "False",
+        "OHW_MAX_COST": "0.5",
     }
     settings = load_settings(places(tmp_path), env)
-    assert (settings.token_limit, settings.max_observe) == (5000, 900)
+    assert (settings.token_limit, settings.max_observe, settings.max_cost) == (5000, 900, 0.5)
     assert (settings.tool_choice, settings.stop_loops) == ("required", False)
     assert load_settings(places(tmp_path), {}).stop_loops is True
 
@@ -80,6 +81,9 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("max_observe = 10", "max_observe must be a whole number from 200"),
         ("token_limit = -1", "token_limit must be a whole number from 0"),
         ("token_limit = 1.5", "token_limit must be a whole number"),
+        ("max_cost = -1", "max_cost must be an amount of dollars"),
+        ("max_cost = true", "max_cost must be an amount of dollars"),
+        ("max_cost = nan", "max_cost must be an amount of dollars"),
         ('tool_choice = "any"', "no tool_choice 'any'; choose one of none, auto, required"),
         ("stop_loops = 3", "stop_loops must be true or false"),
         ("keys = 3", "table"),

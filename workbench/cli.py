@@ -25,7 +25,8 @@ _COMMANDS = {
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
-_VALUES = "--model --api-base --theme --workspace --mode --max-steps --token-limit --max-observe --tool-choice"
+_VALUES = "--model --api-base --theme --workspace --mode --max-steps --token-limit --max-cost --max-observe "
+_VALUES += "--tool-choice"
 _WITH_VALUE = frozenset(_VALUES.split())
 
 
@@ -109,6 +110,7 @@ def _add_options(parser: _Parser) -> None:
     add("--workspace", metavar="DIR", help="the folder to work in (the current one)")
     add("--mode", metavar="MODE", help="when to ask you: ask (always), medium, high, never, plan (read only)")
     add("--max-steps", metavar="N", help="model calls in one run before it pauses")
+    add("--max-cost", metavar="N", help="US dollars of one run before it pauses (0: no limit)")
     add("--token-limit", metavar="N", help="tokens of one run before it pauses (0: no limit)")
     add("--max-observe", metavar="N", help="characters of a tool's result that reach the model")
     add("--tool-choice", metavar="CHOICE", help="whether the model calls tools: none, auto, required")

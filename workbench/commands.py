@@ -102,7 +102,7 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
 
 def _settings(arguments: Namespace) -> tuple[Locations, Settings]:
     where = Locations.from_environment()
-    names = ("model", "api_base", "theme", "mode", "max_steps", "token_limit", "max_observe", "tool_choice")
+    names = ("model", "api_base", "theme", "mode", "max_steps", "token_limit", "max_cost", "max_observe", "tool_choice")
     return where, load_settings(where, **{name: getattr(arguments, name) for name in names})
 
 

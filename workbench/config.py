@@ -5,6 +5,7 @@ Plain dataclasses, so that the screen's first paint waits for no validation libr
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import tempfile
@@ -29,6 +30,8 @@ _LEAST = {
     "context_window": 0,
 }
 """The settings that are whole numbers, with the smallest of each."""
+_AMOUNTS = ("max_cost",)
+"""The settings that are amounts of money."""
 _SWITCHES = ("stop_loops",)
 TOOL_SETS = ("code", "plan")
 
@@ -128,6 +131,8 @@ class Settings:
     """Model calls in one run before it pauses."""
     token_limit: int = 0
     """Tokens of one run, in and out, before it pauses; 0 for no limit."""
+    max_cost: float = 0.0
+    """US dollars of one run before it pauses; 0 for no limit."""
     max_observe: int = 30_000
     """Characters of a tool's result that reach the model; the middle of a longer one is left out."""
     tool_choice: str = "auto"
@@ -235,11 +240,12 @@ def _checked(settings: Settings) -> Settings:
         raise UsageError(f"the setting calls must be one of {', '.join(CALLS)}, not {settings.calls!r}")
     for name in _names():
         value = getattr(settings, name)
-        if name not in (*_LEAST, *_SWITCHES, *_ONLY_IN_FILE) and not isinstance(value, str | None):
+        if name not in (*_LEAST, *_AMOUNTS, *_SWITCHES, *_ONLY_IN_FILE) and not isinstance(value, str | None):
             raise UsageError(f"the setting {name} must be text")
     if not isinstance(settings.keys, dict) or not all(isinstance(key, str) for key in settings.keys.values()):
         raise UsageError("the setting keys must be a table of binding id = keys")
     read: dict[str, Any] = {name: _whole(name, getattr(settings, name)) for name in _LEAST}
+    read |= {name: _amount(name, getattr(settings, name)) for name in _AMOUNTS}
     read |= {name: _switch(name, getattr(settings, name)) for name in _SWITCHES}
     return replace(settings, **read, trusted=tuple(settings.trusted))
 
@@ -251,6 +257,16 @@ def _whole(name: str, value: object) -> int:
         number = -1
     if isinstance(value, bool) or number < _LEAST[name]:
         raise UsageError(f"{name} must be a whole number from {_LEAST[name]}, not {value!r}")
+    return number
+
+
+def _amount(name: str, value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if isinstance(value, bool) or not 0 <= number < math.inf:
+        raise UsageError(f"{name} must be an amount of dollars such as 0.50, not {value!r}")
     return number
 
 

@@ -220,6 +220,44 @@ def test_the_tokens_of_a_run_are_limited_and_a_message_goes_on(ready):
     assert len(d.agent.requests) == 3
 
 
+def paid(cost, text):
+    return calls(("say", {"text": text}), cost=cost)
+
+
+def test_a_limit_of_money_pauses_and_a_message_goes_on(ready):
+    d = ready(paid(0.2, "a"), paid(0.31, "b"), paid(0.9, "c"), says("done", cost=0.1), max_cost=0.5)
+    d.run()
+    assert end(d) == ("limit", "paused after $0.51 (max_cost $0.50); send a message to go on")
+    assert len(d.agent.requests) == 2
+    d.session.send("go on")
+    d.run()
+    assert end(d) == ("limit", "paused after $0.90 (max_cost $0.50); send a message to go on")
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_price_nobody_knows_pauses_once_in_a_session(ready):
+    d = ready(paid(None, "a"), paid(None, "b"), says("done"), says("more"), max_cost=0.5)
+    d.run()
+    assert end(d) == (
+        "limit",
+        "paused: what fake/one costs is not known, so max_cost cannot be held; send a message to go on",
+    )
+    assert len(d.agent.requests) == 1
+    d.session.send("go on without")
+    d.run()
+    assert end(d)[0] == "waiting"
+    d.reopen()
+    d.session.send("and more")
+    d.run()
+    assert end(d)[0] == "waiting"
+
+
+def test_without_a_limit_of_money_no_price_is_needed(ready):
+    d = ready(paid(None, "a"), says("done"))
+    d.run()
+    assert end(d)[0] == "waiting"
+
+
 def test_tokens_that_nobody_counted_are_estimated(ready):
     d = ready(*[calls(("say", {"text": f"{n}" * 400})) for n in range(9)], token_limit=500)
     d.run()

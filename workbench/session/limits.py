@@ -1,4 +1,4 @@
-"""Where a run stops by itself: how many calls of the model and tokens it may take, and what of a result is sent."""
+"""Where a run stops by itself: steps, tokens and dollars it may take, and what of a result is sent."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Limits:
     """Characters of one observation that reach the model."""
     token_limit: int = 0
     """Tokens of one run, in and out; 0 is no limit."""
+    max_cost: float = 0.0
+    """US dollars of one run; 0 is no limit."""
     stop_loops: bool = True
     """Whether a run that goes in circles is paused."""
     condense_percent: int = 80
@@ -40,6 +42,10 @@ class Limits:
         elif self.token_limit and tokens.spent >= self.token_limit:
             about = "about " if tokens.is_estimate else ""
             said = f"paused after {about}{tokens.spent:,} tokens (token_limit {self.token_limit:,})"
+        elif self.max_cost and tokens.cost >= self.max_cost:
+            said = f"paused after {dollars(tokens.cost)} (max_cost {dollars(self.max_cost)})"
+        elif self.max_cost and tokens.unpriced and not tokens.went_on_unpriced:
+            said = f"paused: what {tokens.unpriced} costs is not known, so max_cost cannot be held"
         else:
             return None
         return RunEnded(reason="limit", detail=f"{said}; send a message to go on")
@@ -48,12 +54,23 @@ class Limits:
 USUAL_LIMITS = Limits()
 
 
+def dollars(amount: float) -> str:
+    """An amount as people write it; small ones with the digits that say something."""
+    return f"${amount:.2f}" if amount >= 1 or round(amount, 2) == round(amount, 4) else f"${amount:.4f}"
+
+
 class TokenCount:
     """The tokens of the run, event by event; estimated from the characters where the provider does not say."""
 
     def __init__(self) -> None:
         self.spent = 0
         self.is_estimate = False
+        self.cost = 0.0
+        """US dollars of the run, as far as prices are known."""
+        self.unpriced = ""
+        """A model of the run whose price is not known."""
+        self.went_on_unpriced = False
+        """Whether the person sent a message after a pause because of that."""
         self._signs = 0
         self._is_running = False
 
@@ -62,8 +79,7 @@ class TokenCount:
         match event:
             case UserMessage():
                 if not self._is_running:
-                    self.spent, self.is_estimate = 0, False
-                self._is_running = True
+                    self._begin()
                 self._signs += len(event.text)
             case ModelResponded():
                 self._apply_answer(event)
@@ -71,11 +87,22 @@ class TokenCount:
                 self._signs += len(observed_text(event.observation))
             case HistoryCondensed():
                 self.spent += (event.usage.input or 0) + (event.usage.output or 0)
+                self.cost += event.cost or 0.0
                 self._signs //= 2
             case RunEnded():
                 self._is_running = False
+                self.went_on_unpriced |= bool(self.unpriced) and event.reason == "limit"
+
+    def _begin(self) -> None:
+        """A message of the person's begins a run."""
+        self.spent, self.is_estimate = 0, False
+        self.cost, self.unpriced = 0.0, ""
+        self._is_running = True
 
     def _apply_answer(self, event: ModelResponded) -> None:
+        self.cost += event.cost or 0.0
+        if event.cost is None:
+            self.unpriced = event.model
         written = len(event.text) + sum(len(call.arguments) for call in event.tool_calls)
         given, made = event.usage.input, event.usage.output
         self.is_estimate = self.is_estimate or given is None or made is None

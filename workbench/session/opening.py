@@ -204,6 +204,7 @@ def _put_together(
         max_steps=settings.max_steps,
         max_observe=settings.max_observe,
         token_limit=settings.token_limit,
+        max_cost=settings.max_cost,
         stop_loops=settings.stop_loops,
         condense_percent=settings.condense_percent,
         condense_events=settings.condense_events,
