@@ -15,11 +15,12 @@ from tests.fakes.model_turns import Fault, Request
 class AnthropicServer:
     """Answers every request with "Hello there" and a call of `execute_bash`, or as `fault` and `cut` say.
 
-    `cut` breaks off "in text", "in call", or stays "silent" after the text.
+    `cut` breaks off "in text", "in call", or stays "silent" after the text; with `thinks` it thinks first.
     """
 
-    def __init__(self, cut: str = "", fault: Fault | None = None) -> None:
+    def __init__(self, cut: str = "", fault: Fault | None = None, thinks: bool = False) -> None:
         self.cut = cut
+        self.thinks = thinks
         self.fault = fault
         self.requests: list[Request] = []
         self.gone = threading.Event()
@@ -60,7 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
                 said = {"type": "error", "error": {"type": fault.code, "message": fault.message}}
                 self.wfile.write(json.dumps(said).encode())
                 return
-            for event in _events(model.cut):
+            for event in _events(model.cut, model.thinks):
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()
             if model.cut == "silent":
@@ -72,23 +73,44 @@ class _Handler(BaseHTTPRequestHandler):
         """Stay silent."""
 
 
-def _events(cut: str) -> Iterator[dict[str, Any]]:
-    usage = {"input_tokens": 25, "output_tokens": 1}
+def _events(cut: str, thinks: bool) -> Iterator[dict[str, Any]]:
+    usage = {"input_tokens": 25, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": [], "usage": usage}
     yield {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None}}
-    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    first = 0
+    if thinks:
+        yield from _thinking()
+        first = 2
+    yield {"type": "content_block_start", "index": first, "content_block": {"type": "text", "text": ""}}
     for part in ("Hello ", "there"):
-        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": part}}
+        yield {"type": "content_block_delta", "index": first, "delta": {"type": "text_delta", "text": part}}
     if cut in ("in text", "silent"):
         return
-    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "content_block_stop", "index": first}
     block = {"type": "tool_use", "id": "toolu_1", "name": "execute_bash", "input": {}}
-    yield {"type": "content_block_start", "index": 1, "content_block": block}
+    yield {"type": "content_block_start", "index": first + 1, "content_block": block}
     for part in ('{"comm', 'and": "ls"}'):
-        yield {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": part}}
+        yield {
+            "type": "content_block_delta",
+            "index": first + 1,
+            "delta": {"type": "input_json_delta", "partial_json": part},
+        }
     if cut == "in call":
         return
-    yield {"type": "content_block_stop", "index": 1}
+    yield {"type": "content_block_stop", "index": first + 1}
     stop = {"stop_reason": "tool_use", "stop_sequence": None}
     yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 33}}
     yield {"type": "message_stop"}
+
+
+def _thinking() -> Iterator[dict[str, Any]]:
+    """One block in two pieces with its signature, and one that nobody may read."""
+    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}
+    for part in ("Let me ", "see."):
+        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": part}}
+    signed = {"type": "signature_delta", "signature": "signed-1"}
+    yield {"type": "content_block_delta", "index": 0, "delta": signed}
+    yield {"type": "content_block_stop", "index": 0}
+    hidden = {"type": "redacted_thinking", "data": "secret-2"}
+    yield {"type": "content_block_start", "index": 1, "content_block": hidden}
+    yield {"type": "content_block_stop", "index": 1}

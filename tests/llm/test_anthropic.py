@@ -16,8 +16,8 @@ TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {
 
 
 @contextlib.contextmanager
-def serving(cut: str = "", fault: Fault | None = None) -> Iterator[Caller]:
-    with AnthropicServer(cut, fault) as server:
+def serving(cut: str = "", fault: Fault | None = None, thinks: bool = False) -> Iterator[Caller]:
+    with AnthropicServer(cut, fault, thinks) as server:
         patience = Patience(idle=20, tries=2, first_wait=0.01)
         model = ProviderModel("anthropic/claude-x", api_base=server.base_url, api_key=KEY, patience=patience)
         with contextlib.closing(model):
@@ -97,3 +97,16 @@ def test_a_full_window_is_told_apart():
     fault = Fault(400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error")
     with serving(fault=fault) as caller, pytest.raises(ContextOverflow, match="210000 tokens"):
         caller.ask()
+
+
+THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "signed-1"}
+HIDDEN = {"type": "redacted_thinking", "data": "secret-2"}
+
+
+def test_signed_thinking_is_joined_and_what_is_cut_is_left_out():
+    with serving(thinks=True) as caller:
+        response = caller.ask("go", (TOOL,))
+    assert response.thinking == (THOUGHT, HIDDEN)
+    assert response.reasoning == "Let me see." == caller.said("reasoning")
+    with serving("in text", thinks=True) as caller:
+        assert caller.ask("go", (TOOL,)).thinking == ()

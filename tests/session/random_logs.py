@@ -50,7 +50,13 @@ observations = st.sampled_from(
         {"content": [{"type": "image"}, {"type": "image", "data": "?", "mime_type": "text/html"}]},
     ]
 )
-raw_calls = st.builds(RawToolCall, id=names, name=st.sampled_from(["look", "", "ä b", "x" * 99]), arguments=arguments)
+raw_calls = st.builds(
+    RawToolCall,
+    id=names,
+    name=st.sampled_from(["look", "", "ä b", "x" * 99]),
+    arguments=arguments,
+    signature=st.sampled_from(["", "signed"]),
+)
 events = st.one_of(
     st.builds(
         UserMessage,
@@ -62,6 +68,7 @@ events = st.one_of(
         response_id=names,
         model=st.just("m"),
         text=texts,
+        thinking=st.sampled_from([(), ({"type": "thinking", "thinking": "Hm.", "signature": "s"},)]),
         tool_calls=st.lists(raw_calls, max_size=3).map(tuple),
         incomplete=st.booleans(),
         seen=st.one_of(st.none(), st.integers(0, 40)),
@@ -90,7 +97,7 @@ events = st.one_of(
     st.builds(HistoryCondensed, first=st.integers(0, 30), last=st.integers(0, 30), summary=texts),
     st.builds(Rewound, target=st.integers(0, 30)),
     st.builds(RunEnded, reason=st.sampled_from(["finished", "interrupted"])),
-    st.builds(SettingsChanged, mode=st.sampled_from([None, "plan"])),
+    st.builds(SettingsChanged, mode=st.sampled_from([None, "plan"]), model=st.sampled_from([None, "a", "b"])),
 )
 logs = st.lists(events, max_size=25).map(
     lambda found: [event.model_copy(update={"seq": seq}) for seq, event in enumerate(found, 1)]

@@ -112,6 +112,7 @@ class Answering:
             model=well_formed(joiner.model) or name,
             text=joiner.text,
             reasoning=joiner.reasoning,
+            thinking=() if cut else joiner.thinking.whole,
             tool_calls=calls,
             finish_reason=cut or joiner.finish_reason or ("tool_calls" if calls else "stop"),
             usage=replace(joiner.usage, window=window_of(prices)),

@@ -24,6 +24,7 @@ from workbench.llm.faults import Fault, fault_of, model_error
 from workbench.llm.masking import masked
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Cancelled, Patience, with_retries
+from workbench.llm.signatures import unsigned
 from workbench.llm.sse import BrokenStream, checked, read_chunks, whole_answer
 from workbench.llm.stream import Joiner
 from workbench.llm.tuning import Tuning
@@ -192,7 +193,7 @@ class ProviderModel:
         return self._compatible_stream(request) if self._is_compatible else self._general_stream(request)
 
     def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
-        body: dict[str, Any] = {"messages": list(request.messages)}
+        body: dict[str, Any] = {"messages": unsigned(request.messages)}
         body |= _options_of(request)
         placeholder = [{"role": "user", "content": "."}]  # replaced by `extra_body`
         stream = self._complete(placeholder, extra_body=body, client=self._openai_client).completion_stream

@@ -69,7 +69,8 @@ _CONTEXT = re.compile(
 )
 _PAIRING = re.compile(
     r"tool_use|tool_result|tool_call_id|tool_calls.{1,3}must be|role.{1,3}tool.{1,3}must|function response parts"
-    r"|function calls? (?:and responses|turn)|after role",
+    r"|function calls? (?:and responses|turn)|after role"
+    r"|.thinking. block|thought_signature",
     re.IGNORECASE,
 )
 _UNNAMED = re.compile(r"\W")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.llm.model import Message
+from workbench.llm.signatures import unsigned
 
 
 def has_calls(messages: Sequence[Message]) -> bool:
@@ -29,7 +30,7 @@ def in_words(messages: Sequence[Message]) -> list[Message]:
 
 def _without_calls(messages: Sequence[Message]) -> Iterator[Message]:
     names: dict[str, str] = {}
-    for message in messages:
+    for message in unsigned(messages):
         calls = message.get("tool_calls") or ()
         names |= {call["id"]: call["function"]["name"] for call in calls}
         if message["role"] == "tool":

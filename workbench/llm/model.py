@@ -20,6 +20,8 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+    signature: str = ""
+    """What the provider wants back with the call, where it signs calls."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class ModelResponse:
     model: str
     text: str = ""
     reasoning: str = ""
+    thinking: tuple[dict[str, Any], ...] = ()
+    """The reasoning in blocks that the provider signed and wants back with the calls it led to."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str = "stop"
     usage: ModelUsage = field(default_factory=ModelUsage)

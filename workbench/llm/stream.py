@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.llm.model import Delta, ModelUsage, ToolCall
+from workbench.llm.signatures import BLOCKS, ThinkingBlocks, bare_id, signature_of
 from workbench.text import well_formed
 
 _KEPT = 2_100_000
@@ -20,6 +21,7 @@ _KEPT = 2_100_000
 class _Call:
     id: str = ""
     name: str = ""
+    signature: str = ""
     parts: list[str] = field(default_factory=list)
     size: int = 0
 
@@ -37,6 +39,7 @@ class Joiner:
         self.model = ""
         self.finish_reason = ""
         self.usage = ModelUsage()
+        self.thinking = ThinkingBlocks()
         self._index: object = None
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -56,7 +59,10 @@ class Joiner:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls so far, in the order they began."""
-        return tuple(ToolCall(well_formed(call.id), well_formed(call.name), joined(call.parts)) for call in self._calls)
+        return tuple(
+            ToolCall(well_formed(call.id), well_formed(call.name), joined(call.parts), well_formed(call.signature))
+            for call in self._calls
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -92,6 +98,7 @@ class Joiner:
         if text := _text(delta.get("content")) or _text(delta.get("refusal")):
             self._text.append(text)
             deltas.append(Delta("text", well_formed(text)))
+        self.thinking.add(delta.get(BLOCKS))
         pieces = delta.get("tool_calls")
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
@@ -102,7 +109,8 @@ class Joiner:
         said = piece.get("function")
         function = said if isinstance(said, dict) else {}
         call = self._call_of(piece, bool(function.get("name")))
-        call.id = call.id or _str(piece.get("id"))
+        call.id = call.id or bare_id(_str(piece.get("id")))
+        call.signature = call.signature or signature_of(piece)
         name, arguments = _str(function.get("name")), function.get("arguments")
         if name != call.name:  # some servers repeat it with every piece
             call.name += name
@@ -110,7 +118,7 @@ class Joiner:
 
     def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
         """The call a piece belongs to; some servers give every call the index 0 or none, then the id tells."""
-        index, wanted = piece.get("index"), _str(piece.get("id"))
+        index, wanted = piece.get("index"), bare_id(_str(piece.get("id")))
         if not isinstance(index, int):
             index = len(self._calls) if is_named else len(self._calls) - 1
         call = self._by_index.get(index)

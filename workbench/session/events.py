@@ -38,6 +38,8 @@ class RawToolCall(Data):
     id: str
     name: str
     arguments: str
+    signature: str = ""
+    """What the provider wants back with the call, where it signs calls."""
 
 
 class Usage(Data):
@@ -94,6 +96,8 @@ class ModelResponded(EventBase):
     model: str
     text: str = ""
     reasoning: str = ""
+    thinking: tuple[dict[str, Any], ...] = ()
+    """The reasoning in blocks that the provider signed and wants back."""
     tool_calls: tuple[RawToolCall, ...] = ()
     finish_reason: str = "stop"
     usage: Usage = Usage()

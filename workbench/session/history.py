@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench.llm.model import Message
+from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, unsigned
 from workbench.session.events import (
     ActionAbandoned,
     ActionDecided,
@@ -24,6 +25,8 @@ from workbench.session.events import (
     ModelResponded,
     RawToolCall,
     RunEnded,
+    SessionStarted,
+    SettingsChanged,
     UserMessage,
 )
 from workbench.session.middle import Middle, Tagged, condensed, find_middle
@@ -69,6 +72,7 @@ class History:
         self._later: list[tuple[int, Message]] = []  # what follows once every call has its result
         self._edits: dict[str, str] = {}
         self._nudge = 0
+        self._model, self._model_since = "", 0
 
     def request(self) -> list[Message]:
         """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
@@ -102,6 +106,8 @@ class History:
                 self._nudge = event.seq
             case HistoryCondensed():
                 self._apply_summary(event)
+            case SessionStarted() | SettingsChanged():
+                self._apply_model(event)
             case RunEnded():  # nobody waits for an answer to a nudge any more
                 self._later = [entry for entry in self._later if entry[0] != self._nudge]
             case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
@@ -129,8 +135,26 @@ class History:
         if text and event.incomplete:
             text = f"{text}\n{_CUT_OFF}"
         if text:
-            self._answer = {"role": "assistant", "content": text}
+            self._answer = self._signed({"role": "assistant", "content": text})
             self._add(self._answer, event.seq)
+
+    def _signed(self, answer: Message, response_id: str | None = None) -> Message:
+        """The message of the last answer with the reasoning that its provider wants back."""
+        said = self._response
+        if said and said.thinking and response_id in (None, said.response_id) and self._is_own(said):
+            answer[BLOCKS] = [dict(block) for block in said.thinking]
+        return answer
+
+    def _is_own(self, answer: ModelResponded) -> bool:
+        """Whether the model set now has given the answer, and not the one before it."""
+        return answer.seen is None or answer.seen >= self._model_since
+
+    def _apply_model(self, event: SessionStarted | SettingsChanged) -> None:
+        """Another model cannot read what this one signed; a call that still runs may hold the old list."""
+        if event.model and event.model != self._model:
+            self._model, self._model_since = event.model, event.seq
+            self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
+            self._answer = None
 
     def _apply_summary(self, event: HistoryCondensed) -> None:
         """Put the summary in its place in a list of its own: a call that still runs may hold the old one."""
@@ -148,7 +172,9 @@ class History:
         raw = self._raw_call(event)
         name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
         function = {"name": name, "arguments": _arguments(raw.arguments if raw else json.dumps(event.arguments))}
-        call = {"id": event.call_id, "type": "function", "function": function}
+        call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
+        if raw and raw.signature and self._response and self._is_own(self._response):
+            call[FIELDS] = {SIGNATURE: raw.signature}
         answer["tool_calls"].append(call)
 
     def _raw_call(self, event: ActionProposed) -> RawToolCall | None:
@@ -161,7 +187,7 @@ class History:
         """The assistant message the call belongs to; only results may stand behind it."""
         answer = self._answer
         if answer is None or self._answer_id != event.response_id:
-            answer = self._answer = {"role": "assistant", "content": None}
+            answer = self._answer = self._signed({"role": "assistant", "content": None}, event.response_id)
             self._answer_id = event.response_id
             self._close_calls()
             self._add(answer, event.seq)

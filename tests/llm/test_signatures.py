@@ -1,0 +1,54 @@
+"""Reasoning that its provider signed goes back to it with the calls it led to, and to nobody else."""
+
+import pytest
+
+from tests.fakes.anthropic_server import AnthropicServer
+from tests.fakes.pairing import anthropic_faults
+from tests.llm.conftest import KEY
+from tests.session.fake_agent import Desk
+from workbench.agent.agent import Agent
+from workbench.llm.client import Patience, ProviderModel
+from workbench.llm.model import ToolCall
+from workbench.llm.signatures import ThinkingBlocks, bare_id, unsigned
+from workbench.llm.stream import Joiner
+
+
+@pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
+def test_thinking_goes_back_over_the_wire_before_the_call_it_led_to(tmp_path):
+    with AnthropicServer(thinks=True) as server:
+        model = ProviderModel("anthropic/claude-x", api_base=server.base_url, api_key=KEY, patience=Patience(tries=1))
+        d = Desk(tmp_path, max_steps=2)
+        d.agent = Agent(model, d.tools, tmp_path)
+        d.reopen()
+        d.session.send("go")
+        d.run()
+        d.close()
+        model.close()
+    first, second = server.requests
+    assert anthropic_faults(first.messages) == anthropic_faults(second.messages) == []
+    blocks = second.messages[1]["content"]
+    assert [block["type"] for block in blocks] == ["thinking", "redacted_thinking", "text", "tool_use"]
+    assert (blocks[0]["thinking"], blocks[0]["signature"]) == ("Let me see.", "signed-1")
+    assert blocks[1]["data"] == "secret-2"
+
+
+def test_thinking_without_its_signature_is_not_kept():
+    blocks = ThinkingBlocks()
+    for pieces in ([{"type": "thinking", "thinking": "a"}], None, "odd", [7], [{"type": "else"}]):
+        blocks.add(pieces)
+    assert blocks.whole == ()
+    blocks.add([{"type": "thinking", "thinking": "", "signature": "s"}, {"type": "thinking", "thinking": "b"}])
+    assert blocks.whole == ({"type": "thinking", "thinking": "a", "signature": "s"},)
+
+
+def test_a_signature_hidden_in_an_id_is_taken_out_of_it():
+    joiner = Joiner()
+    piece = {"index": 0, "id": "call_1__thought__c2ln", "function": {"name": "look", "arguments": "{}"}}
+    joiner.add({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]})
+    assert joiner.calls == (ToolCall("call_1", "look", "{}", "c2ln"),)
+    assert bare_id("call_1") == "call_1"
+
+
+def test_messages_without_a_signature_are_passed_on_as_they_are():
+    plain = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}]
+    assert all(sent is given for sent, given in zip(unsigned(plain), plain, strict=True))

@@ -1,0 +1,74 @@
+"""Reasoning that a provider signed and wants back with the calls it led to; used by `stream`, `client` and the history.
+
+Anthropic's models send thinking blocks, Gemini's a signature a call. Nobody else can read either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.llm.model import Message
+
+BLOCKS = "thinking_blocks"
+FIELDS = "provider_specific_fields"
+SIGNATURE = "thought_signature"
+_IN_ID = "__thought__"
+"""litellm hides a signature of Gemini's in the id of the call, behind this."""
+
+
+class ThinkingBlocks:
+    """Joins the pieces of thinking blocks as litellm streams them."""
+
+    def __init__(self) -> None:
+        self._blocks: list[dict[str, Any]] = []
+        self._is_open = False
+
+    def add(self, pieces: object) -> None:
+        """Take what one chunk holds; what is no block is left out."""
+        for piece in pieces if isinstance(pieces, list) else ():
+            if isinstance(piece, dict) and piece.get("type") == "redacted_thinking":
+                self._blocks.append({"type": "redacted_thinking", "data": piece.get("data", "")})
+                self._is_open = False
+            elif isinstance(piece, dict) and piece.get("type") == "thinking":
+                self._add_thinking(str(piece.get("thinking") or ""), str(piece.get("signature") or ""))
+
+    def _add_thinking(self, text: str, signature: str) -> None:
+        if not self._is_open:
+            self._blocks.append({"type": "thinking", "thinking": "", "signature": ""})
+        block = self._blocks[-1]
+        block["thinking"] += text
+        block["signature"] += signature
+        self._is_open = not signature
+
+    @property
+    def whole(self) -> tuple[dict[str, Any], ...]:
+        """The blocks that can be sent back: without its signature one is refused."""
+        return tuple(dict(block) for block in self._blocks if block.get("data") or block.get("signature"))
+
+
+def signature_of(piece: dict[str, Any]) -> str:
+    """The signature that comes with a piece of a call, wherever it stands."""
+    fields = piece.get(FIELDS)
+    found = fields.get(SIGNATURE) if isinstance(fields, dict) else None
+    return found if isinstance(found, str) else str(piece.get("id") or "").partition(_IN_ID)[2]
+
+
+def bare_id(call_id: str) -> str:
+    """The id of a call without a signature in it."""
+    return call_id.partition(_IN_ID)[0]
+
+
+def unsigned(messages: Sequence[Message]) -> list[Message]:
+    """The messages as a model takes them that has signed none of them."""
+    return [_unsigned(message) for message in messages]
+
+
+def _unsigned(message: Message) -> Message:
+    calls = message.get("tool_calls") or ()
+    if BLOCKS not in message and not any(FIELDS in call for call in calls):
+        return message
+    plain = {name: value for name, value in message.items() if name != BLOCKS}
+    if calls:
+        plain["tool_calls"] = [{name: part for name, part in call.items() if name != FIELDS} for call in calls]
+    return plain
