@@ -6,7 +6,12 @@ import json
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn, bash, finish
-from tests.world import World
+from tests.terminal.terminal import Terminal
+from tests.world import World, wait_for
+from workbench.session.catalog import list_sessions
+from workbench.session.events import SettingsChanged
+from workbench.session.names import session_path
+from workbench.session.store import Store
 
 KEYS = {"ONE_KEY": "sk-first-secret", "TWO_KEY": "sk-second-secret"}
 
@@ -49,3 +54,35 @@ def test_a_profile_whose_key_is_missing_starts_nothing_and_says_what_to_set(worl
     assert done.returncode == 1
     assert done.stderr == ("ohw: no key for two: set the variable TWO_KEY (models.two.api_key_env in settings.toml)\n")
     assert two.requests == []
+
+
+def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_key(world: World):
+    go = world.project / "go"
+    wait = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; echo waited"
+    last = "<function=finish>\n<parameter=message>Done by two.</parameter>\n</function>"
+    with ModelServer([bash(wait)]) as one, ModelServer([Turn(last)]) as two:
+        write_profiles(world, one, two)
+        where = ("--workspace", str(world.project))
+        with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+            wait_for((world.project / "begun").exists, "the command to run")
+            terminal.type("/model two")
+            terminal.press("enter")
+            terminal.wait_for("Set: model two")
+            go.touch()
+            terminal.wait_for("Done by two.")
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0
+    (first,), (second,) = one.requests, two.requests
+    assert (first.body["model"], first.headers["Authorization"]) == ("first", "Bearer sk-first-secret")
+    assert (second.body["model"], second.headers["Authorization"]) == ("second", "Bearer sk-second-secret")
+    assert "tools" in first.body
+    assert "tools" not in second.body  # this one takes calls as text
+    assert second.body["temperature"] == 0.25
+    assert "waited" in json.dumps(second.messages)
+    (session,) = list_sessions(world.locations)
+    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+        events = list(store.events())
+    assert [event.model for event in events if isinstance(event, SettingsChanged)] == ["two"]
+    assert events[-1].kind == "run_ended"
+    for secret in KEYS.values():
+        assert files_with(world, secret) == []

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from workbench.tui.keys import key_problems
 from workbench.tui.late_link import LateLink
 from workbench.tui.link import Link
 from workbench.tui.messages import BehindScrolled
-from workbench.tui.opening import open_help
+from workbench.tui.opening import open_help, open_models
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
@@ -69,15 +70,18 @@ class WorkbenchApp(App[int]):
         *,
         themes: Path | None = None,
         demo: Callable[[], Opened] | None = None,
+        start: Callable[[str], Opened] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`themes` is the person's folder; `demo` makes a session of the demo, offered when no model is set up."""
+        """`themes` is the person's folder; when no model is set up, `demo` makes a session of the demo, `start` one on
+        the model of that name."""
         super().__init__()
         self.opened = opened
         self.settings = settings
         self.clock = clock
         self.state = SessionState(workspace=str(opened.workspace), model=settings.model or "", mode=settings.mode)
         self._demo = demo
+        self._start = start
         self._leave_until = 0.0
         self._themes = load_themes(shipped_folder(), *([themes] if themes else []))
         for theme in self._themes.usable:
@@ -101,6 +105,10 @@ class WorkbenchApp(App[int]):
         yield SystemCommand("Help", "Keys of the focused panel, and the guides", self.action_help)
         yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
         if isinstance(screen, MainScreen):
+            yield SystemCommand("Model", "Another model from here on", self.action_model)
+            for name in self.settings.models:
+                said = f"Use {self.settings.profile(name).model} from here on"
+                yield SystemCommand(f"Model {name}", said, partial(self.action_model, name))
             yield SystemCommand("Mode", "When to ask: the next one", screen.action_mode)
             yield SystemCommand("Diff", "What changed", screen.action_diff)
             yield SystemCommand("Maximise", "One panel over the whole width", screen.action_zoom)
@@ -129,12 +137,25 @@ class WorkbenchApp(App[int]):
         main = next(screen for screen in reversed(self.screen_stack) if isinstance(screen, MainScreen))
         main.action_scroll(scrolled.lines)
 
+    async def action_model(self, name: str = "") -> None:
+        """Another model from here on: by its name, or chosen from a list; without a session yet, one begins on it."""
+        if not name:
+            open_models(self, self.settings, self.state.model, self.action_model)
+        elif self.opened.link is not None:
+            self.opened.link.set_model(name)
+        elif self._start is not None:
+            start = self._start
+            await self._show(lambda: start(name))
+
     async def action_demo(self) -> None:
         """From the advice of an empty start into the demo."""
-        if self.opened.link is not None or self._demo is None:
-            return
+        if self.opened.link is None and self._demo is not None:
+            await self._show(self._demo)
+
+    async def _show(self, make: Callable[[], Opened]) -> None:
+        """Go on with another session, where there was none."""
         try:
-            self.opened = await in_daemon(self._demo)
+            self.opened = await in_daemon(make)
         except WorkbenchError as error:
             self.notify(visible(str(error)), severity="error", markup=False)
             return

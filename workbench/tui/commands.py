@@ -21,6 +21,7 @@ class Command:
 COMMANDS = (
     Command("help", "keys and guides", "app.help"),
     Command("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE"),
+    Command("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("stop", "end the run; what waits is not run", "stop"),

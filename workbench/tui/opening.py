@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from textual.app import App
 from textual.content import Content
 
+from workbench.config import Settings
 from workbench.text import visible
 from workbench.tui.state import FileState, SessionState
 
@@ -51,3 +53,16 @@ def open_help(app: App[Any]) -> None:
 
     if not isinstance(app.screen, HelpScreen):
         app.push_screen(HelpScreen(app.screen))
+
+
+def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
+    """The profiles of the settings, to change to another one; not twice."""
+    from workbench.tui.screens.model_choice import ModelChoice
+
+    async def chosen(name: str | None) -> None:
+        if name and name != current:
+            await use(name)
+
+    if not isinstance(app.screen, ModelChoice):
+        profiles = [settings.profile(name) for name in settings.models]
+        app.push_screen(ModelChoice(profiles, current), chosen)

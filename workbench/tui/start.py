@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from workbench.config import Locations, Settings
@@ -29,7 +31,8 @@ def open_screen(
     gc.freeze()  # what is loaded by now stays: nobody need look through it for garbage while the screen is painted
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
-    app = WorkbenchApp(opened, settings, themes=locations.themes, demo=opener.demo)
+    start = partial(opener.on_model, workspace=workspace)
+    app = WorkbenchApp(opened, settings, themes=locations.themes, demo=opener.demo, start=start)
     code = app.run()
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
@@ -51,6 +54,14 @@ class Opener:
         if not (self.settings.model or session_id):
             return Opened(None, workspace, prompt)
         return Opened(LateLink(lambda: self._link(self.settings, workspace, prompt, session_id)), workspace, prompt)
+
+    def on_model(self, name: str, workspace: Path) -> Opened:
+        """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""
+        from workbench.session.models import SessionModels
+
+        settings = replace(self.settings, model=name)
+        SessionModels(settings, dict(os.environ)).open(name).close()
+        return replace(self, settings=settings).session(workspace)
 
     def demo(self) -> Opened:
         """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""

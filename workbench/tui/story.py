@@ -119,7 +119,8 @@ def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
 
 
 def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
-    state.model = event.model or state.model
+    if event.model:
+        state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
     state.mode = event.mode or state.mode
     return _notice(state, settings_notice(event))
 

@@ -1,0 +1,107 @@
+"""Changing the model in the middle of a conversation: by name, from the list, from the palette."""
+
+from textual.command import CommandPalette
+from textual.widgets import OptionList
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.errors import WorkbenchError
+from workbench.session import events as ev
+from workbench.tui.app import Opened
+from workbench.tui.screens.model_choice import ModelChoice
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.status_line import StatusLine
+
+PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
+
+
+def shown(app) -> str:
+    return app.screen_stack[0].query_one(StatusLine).render().plain
+
+
+def rows(app) -> list[str]:
+    listed = app.screen.query_one(OptionList)
+    return [listed.get_option_at_index(at).prompt.plain for at in range(listed.option_count)]
+
+
+async def typed(pilot, line: str) -> None:
+    pilot.app.screen.query_one(Prompt).text = line
+    await pilot.press("enter")
+
+
+async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
+    script = Script().start(model="fast").user("Hi.")
+    script.answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
+    link = FakeLink(script.events)
+    app = workbench_app(link, set={"model": "fast", "models": PROFILES})
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: "ctx 31 %" in shown(app))
+        await typed(pilot, "/model openai/other")
+        await wait_until(pilot, lambda: link.commands == [("model", "openai/other")])
+        assert "other" not in shown(app)
+        link.bring(ev.SettingsChanged(seq=len(script.events) + 1, model="openai/other"))
+        await wait_until(pilot, lambda: "ctx 62.4k │ other" in shown(app))
+        assert [item.text for item in app.state.items if hasattr(item, "detail")][-1] == "Set: model openai/other"
+
+
+async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
+    link = FakeLink(Script().start(model="deep").user("Hi.").events)
+    app = workbench_app(link, set={"model": "deep", "models": PROFILES})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: "deep" in shown(app))
+        await typed(pilot, "/model")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+        assert rows(app) == ["  fast  openai/small", "● deep  anthropic/large  now"]
+        await pilot.press("up", "enter")
+        await wait_until(pilot, lambda: link.commands == [("model", "fast")])
+        assert len(app.screen_stack) == 1
+
+
+async def test_escape_and_the_present_model_change_nothing():
+    link = FakeLink(Script().start(model="openai/[/own]").user("Hi.").events)
+    app = workbench_app(link, set={"model": "openai/[/own]", "models": PROFILES})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: "own" in shown(app))
+        for key in ("enter", "escape"):
+            await typed(pilot, "/model")
+            await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+            assert rows(app)[0] == "● openai/[/own]  now"
+            await pilot.press(key)
+            await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert link.commands == []
+
+
+async def test_the_palette_has_an_entry_for_each_profile():
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link, set={"models": PROFILES})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("ctrl+p")
+        await wait_until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*"model", "space", *"deep")
+        found = app.screen.query_one(OptionList)
+        await wait_until(pilot, lambda: found.option_count and found.highlighted == 0)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: link.commands == [("model", "deep")])
+
+
+async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named(tmp_path):
+    link, asked = FakeLink(), []
+
+    def start(name: str) -> Opened:
+        asked.append(name)
+        if name == "bad":
+            raise WorkbenchError("no key for bad: set the variable BAD_KEY")
+        return Opened(link, tmp_path)
+
+    app = workbench_app(None, set={"model": None, "models": PROFILES}, start=start)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await typed(pilot, "/model bad")
+        await wait_until(pilot, lambda: app._notifications)
+        assert [note.message for note in app._notifications] == ["no key for bad: set the variable BAD_KEY"]
+        await typed(pilot, "/model fast")
+        await wait_until(pilot, lambda: app.opened.link is link)
+        await wait_until(pilot, lambda: app.screen.query(Prompt))
+        await typed(pilot, "hello")
+        await wait_until(pilot, lambda: link.commands == [("send", "hello")])
+        assert asked == ["bad", "fast"]
