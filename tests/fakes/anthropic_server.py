@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _events(cut: str, thinks: bool) -> Iterator[dict[str, Any]]:
-    usage = {"input_tokens": 25, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    usage = {"input_tokens": 25, "output_tokens": 1, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 5}
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": [], "usage": usage}
     yield {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None}}
     first = 0

@@ -1,6 +1,7 @@
 """A provider with an interface of its own: litellm translates, and nothing of our promises is lost on the way."""
 
 import contextlib
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,9 @@ from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.model_turns import Fault
 from tests.llm.conftest import KEY, Caller, wait_until
 from workbench.llm.client import Patience, ProviderModel
-from workbench.llm.model import ContextOverflow, ModelError, ModelRequest
+from workbench.llm.fitting import takes_cache_marks
+from workbench.llm.model import ContextOverflow, ModelError, ModelRequest, ModelUsage
+from workbench.llm.pricing import cost_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
 TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {"type": "object", "properties": {}}}}
@@ -31,7 +34,8 @@ def test_text_streams_and_the_call_is_whole():
     (call,) = response.tool_calls
     assert (call.id, call.name, call.arguments) == ("toolu_1", "execute_bash", '{"command": "ls"}')
     assert (response.finish_reason, response.incomplete) == ("tool_calls", False)
-    assert (response.usage.input, response.usage.output) == (25, 33)
+    assert (response.usage.input, response.usage.output) == (37, 33)
+    assert (response.usage.cached, response.usage.written) == (7, 5)
 
 
 def test_the_request_is_in_the_providers_own_form():
@@ -110,3 +114,51 @@ def test_signed_thinking_is_joined_and_what_is_cut_is_left_out():
     assert response.reasoning == "Let me see." == caller.said("reasoning")
     with serving("in text", thinks=True) as caller:
         assert caller.ask("go", (TOOL,)).thinking == ()
+
+
+def test_marks_for_the_cache_stand_behind_instructions_last_request_and_this_one():
+    call = {"id": "c1", "type": "function", "function": {"name": "execute_bash", "arguments": "{}"}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
+    history = [
+        {"role": "system", "content": "the rules"},
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a file"},
+        {"role": "assistant", "content": "Seen."},
+        {"role": "user", "content": [{"type": "text", "text": "look"}, picture]},
+    ]
+    before = json.dumps(history)
+    with serving() as caller:
+        caller.model.respond(ModelRequest(history, (TOOL,)), caller.deltas.append, caller.cancel)
+        caller.model.respond(ModelRequest(history), caller.deltas.append, caller.cancel)
+        first, plain = caller.server.requests
+    mark = {"type": "ephemeral"}
+    assert first.body["system"][0]["cache_control"] == mark
+    blocks = [block for message in first.messages for block in message["content"] if "cache_control" in block]
+    assert [(block["type"], block["cache_control"]) for block in blocks] == [("tool_result", mark), ("image", mark)]
+    assert "cache_control" not in json.dumps(plain.body), "a question without tools is asked once"
+    assert json.dumps(history) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "does"),
+    [
+        ("anthropic/claude-x", "anthropic", True),
+        ("bedrock/anthropic.claude-x", "bedrock", True),
+        ("bedrock/amazon.nova", "bedrock", False),
+        ("gemini/gemini-x", "gemini", False),
+    ],
+)
+def test_only_models_that_want_marks_get_them(name, provider, does):
+    assert takes_cache_marks(name, provider) == does
+
+
+def test_what_is_written_to_the_cache_has_its_own_price():
+    prices = {
+        "input_cost_per_token": 1.0,
+        "output_cost_per_token": 10.0,
+        "cache_read_input_token_cost": 0.1,
+        "cache_creation_input_token_cost": 1.25,
+    }
+    assert cost_of(ModelUsage(input=100, output=1, cached=40, written=20), prices) == pytest.approx(40 + 4 + 25 + 10)
+    assert cost_of(ModelUsage(input=100, output=1, written=20), {**prices, "cache_creation_input_token_cost": 0}) == 110

@@ -21,6 +21,7 @@ from typing import Any
 from workbench.llm.answering import Answering
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.faults import Fault, fault_of, model_error
+from workbench.llm.fitting import takes_cache_marks, with_cache_marks
 from workbench.llm.masking import masked
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Cancelled, Patience, with_retries
@@ -218,7 +219,10 @@ class ProviderModel:
             extra["client"] = self._plain_client
         if self._api_base:
             extra["api_base"] = self._api_base
-        stream = self._complete(list(request.messages), **extra)
+        messages = list(request.messages)
+        if request.tools and takes_cache_marks(*self._target):  # a single question is not worth keeping
+            messages = with_cache_marks(messages)
+        stream = self._complete(messages, **extra)
         for chunk in stream:
             yield chunk.model_dump(exclude_none=True, warnings=False)
         if stream.received_finish_reason is None:  # the library makes up an end where the provider sent none

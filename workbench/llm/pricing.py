@@ -17,9 +17,11 @@ def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None
     if per_input is None or per_output is None or usage.input is None or usage.output is None:
         return None
     cached = min(usage.cached or 0, usage.input)
-    per_cached = _price(prices, "cache_read_input_token_cost")
+    written = min(usage.written or 0, usage.input - cached)
+    per_cached, per_written = (_price(prices, f"cache_{what}_input_token_cost") for what in ("read", "creation"))
     read = cached * (per_input if per_cached is None else per_cached)
-    return (usage.input - cached) * per_input + read + usage.output * per_output
+    kept = written * (per_input if per_written is None else per_written)
+    return (usage.input - cached - written) * per_input + read + kept + usage.output * per_output
 
 
 def window_of(prices: Mapping[str, Any] | None) -> int | None:

@@ -143,6 +143,7 @@ def read_usage(usage: dict[str, Any]) -> ModelUsage:
         input=_count(usage.get("prompt_tokens")),
         output=_count(usage.get("completion_tokens")),
         cached=_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None,
+        written=_count(usage.get("cache_creation_input_tokens")),
         reasoning=_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
     )
 

@@ -48,6 +48,8 @@ class Usage(Data):
     input: int | None = None
     output: int | None = None
     cached: int | None = None
+    written: int | None = None
+    """Of the input, what the provider put into its cache and charges for."""
     reasoning: int | None = None
     window: int | None = None
     """Tokens that a request to this model may hold."""
