@@ -63,14 +63,14 @@ def text_on(app) -> str:
 
 
 async def at_rest(pilot) -> None:
-    """Nothing is laid out or written any more: two pictures in a row are the same."""
-    last, same = "", 0
+    """Nothing is laid out, written or coloured any more: several pictures in a row are the same."""
+    last, same = [], 0
 
     def unchanged() -> bool:
         nonlocal last, same
-        now = "".join(segment.text for line in pilot.app.screen._compositor.render_strips() for segment in line)
+        now = [list(line) for line in pilot.app.screen._compositor.render_strips()]
         same, last = (same + 1 if now == last else 0), now
-        return same >= 6
+        return same >= 10
 
     await wait_until(pilot, unchanged)
 
