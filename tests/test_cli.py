@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -8,6 +9,10 @@ import pytest
 
 from workbench import __version__, commands
 from workbench.cli import main
+from workbench.config import Locations
+from workbench.session.events import RunEnded, SessionStarted, UserMessage
+from workbench.session.names import new_id, session_path
+from workbench.session.store import Store
 
 
 @pytest.fixture
@@ -103,6 +108,37 @@ def test_locate_and_tools_print_what_there_is(tmp_path: Path, monkeypatch, capsy
     assert '"execute_bash"' in capsys.readouterr().out
     assert main(["sessions"]) == 0
     assert "No sessions yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("columns", "headings"),
+    [
+        (50, "id"),
+        (80, "id, state, first message"),
+        (100, "id, last used, state, first message"),
+        (160, "id, last used, state, cost, events, folder, first message"),
+    ],
+)
+def test_the_list_of_sessions_fits_the_terminal_and_never_cuts_an_id(
+    tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str], columns: int, headings: str
+):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    where = Locations.from_environment()
+    where.sessions.mkdir(parents=True)
+    said = "Mend the parser of numbers please " * 5
+    session_id = new_id(said)
+    with Store.create(session_path(where, session_id)) as store:
+        store.append(SessionStarted(id=session_id, workspace="/home/me/" + "long/" * 20, model="m", mode="medium"))
+        store.append(UserMessage(text=said), RunEnded(reason="finished"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name, value in {"COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    assert main(["sessions"]) == 0
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert max(map(len, lines)) <= columns
+    assert ", ".join(re.split(r"\s{2,}", lines[1].strip())) == headings
+    assert lines[3].split()[0] == session_id
+    assert ("finished" in lines[3]) == ("state" in headings)
 
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["resume"]])

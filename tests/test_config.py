@@ -75,6 +75,8 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
     [
         ("modle = 1", "no setting 'modle'"),
         ("model = 1", "must be text"),
+        ('api_base = "localhost:8000"', "api_base must be an address such as http://"),
+        ('api_base = "http:///v1"', "api_base must be an address"),
         ('mode = "wild"', "no mode 'wild'"),
         ("max_steps = 0", "whole number"),
         ("max_steps = true", "whole number"),

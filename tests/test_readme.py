@@ -8,6 +8,8 @@ import pytest
 from workbench import cli, config
 from workbench.tools import BUILTIN_TOOLS, ToolContext
 from workbench.tools.selection import select_tools
+from workbench.tui.app import WorkbenchApp
+from workbench.tui.keys import known_ids
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -44,6 +46,13 @@ def test_its_commands_and_options_exist(capsys):
     said = capsys.readouterr().out
     assert set(re.findall(r"^(ohw \w+)  ", README, re.MULTILINE)) <= set(re.findall(r"ohw \w+", said))
     assert set(re.findall(r"`(--[a-z-]+)", README)) <= set(re.findall(r"--[a-z-]+", said)) | {"--json"}
+
+
+def test_the_guide_on_settings_names_every_key_binding_of_the_main_screen():
+    guide = (ROOT / "workbench/guide/settings.md").read_text()
+    (names,) = re.findall(r"main screen are `([^`]+)`", guide)
+    assert WorkbenchApp.BINDINGS  # loaded, so that its own are known
+    assert sorted(names.split()) == sorted(name for name in known_ids() if "." not in name)
 
 
 def test_its_pictures_and_folders_are_there():

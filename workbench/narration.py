@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TextIO
 
 from workbench.session.events import (
@@ -41,7 +42,7 @@ class Narrator:
             case ModelResponded() if event.text.strip():
                 self._say(event.text.strip())
             case ActionProposed():
-                self._say(f"▸ {event.tool}: {_what(event)}", _BOLD)
+                self._say(f"▸ {event.tool}" if event.error else f"▸ {event.tool}: {_what(event)}", _BOLD)
             case ActionDecided() if event.verdict == "rejected":
                 self._say(f"  rejected by {event.rule or event.by}", _RED)
             case ActionObserved():
@@ -64,11 +65,12 @@ class Narrator:
         self._say(line, _RED)
 
     def live(self, event: LiveEvent) -> None:
-        """Retries and waits."""
-        if isinstance(event, EngineState) and event.detail and event.detail != self._last_detail:
+        """Retries and waits, each once: a countdown is for screens."""
+        if not isinstance(event, EngineState):
+            return
+        if event.detail and _without_seconds(event.detail) != _without_seconds(self._last_detail):
             self._say(event.detail, _RED)
-        if isinstance(event, EngineState):
-            self._last_detail = event.detail
+        self._last_detail = event.detail
 
     def close(self, session_id: str, question: OpenAction | None, unsaved: str) -> None:
         """How to go on; only what is true is said."""
@@ -110,7 +112,11 @@ class Narrator:
             return  # nobody reads the narration, or it cannot be written in this locale; the log has everything
 
 
+def _without_seconds(detail: str) -> str:
+    return re.sub(r" in \d+ s$", "", detail)
+
+
 def _what(event: ActionProposed) -> str:
     said = event.arguments.get("command") or event.arguments.get("question") or event.summary
     path = event.arguments.get("path")
-    return first_line(f"{said} {path}" if path else str(said or event.error), 160)
+    return first_line(f"{said} {path}" if path else str(said), 160)

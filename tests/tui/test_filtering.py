@@ -100,4 +100,6 @@ async def test_d_opens_the_diff_of_the_rows_action_and_says_when_there_is_none()
         assert not isinstance(app.screen, DiffViewerScreen)
         await pilot.press("end", "d")
         await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen))
-        assert "src/calc.py" in app.screen.query_one("#viewer-title").render().plain
+        title = app.screen.query_one("#viewer-title").render().plain
+        assert "src/calc.py" in title
+        assert title.endswith("1 hunk")

@@ -211,6 +211,15 @@ async def test_queued_messages_are_counted_at_the_prompt():
         assert "2 queued" in app.screen.query_one(Prompt).border_subtitle
 
 
+async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_has_it():
+    link = FakeLink()
+    app = workbench_app(link, message="do it")
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: "1 on the way" in app.screen.query_one(Prompt).border_subtitle)
+        link.bring(*Script().start().user("do it").events)
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).border_subtitle == "")
+
+
 async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
     link = FakeLink(asked().events)
     app = workbench_app(link)
@@ -301,6 +310,10 @@ async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was
         await wait_until(pilot, lambda: "No model is set up" in shown(app, Welcome))
         assert "--model" in shown(app, Welcome)
         assert "F9" in shown(app, Welcome)
+        assert shown(app, Activity) == ""  # nothing is being started
+        await pilot.press("shift+tab")
+        await wait_until(pilot, lambda: "F9" in str([note.message for note in app._notifications]))
+        app.clear_notifications()
         await pilot.press("enter")
         await wait_until(pilot, lambda: app._notifications)
         assert app.screen.query_one(Prompt).text == "do it"

@@ -51,6 +51,18 @@ def test_searches_and_python_say_what_and_how_much(tool, arguments, observation,
     assert " ".join(shown.split()) == f"✓ 7 {words} LOW"
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("nosuch was not run: there is no tool 'nosuch'.", "◆ nosuch was not run: there is no tool 'nosuch'. UNKNOWN"),
+        ("it was cut off", "◆ nosuch: it was cut off UNKNOWN"),
+    ],
+)
+def test_a_call_that_could_not_be_read_says_why_and_names_its_tool_once(error, words):
+    item = ActionItem(1, 7, "a", "nosuch", {}, phase="skipped", error=error)
+    assert " ".join(text_of(item, 90).replace("skipped", "").split()) == f"– 7 {words}"
+
+
 def test_columns_give_way_one_after_the_other():
     failed = working_session().state().actions["a4"]
 

@@ -13,7 +13,7 @@ from workbench.text import well_formed
 
 _ROLE = """\
 You are a coding agent in a terminal workbench. You and a person work together on the files of one folder. The person \
-sees every call you make, may be asked before it runs, can reject it with a note, and can take every change back."""
+sees every call you make, may be asked before it runs, and can reject it with a note."""
 
 _WORK = """\
 # How to work

@@ -1,4 +1,4 @@
-"""The tools every session has; the engine, the headless command and the tests open them here."""
+"""The tools that are on unless the settings say otherwise; `open_tools` gives them to a program without a session."""
 
 from __future__ import annotations
 

@@ -80,6 +80,7 @@ class WorkbenchApp(App[int]):
         self.settings = settings
         self.clock = clock
         self.state = SessionState(workspace=str(opened.workspace), model=settings.model or "", mode=settings.mode)
+        self.state.work = "starting" if opened.link is not None else "idle"
         self._demo = demo
         self._start = start
         self._leave_until = 0.0

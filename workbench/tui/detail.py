@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from workbench.security.policy import MODE_NAMES
 from workbench.tui.cards import shown_output
-from workbench.tui.notices import MODE_NAMES
 from workbench.tui.state import ActionItem
 from workbench.tui.summaries import outcome, seconds, short_path
 

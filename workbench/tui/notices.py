@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from workbench.security.policy import MODE_NAMES
 from workbench.tui.state import NoticeItem
 
 if TYPE_CHECKING:
     from workbench.session.events import AgentNudged, HistoryCondensed, RunEnded, SettingsChanged
 
 NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
-
-MODE_NAMES: Final = {
-    "ask": "ask always",
-    "medium": "ask from MEDIUM",
-    "high": "ask from HIGH",
-    "never": "never ask",
-    "plan": "plan: read only",
-}
-"""Approval modes as a person reads them."""
 
 _ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
     "finished": ("Finished", "finished"),

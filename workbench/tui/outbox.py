@@ -13,6 +13,11 @@ class Outbox:
     def __init__(self) -> None:
         self._unsent: list[str] = []
 
+    @property
+    def count(self) -> int:
+        """How many messages are on their way."""
+        return len(self._unsent)
+
     def sent(self, text: str) -> None:
         """The message is on its way."""
         self._unsent.append(text)

@@ -59,7 +59,8 @@ def one_line(item: ActionItem, workspace: str = "") -> str:
     """What it does, on one line, safe to show; paths below the workspace are relative to it."""
     arguments = item.arguments
     if item.error:
-        return f"{visible(item.tool[:80], lines=False)}: {_short(item.error)}"
+        name, why = visible(item.tool[:80], lines=False), _short(item.error)
+        return why if why.startswith(f"{name} ") else f"{name}: {why}"
     if item.tool == SHELL_TOOL:
         return _command(arguments)
     if item.tool == EDITOR_TOOL:

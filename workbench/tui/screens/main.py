@@ -38,6 +38,8 @@ from workbench.tui.widgets.welcome import Welcome
 if TYPE_CHECKING:
     from workbench.session.events import Mode
 
+_NO_MODEL = "no model is set up; F9 starts the demo"
+
 
 class MainScreen(PanelKeys):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
@@ -123,7 +125,9 @@ class MainScreen(PanelKeys):
         self.query_one(KeyHints).show(commands or hints_now(self, self.state, prompt.has_focus))
         self.query_one(Activity).show()
         queued = len(self.state.queued)
-        prompt.border_subtitle = cast(str, Content(f"{queued} queued" if queued else ""))
+        sent = self._outbox.count if self.state.work == "starting" else 0
+        said = f"{queued} queued" if queued else f"{sent} on the way" if sent else ""
+        prompt.border_subtitle = cast(str, Content(said))
 
     def say(self, text: str) -> None:
         """One line for the person, beside what is shown."""
@@ -151,7 +155,7 @@ class MainScreen(PanelKeys):
             self._send(submitted.text)
             return
         if command is None:
-            self._refuse(submitted.text, "no model is set up; F9 starts the demo")
+            self._refuse(submitted.text, _NO_MODEL)
             return
         found, argument = command
         await self.run_action(f"{found.action}({argument!r})" if argument else found.action)
@@ -192,6 +196,9 @@ class MainScreen(PanelKeys):
         """Change when to ask: to a mode by name, or to the next one."""
         if mode and mode not in MODES:
             self.say(f"there is no mode {mode}; choose one of {', '.join(MODES)}")
+            return
+        if not self._has_model:
+            self.say(_NO_MODEL)
             return
         at = MODES.index(self.state.mode) if self.state.mode in MODES else 0
         self.link.set_mode(cast("Mode", mode or MODES[(at + 1) % len(MODES)]))

@@ -9,11 +9,11 @@ from pathlib import Path
 from textual.content import Content
 from textual.widget import Widget
 
+from workbench.security.policy import MODE_NAMES
 from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.branch import current_branch, is_dirty
 from workbench.tui.changed import Changed
-from workbench.tui.notices import MODE_NAMES
 from workbench.tui.state import ActionItem, SessionState
 from workbench.tui.summaries import SHELL_TOOL
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
+from workbench.security.policy import MODE_NAMES
 from workbench.text import visible
-from workbench.tui.notices import MODE_NAMES
 from workbench.tui.state import SessionState
 
 _SETUP = (
