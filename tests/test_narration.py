@@ -1,7 +1,8 @@
 import io
 
 from workbench.narration import Narrator
-from workbench.session.events import EngineState
+from workbench.session.events import ActionProposed, EngineState
+from workbench.session.results import not_run
 
 
 def told(*details: str) -> list[str]:
@@ -19,3 +20,15 @@ def test_each_try_is_told_once_whatever_its_countdown_says():
 
 def test_what_is_over_and_comes_again_is_told_again():
     assert told("not being saved: full", "", "not being saved: full") == ["not being saved: full"] * 2
+
+
+def test_a_call_that_could_not_be_read_is_explained_once():
+    out = io.StringIO()
+    narrator = Narrator(out)
+    why = "nosuch was not run: there is no tool 'nosuch'."
+    proposed = ActionProposed(
+        action_id="a", response_id="r", call_id="a", tool="nosuch", function="nosuch", arguments={}, error=why
+    )
+    narrator.event(proposed)
+    narrator.event(not_run("a", why))
+    assert out.getvalue().splitlines() == ["▸ nosuch", f"  ✗ {why}"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import stat
 import tempfile
 import tomllib
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.profiles import CALLS, Profile, read_profile, read_profiles
+from workbench.profiles import CALLS, Profile, checked_address, read_profile, read_profiles
 
 _ONLY_IN_FILE = ("keys", "tools", "trusted", "models")
 MODES = ("medium", "ask", "high", "never", "plan")
@@ -239,7 +238,8 @@ def _checked(settings: Settings) -> Settings:
         raise UsageError(f"there is no tool_choice {settings.tool_choice!r}; choose one of {', '.join(TOOL_CHOICES)}")
     if settings.calls not in CALLS:
         raise UsageError(f"the setting calls must be one of {', '.join(CALLS)}, not {settings.calls!r}")
-    _check_address(settings.api_base)
+    if settings.api_base:
+        checked_address("api_base", settings.api_base)
     for name in _names():
         value = getattr(settings, name)
         if name not in (*_LEAST, *_AMOUNTS, *_SWITCHES, *_ONLY_IN_FILE) and not isinstance(value, str | None):
@@ -250,12 +250,6 @@ def _checked(settings: Settings) -> Settings:
     read |= {name: _amount(name, getattr(settings, name)) for name in _AMOUNTS}
     read |= {name: _switch(name, getattr(settings, name)) for name in _SWITCHES}
     return replace(settings, **read, trusted=tuple(settings.trusted))
-
-
-def _check_address(address: object) -> None:
-    """What is no address would only be found out after minutes of tries."""
-    if isinstance(address, str) and address and not re.match(r"https?://[^/\s]", address):
-        raise UsageError(f"api_base must be an address such as http://localhost:8000/v1, not {address!r}")
 
 
 def _whole(name: str, value: object) -> int:

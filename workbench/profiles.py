@@ -71,6 +71,14 @@ def _text(key: str, value: object) -> str:
     return value.strip()
 
 
+def checked_address(key: str, value: object) -> str:
+    """The address of a server; raises UsageError for what is none, which tries alone would find out after a minute."""
+    address = _text(key, value)
+    if not re.match(r"https?://[^/\s]", address):
+        raise UsageError(f"{key} must be an address such as http://localhost:8000/v1, not {address!r}")
+    return address
+
+
 def _one_of(allowed: tuple[str, ...]) -> Callable[[str, object], str]:
     def check(key: str, value: object) -> str:
         if value not in allowed:
@@ -107,7 +115,7 @@ def _price(key: str, value: object) -> dict[str, float]:
 
 _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "model": _text,
-    "api_base": _text,
+    "api_base": checked_address,
     "api_key_env": _text,
     "api_key_file": _text,
     "temperature": _temperature,
