@@ -20,6 +20,7 @@ _COMMANDS = {
     "run": "let the agent work on PROMPT without a screen",
     "sessions": "list the sessions",
     "resume": "go on with a session",
+    "models": "list the models there are to use; `test` calls one",
     "tools": "list the tools the agent has",
     "locate": "show where settings, sessions and logs are",
 }
@@ -98,6 +99,9 @@ def _add_arguments(parser: _Parser, command: str) -> None:
     elif command == "resume":
         parser.add_argument("id", nargs="?", metavar="ID", help="the session, or how its id begins")
         parser.add_argument("--last", action="store_true", help="the session used last, in whatever folder")
+    elif command == "models":
+        parser.add_argument("action", nargs="?", choices=["test"], help="make one real call")
+        parser.add_argument("name", nargs="?", metavar="NAME", help="of which model (the one that is set)")
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
 

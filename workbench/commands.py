@@ -72,13 +72,24 @@ def _resume(arguments: Namespace) -> int:
     return open_screen(where, settings, Path(found.workspace), session_id=found.id)
 
 
+def _models(arguments: Namespace) -> int:
+    where, settings = _settings(arguments)
+    from workbench.model_page import models_page, try_model
+
+    if arguments.action == "test":
+        _say(try_model(settings, arguments.name, lambda line: _tell(visible(line, lines=False))))
+    else:
+        _say(models_page(where, settings))
+    return 0
+
+
 def _tools(arguments: Namespace) -> int:
     where, settings = _settings(arguments)
     from workbench.tools.page import tools_page
 
     page, notices = tools_page(where, settings, _workspace(arguments), as_json=arguments.json)
     for line in notices:
-        sys.stderr.write(f"ohw: {visible(line, lines=False)}\n")
+        _tell(visible(line, lines=False))
     _say(page)
     return 0
 
@@ -103,6 +114,7 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "run": _run,
     "sessions": _sessions,
     "resume": _resume,
+    "models": _models,
     "tools": _tools,
     "locate": _locate,
 }
@@ -188,3 +200,7 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
 
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"ohw: {text}\n")

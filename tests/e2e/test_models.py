@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.fakes.model_server import ModelServer
-from tests.fakes.model_turns import Turn, bash, finish
+from tests.fakes.model_turns import Fault, Turn, bash, finish
 from tests.terminal.terminal import Terminal
 from tests.world import World, wait_for
 from workbench.session.catalog import list_sessions
@@ -86,3 +86,33 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
     assert events[-1].kind == "run_ended"
     for secret in KEYS.values():
         assert files_with(world, secret) == []
+
+
+def test_models_lists_profiles_and_keys_by_their_names_alone(world: World):
+    with ModelServer() as one, ModelServer() as two:
+        write_profiles(world, one, two)
+        done = world.ohw("models", "--model", "one", ONE_KEY="sk-first-secret", ANTHROPIC_API_KEY="sk-third-secret")
+        assert done.returncode == 0, done.stderr
+        assert f"● one  openai/first at {one.base_url}  (key: ONE_KEY is set)" in done.stdout
+        assert f"  two  openai/second at {two.base_url}  (key: TWO_KEY is not set)" in done.stdout
+        assert "a key in ANTHROPIC_API_KEY: ohw --model anthropic/" in done.stdout
+        assert "secret" not in done.stdout + done.stderr
+        assert one.requests == two.requests == []
+
+
+def test_a_model_is_tested_by_one_real_call(world: World):
+    with ModelServer([Turn("Ready.")]) as one, ModelServer([Fault(401, "bad key sk-second-secret")]) as two:
+        write_profiles(world, one, two)
+        good = world.ohw("models", "test", "one", **KEYS)
+        bad = world.ohw("models", "test", "two", **KEYS)
+        none = world.ohw("models", "test")
+    assert good.returncode == 0, good.stderr
+    assert good.stdout.startswith('one works: it said "Ready." after ')
+    assert "100 tokens in, 20 out, cost ?" in good.stdout
+    assert (len(one.requests), one.requests[0].headers["Authorization"]) == (1, "Bearer sk-first-secret")
+    assert (bad.returncode, bad.stdout) == (1, "")
+    assert "refused the key" in bad.stderr
+    assert "secret" not in bad.stderr
+    assert none.returncode == 2
+    assert "no model is set" in none.stderr
+    assert list_sessions(world.locations) == []

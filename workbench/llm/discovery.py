@@ -1,0 +1,132 @@
+"""Models a person could use at once: keys in the environment, servers of this machine; for `ohw models`.
+
+Nothing is sent but one request to each usual port of this machine; a key is looked for and never read out.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+LIMIT = 1.0
+"""Seconds for all servers together, asked side by side."""
+_MOST_BYTES = 1_000_000
+_MOST_MODELS = 20
+_LONGEST_NAME = 120
+KEYS = {
+    "ANTHROPIC_API_KEY": "anthropic/claude-sonnet-4-5",
+    "OPENAI_API_KEY": "openai/gpt-5",
+    "GEMINI_API_KEY": "gemini/gemini-2.5-pro",
+    "MISTRAL_API_KEY": "mistral/NAME",
+    "DEEPSEEK_API_KEY": "deepseek/deepseek-chat",
+    "OPENROUTER_API_KEY": "openrouter/NAME",
+    "GROQ_API_KEY": "groq/NAME",
+    "XAI_API_KEY": "xai/NAME",
+    "CEREBRAS_API_KEY": "cerebras/NAME",
+    "MOONSHOT_API_KEY": "moonshot/NAME",
+    "ZAI_API_KEY": "zai/NAME",
+    "DASHSCOPE_API_KEY": "dashscope/NAME",
+    "TOGETHERAI_API_KEY": "together_ai/NAME",
+    "FIREWORKS_API_KEY": "fireworks_ai/NAME",
+    "COHERE_API_KEY": "cohere_chat/NAME",
+    "PERPLEXITYAI_API_KEY": "perplexity/NAME",
+    "AZURE_API_KEY": "azure/NAME",
+}
+"""The usual variables, each with how a model of that provider is named."""
+
+
+@dataclass(frozen=True)
+class LocalServer:
+    """A kind of server that is run on one's own machine, and how to ask it for its models."""
+
+    title: str
+    port: int
+    path: str
+    prefix: str
+    """What stands before the name of a model."""
+    base: str = ""
+    """Behind the address, in `--api-base`; empty where none is needed."""
+
+
+SERVERS = (
+    LocalServer("Ollama", 11434, "/api/tags", "ollama_chat/"),
+    LocalServer("LM Studio", 1234, "/v1/models", "openai/", "/v1"),
+    LocalServer("vLLM", 8000, "/v1/models", "openai/", "/v1"),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something to use; `models` as `--model` takes them, the first one to suggest. `api_base` where it is needed."""
+
+    what: str
+    models: tuple[str, ...]
+    api_base: str = ""
+
+    @property
+    def options(self) -> str:
+        """What to give to `ohw` to use it."""
+        return f"--model {self.models[0]}" + (f" --api-base {self.api_base}" if self.api_base else "")
+
+
+def found_keys(env: Mapping[str, str] = os.environ) -> list[Found]:
+    """The providers whose usual variable is set."""
+    return [Found(f"a key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
+
+
+def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[Found]:
+    """The servers that answer on this machine with at least one model, within the time limit."""
+    answers: dict[int, Found] = {}
+
+    def ask(place: int, server: LocalServer) -> None:
+        names = _models_of(server, limit)
+        if names:
+            models = tuple(f"{server.prefix}{name}" for name in names)
+            base = f"http://127.0.0.1:{server.port}{server.base}" if server.base else ""
+            answers[place] = Found(f"{server.title} at 127.0.0.1:{server.port}", models, base)
+
+    asked = [threading.Thread(target=ask, args=each, daemon=True) for each in enumerate(servers)]
+    for thread in asked:
+        thread.start()
+    until = time.monotonic() + limit
+    for thread in asked:
+        thread.join(max(0.0, until - time.monotonic()))
+    return [found for _, found in sorted(answers.copy().items())]
+
+
+def found_models() -> list[Found]:
+    """Everything of both kinds."""
+    return [*found_servers(), *found_keys()]
+
+
+def _models_of(server: LocalServer, limit: float) -> list[str]:
+    """The names of its models; none where nobody answers, or somebody else."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=limit)
+    try:
+        connection.request("GET", server.path, headers={"accept": "application/json"})
+        with connection.getresponse() as answer:
+            said = json.loads(answer.read(_MOST_BYTES)) if answer.status == http.client.OK else None
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
+        return []
+    finally:
+        connection.close()
+    return _names_in(said)
+
+
+def _names_in(said: Any) -> list[str]:
+    rows = (said.get("models") or said.get("data")) if isinstance(said, dict) else None
+    if not isinstance(rows, list):
+        return []
+    named = (row.get("name") or row.get("id") for row in rows if isinstance(row, dict))
+    return [name for name in named if _is_name(name)][:_MOST_MODELS]
+
+
+def _is_name(name: object) -> TypeGuard[str]:
+    """Whether it can be given on a command line as it is."""
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable() and " " not in name
