@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from workbench.llm.exchange import Chunk, Exchange
 from workbench.llm.faults import Fault
+from workbench.llm.fitting import has_pictures, is_blind, without_pictures
 from workbench.llm.in_words import has_calls, in_words
-from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
+from workbench.llm.model import Cancel, Delta, Message, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of, window_of
 from workbench.llm.retry import Cancelled
 from workbench.llm.stream import Joiner
-from workbench.text import well_formed
+from workbench.text import first_line, well_formed
 
 _RETOLD = "the provider refused the order of calls and results; they are sent once more, told in words"
+_UNSEEN = "the provider refused the images, so they are left out"
 
 
 class Provider(Protocol):
@@ -63,16 +65,27 @@ class Answering:
     def run(self) -> ModelResponse:
         """One try; raises Fault when nothing of an answer came.
 
-        A history whose calls and results the provider does not take as a pair is sent once more, told in words.
+        What the provider does not take is sent once more in another form: calls and results that it does not see as
+        pairs are told in words, images are left out.
         """
+        if has_pictures(self._request.messages) and is_blind(self._model.prices):
+            self._change(without_pictures, f"{self._model.name} takes no images; they are not sent")
         try:
             return self._try()
         except Fault as fault:
-            if fault.kind != "pairing" or not has_calls(self._request.messages):
+            messages = self._request.messages
+            if fault.kind == "pairing" and has_calls(messages):
+                self._change(in_words, _RETOLD)
+            elif fault.kind == "picture" and has_pictures(messages):
+                self._change(without_pictures, f"{_UNSEEN}: {first_line(fault.text, 200)}")
+            else:
                 raise
-        self._request = replace(self._request, messages=in_words(self._request.messages))
-        self._on_delta(Delta("status", _RETOLD))
         return self._try()
+
+    def _change(self, how: Callable[[Sequence[Message]], list[Message]], said: str) -> None:
+        """Send other messages from here on, and say so."""
+        self._request = replace(self._request, messages=how(self._request.messages))
+        self._on_delta(Delta("status", said))
 
     def _try(self) -> ModelResponse:
         if self._cancel.is_set:

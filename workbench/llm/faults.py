@@ -28,6 +28,7 @@ Kind: TypeAlias = Literal[
     "busy",
     "context",
     "pairing",
+    "picture",
     "unknown",
     "provider",
     "alien",
@@ -73,6 +74,8 @@ _PAIRING = re.compile(
     r"|.thinking. block|thought_signature",
     re.IGNORECASE,
 )
+_PICTURE = re.compile(r"\bimages?\b|image_url|\bvision\b|content must be a string", re.IGNORECASE)
+_NO_EYES = re.compile(r"support image input", re.IGNORECASE)
 _UNNAMED = re.compile(r"\W")
 _NO_KEY = re.compile(r"api_key|missing credentials|API key (?:is )?(?:missing|not set)", re.IGNORECASE)
 _BAD_KEY = re.compile(r"API key not valid|(?:invalid|incorrect) (?:x-)?api.?key", re.IGNORECASE)
@@ -83,6 +86,8 @@ _BY_WORDS: tuple[tuple[tuple[int | None, ...], re.Pattern[str], Kind], ...] = (
     ((400, 413, 422, None), _CONTEXT, "context"),
     ((400, 403, 429, None), _QUOTA, "quota"),
     ((400, None), _BAD_KEY, "key"),
+    ((400, 415, 422), _PICTURE, "picture"),
+    ((404,), _NO_EYES, "picture"),
     ((400, 422), _PAIRING, "pairing"),
 )
 

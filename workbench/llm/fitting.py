@@ -1,17 +1,18 @@
 """A request's messages as the model at hand takes them: marks for its cache, pictures only where it has eyes.
 
-Used by `client` just before a request is sent. Nothing given is changed: what differs is a copy.
+Used by `client` and `answering` just before a request is sent. Nothing given is changed: what differs is a copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.llm.model import Message
 
 _MARK = {"cache_control": {"type": "ephemeral"}}
 _MARKED_PROVIDERS = ("anthropic", "bedrock", "vertex_ai")
+_NO_EYES = "[An image stood here. It was not sent, because this model cannot take it; say so if that matters.]"
 
 
 def takes_cache_marks(name: str, provider: str) -> bool:
@@ -38,3 +39,31 @@ def _marked(message: Message) -> Message:
     if isinstance(content, list) and content:
         return {**message, "content": [*content[:-1], {**content[-1], **_MARK}]}
     return {**message, **_MARK} if content else message
+
+
+def has_pictures(messages: Sequence[Message]) -> bool:
+    """Whether a picture is to be sent."""
+    return any(_is_picture(part) for message in messages for part in _parts(message))
+
+
+def without_pictures(messages: Sequence[Message]) -> list[Message]:
+    """The messages with a word in place of each picture, so that the model knows what it does not see."""
+    return [_told(message) if any(map(_is_picture, _parts(message))) else message for message in messages]
+
+
+def is_blind(known: Mapping[str, Any] | None) -> bool:
+    """Whether the table's entry is that of a model that chats and takes no pictures; an unknown model is taken to."""
+    return known is not None and known.get("mode") == "chat" and not known.get("supports_vision")
+
+
+def _told(message: Message) -> Message:
+    return {**message, "content": "\n".join(_NO_EYES if _is_picture(p) else p["text"] for p in _parts(message))}
+
+
+def _parts(message: Message) -> Sequence[Any]:
+    content = message.get("content")
+    return content if isinstance(content, list) else ()
+
+
+def _is_picture(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "image_url"
