@@ -95,7 +95,7 @@ def test_models_lists_profiles_and_keys_by_their_names_alone(world: World):
         assert done.returncode == 0, done.stderr
         assert f"● one  openai/first at {one.base_url}  (key: ONE_KEY is set)" in done.stdout
         assert f"  two  openai/second at {two.base_url}  (key: TWO_KEY is not set)" in done.stdout
-        assert "a key in ANTHROPIC_API_KEY: ohw --model anthropic/" in done.stdout
+        assert "A key in ANTHROPIC_API_KEY: ohw --model anthropic/" in done.stdout
         assert "secret" not in done.stdout + done.stderr
         assert one.requests == two.requests == []
 

@@ -83,6 +83,6 @@ def test_a_silent_server_and_a_closed_port_keep_nobody_from_being_found():
 def test_keys_are_found_by_their_variables_and_never_shown():
     env = {"ANTHROPIC_API_KEY": "sk-hidden", "OPENAI_API_KEY": " ", "MY_API_KEY": "sk-other"}
     found = found_keys(env)
-    assert [each.what for each in found] == ["a key in ANTHROPIC_API_KEY"]
+    assert [each.what for each in found] == ["A key in ANTHROPIC_API_KEY"]
     assert found[0].options.startswith("--model anthropic/")
     assert "sk-" not in repr(found)

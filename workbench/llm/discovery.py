@@ -77,7 +77,7 @@ class Found:
 
 def found_keys(env: Mapping[str, str] = os.environ) -> list[Found]:
     """The providers whose usual variable is set."""
-    return [Found(f"a key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
+    return [Found(f"A key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
 
 
 def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[Found]:

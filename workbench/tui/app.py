@@ -34,6 +34,7 @@ from workbench.tui.signals import Signals
 from workbench.tui.state import SessionState
 from workbench.tui.themes import DEFAULT, load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.welcome import Welcome
 
 _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
@@ -71,10 +72,12 @@ class WorkbenchApp(App[int]):
         themes: Path | None = None,
         demo: Callable[[], Opened] | None = None,
         start: Callable[[str], Opened] | None = None,
+        find: Callable[[], Sequence[tuple[str, str]]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the person's folder; when no model is set up, `demo` makes a session of the demo, `start` one on
-        the model of that name."""
+        the model of that name, and `find` looks for models there are to use: what was found, and how to use it.
+        """
         super().__init__()
         self.opened = opened
         self.settings = settings
@@ -83,6 +86,7 @@ class WorkbenchApp(App[int]):
         self.state.work = "starting" if opened.link is not None else "idle"
         self._demo = demo
         self._start = start
+        self._find = find
         self._leave_until = 0.0
         self._themes = load_themes(shipped_folder(), *([themes] if themes else []))
         for theme in self._themes.usable:
@@ -127,6 +131,14 @@ class WorkbenchApp(App[int]):
             Signals(self._end, self._warn).install(asyncio.get_running_loop())
         for problem in problems:
             self.notify(visible(problem), severity="warning", markup=False, timeout=10)
+        if self.opened.link is None and self._find is not None:
+            self.run_worker(self._tell_found(self._find))
+
+    async def _tell_found(self, find: Callable[[], Sequence[tuple[str, str]]]) -> None:
+        """The welcome of a first run names the models there are to use."""
+        found = await in_daemon(find)
+        for welcome in self.screen_stack[0].query(Welcome):
+            welcome.tell(found)
 
     def action_help(self) -> None:
         """Keys of where we are, and the guides."""

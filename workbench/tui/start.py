@@ -32,7 +32,7 @@ def open_screen(
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
     start = partial(opener.on_model, workspace=workspace)
-    app = WorkbenchApp(opened, settings, themes=locations.themes, demo=opener.demo, start=start)
+    app = WorkbenchApp(opened, settings, themes=locations.themes, demo=opener.demo, start=start, find=opener.found)
     code = app.run()
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
@@ -62,6 +62,16 @@ class Opener:
         settings = replace(self.settings, model=name)
         SessionModels(settings, dict(os.environ)).open(name).close()
         return replace(self, settings=settings).session(workspace)
+
+    def found(self) -> list[tuple[str, str]]:
+        """The models there are to use, each with what to write: profiles, servers of this machine, keys."""
+        from workbench.llm.discovery import found_models
+
+        named = [(f"The profile {name}", f"/model {name}") for name in self.settings.models]
+        return named + [
+            (each.what, f"ohw {each.options}" if each.api_base else f"/model {each.models[0]}")
+            for each in found_models()
+        ]
 
     def demo(self) -> Opened:
         """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.content import Content
 from textual.widget import Widget
 
@@ -14,6 +16,7 @@ _SETUP = (
     ("A server on this machine:", "ohw --model openai/NAME --api-base http://127.0.0.1:8080/v1"),
     ("Or for good, in settings.toml (ohw locate says where it is):", 'model = "anthropic/claude-sonnet-4-5"'),
 )
+_MOST_FOUND = 4
 
 
 class Welcome(Widget):
@@ -23,10 +26,16 @@ class Welcome(Widget):
         super().__init__(id="welcome")
         self._state = state
         self._has_model = has_model
+        self._found: Sequence[tuple[str, str]] = ()
+
+    def tell(self, found: Sequence[tuple[str, str]]) -> None:
+        """Models there are to use: what was found, and how to use it."""
+        self._found = found[:_MOST_FOUND]
+        self.refresh(layout=True)
 
     def render(self) -> Content:
         """A few lines; never more than a small screen holds."""
-        lines = self._ready() if self._has_model else _advice()
+        lines = self._ready() if self._has_model else _advice(self._found)
         return Content("\n").join(lines)
 
     def _ready(self) -> list[Content]:
@@ -42,15 +51,23 @@ class Welcome(Widget):
         ]
 
 
-def _advice() -> list[Content]:
+def _advice(found: Sequence[tuple[str, str]]) -> list[Content]:
     lines = [Content.styled("No model is set up yet.", "bold $warning"), Content("")]
-    for what, how in _SETUP:
-        lines += [Content.styled(what, "$dim"), Content.styled(f"  {how}", "bold")]
+    if found:
+        lines.append(Content("What was found here, and what to write to use it:"))
+    for what, how in [*found, _SETUP[-1]] if found else _SETUP:
+        lines += [Content.styled(visible(what, lines=False), "$dim"), _command(how)]
+    if not found:
+        said = "Keys are read from the provider's usual variable, such as ANTHROPIC_API_KEY."
+        lines.append(Content.styled(said, "$dim"))
     lines += [
-        Content.styled("Keys are read from the provider's usual variable, such as ANTHROPIC_API_KEY.", "$dim"),
         Content(""),
         Content.assemble(
             "Or try it without one: ", ("F9", "bold $primary"), " or ", ("/demo", "bold $primary"), " starts the demo."
         ),
     ]
     return lines
+
+
+def _command(how: str) -> Content:
+    return Content.styled(f"  {visible(how, lines=False)}", "bold")
