@@ -222,3 +222,18 @@ def test_a_task_ends_the_same_with_native_calls_and_with_calls_as_text(world: Wo
     assert all(("tools" in body) == (calls == "native") for body in bodies)
     assert all(("stop" in body) == (calls == "text") for body in bodies)
     assert "<function" not in done.stderr
+
+
+def test_plan_mode_reads_files_and_changes_none(world: World):
+    path = world.project / "a.txt"
+    path.write_text("the first line\n")
+    view = {"security_risk": "LOW", "summary": "Look", "command": "view", "path": str(path)}
+    edit = {**view, "command": "create", "path": str(world.project / "b.txt"), "file_text": "x"}
+    calls = (Called("str_replace_editor", view), Called("str_replace_editor", edit))
+    with ModelServer([Turn("", calls=calls), Turn("I would add b.txt.")]) as server:
+        done = world.ohw("run", "plan it", *with_server(server, "--mode", "plan"))
+        results = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
+    assert (done.returncode, done.stdout) == (0, "I would add b.txt.\n"), done.stderr
+    assert "the first line" in results[0]
+    assert "in plan mode only calls that change nothing" in results[1]
+    assert not (world.project / "b.txt").exists()

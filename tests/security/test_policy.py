@@ -55,3 +55,10 @@ def test_plan_mode_denies_what_writes_with_a_reason_for_the_model(risk):
 def test_a_rule_reads_like_the_mode_on_the_screen():
     assert rule_on("medium", "HIGH", False, "execute_bash").rule == 'mode "ask from MEDIUM"'
     assert set(MODE_NAMES) == set(MODES)
+
+
+@pytest.mark.parametrize(
+    ("risk", "verdict"), [("LOW", "allow"), ("MEDIUM", "ask"), ("HIGH", "ask"), ("UNKNOWN", "ask")]
+)
+def test_plan_mode_lets_a_tool_that_may_write_read(risk, verdict):
+    assert rule_on("plan", risk, False, "str_replace_editor", reads=True).verdict == verdict

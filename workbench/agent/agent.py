@@ -53,7 +53,8 @@ class Agent:
         return self._described[model]
 
     def _may_plan(self, name: str) -> bool:
-        return name in _ALWAYS or self.tools[name].is_read_only
+        tool = self.tools[name]
+        return name in _ALWAYS or tool.is_read_only or tool.action_type.can_read_only
 
     def _system(self) -> Message:
         note = plan_note(name for name in self.tools if self._may_plan(name)) if self.plan else ""

@@ -78,7 +78,8 @@ def plan_note(allowed: Iterable[str]) -> str:
     """What is added while the person is in plan mode."""
     return (
         "# Plan mode\nThe person wants a plan and no changes. Only these tools are there now: "
-        f"{', '.join(allowed) or 'none'}. Find out with them what you can, then say in a message what you would change,"
+        f"{', '.join(allowed) or 'none'}; of those that can write only the calls that read (`view`). "
+        "Find out with them what you can, then say in a message what you would change,"
         " file by file, how you would check it, and what you could not find out. Do not call finish."
     )
 

@@ -23,6 +23,7 @@ _ASKED: dict[Mode, tuple[Risk, ...]] = {
     "ask": ("LOW", "MEDIUM", "HIGH", "UNKNOWN"),
     "high": ("HIGH", "UNKNOWN"),
     "never": (),
+    "plan": ("MEDIUM", "HIGH", "UNKNOWN"),
 }
 
 
@@ -36,18 +37,21 @@ class Ruling:
     by: Literal["mode", "rule"] = "mode"
 
 
-def rule_on(mode: Mode, risk: Risk, read_only: bool, tool: str) -> Ruling:
-    """The ruling of a mode on an action of this effective risk; read-only tools never ask."""
+def rule_on(mode: Mode, risk: Risk, read_only: bool, tool: str, *, reads: bool = False) -> Ruling:
+    """The ruling of a mode on an action of this effective risk; read-only tools never ask.
+
+    `reads` says of an action that it only reads although its tool may write: plan mode then asks as `medium` does.
+    """
     rule = f'mode "{MODE_NAMES[mode]}"'
     if read_only:
         return Ruling("allow", "read-only tool", by="rule")
-    if mode == "plan":
+    if mode == "plan" and not reads:
         return Ruling("deny", rule, _plan_reason(tool))
     return Ruling("ask" if risk in _ASKED[mode] else "allow", rule)
 
 
 def _plan_reason(tool: str) -> str:
     return (
-        f"{tool} was not run: in plan mode only tools that change nothing are allowed. "
+        f"{tool} was not run: in plan mode only calls that change nothing are allowed. "
         "Look at what is needed, then describe the plan and wait for the person."
     )

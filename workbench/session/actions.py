@@ -92,7 +92,8 @@ class Actions:
 
     def _ruling(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Risk, Ruling]:
         risk = effective(proposed.risk, "LOW" if tool.is_read_only else None)
-        return risk, rule_on(self._journal.ledger.mode, risk, tool.is_read_only, tool.name)
+        reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
+        return risk, rule_on(self._journal.ledger.mode, risk, tool.is_read_only, tool.name, reads=reads)
 
     def reconsidered(self, waiting: OpenAction) -> list[Event]:
         """What a change of the mode means for the question that is open; it never decides on something unseen."""
@@ -219,6 +220,13 @@ class Actions:
     def close(self) -> None:
         """Let the threads of the tools end."""
         self._runner.close()
+
+
+def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
+    try:
+        return bool(tool.action_from_arguments(arguments).reads_only)
+    except ArgumentError:
+        return False
 
 
 def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

@@ -57,6 +57,14 @@ class Schema(BaseModel):
 class Action(Schema):
     """What a tool is asked to do."""
 
+    can_read_only: ClassVar[bool] = False
+    """Whether the tool, although it may write, has actions that only read (`reads_only` tells them)."""
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether this action of a tool that may write only reads: it is then possible in plan mode."""
+        return False
+
     @property
     def visualize(self) -> Text:
         """The action for a person, safe to print."""

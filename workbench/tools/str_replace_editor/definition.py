@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from rich.text import Text
@@ -36,6 +36,8 @@ last edit back. Paths are absolute."""
 class StrReplaceEditorAction(Action):
     """One command of the editor."""
 
+    can_read_only: ClassVar[bool] = True
+
     command: Command = Field(description="What to do.")
     path: str = Field(description="The file (for `view` also a folder), as an absolute path.")
     file_text: str | None = Field(None, description="For `create`: the whole content of the new file.")
@@ -47,6 +49,11 @@ class StrReplaceEditorAction(Action):
     view_range: list[int] | None = Field(
         None, description="For `view` of a file: first and last line, counted from 1; [20, -1] is line 20 to the end."
     )
+
+    @property
+    def reads_only(self) -> bool:
+        """A view changes nothing."""
+        return self.command == "view"
 
     @property
     def visualize(self) -> Text:
