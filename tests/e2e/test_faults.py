@@ -66,6 +66,19 @@ def test_a_rate_limit_of_an_hour_is_told_and_not_waited_for(world: World):
     assert "wait 3600 s and send the message again" in last_line(world, done)
 
 
+def test_a_limit_of_dollars_pauses_the_run(world: World):
+    file = world.locations.settings_file
+    file.parent.mkdir(parents=True)
+    steps = [bash("echo one"), bash("echo two"), bash("echo three"), finish("Worth it.")]  # 100 tokens in, 20 out
+    with ModelServer(steps) as server:
+        price = "price = { input = 1000, output = 5000 }"
+        file.write_text(f'[models.dear]\nmodel = "openai/x"\napi_base = "{server.base_url}"\n{price}\n')
+        done = world.ohw("run", "hello", "--model", "dear", "--mode", "never", "--max-cost", "0.35")
+        assert done.returncode != 0
+        assert "paused after $0.40 (max_cost $0.35); send a message to go on" in last_line(world, done)
+        assert len(server.requests) == 2
+
+
 def test_a_wrong_key_is_in_no_file_and_on_no_stream(world: World):
     with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
         done = run(world, server)
