@@ -116,3 +116,25 @@ def test_a_model_is_tested_by_one_real_call(world: World):
     assert none.returncode == 2
     assert "no model is set" in none.stderr
     assert list_sessions(world.locations) == []
+
+
+def test_compact_sums_up_the_history_at_once_and_the_next_request_is_shorter(world: World):
+    steps = [bash(f"echo step-{number}") for number in range(9)]
+    summary = Turn("GOAL\nlook around\nDONE\nsome steps")
+    with ModelServer([*steps, finish("First done."), summary, finish("Second done.")]) as one, ModelServer() as two:
+        write_profiles(world, one, two)
+        where = ("--workspace", str(world.project))
+        with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+            terminal.wait_for("First done.")
+            terminal.type("/compact")
+            terminal.press("enter")
+            terminal.wait_for("were summed up for the model")
+            terminal.type("go on")
+            terminal.press("enter")
+            terminal.wait_for("Second done.")
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0
+    *_, before, asked, after = (request.body for request in one.requests)
+    assert "tools" not in asked
+    assert len(after["messages"]) < len(before["messages"])
+    assert summary.text in json.dumps(after["messages"]).replace("\\n", "\n")

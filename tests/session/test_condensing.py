@@ -10,6 +10,7 @@ from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
 from workbench.agent.condenser import SECTIONS, summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
+from workbench.session.decisions import Refused
 from workbench.session.events import HistoryCondensed
 from workbench.session.history import History, messages
 from workbench.session.middle import KEPT_FIRST
@@ -282,3 +283,58 @@ def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
     assert "sum" in after[begin]["content"]
     assert before[end:]
     assert faults_of(after) == []
+
+
+def test_the_person_has_it_condensed_at_once_between_two_runs(begun):
+    d = begun(*looks(9), says("Done so far."), says("Further."))
+    d.run()
+    d.session.compact()
+    assert d.session.phase == "thinking"
+    d.run()
+    assert d.kinds()[-2:] == ["condensing_asked", "history_condensed"]
+    assert (d.session.phase, d.session.ended) == ("idle", "waiting")
+    asked = len(d.agent.requests)
+    d.session.send("on")
+    d.run()
+    assert len(d.agent.requests) == asked + 1  # the agent was not asked for the sake of condensing
+    assert SUMMARY.text in spoken(d.agent.requests[-1])
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_wish_while_a_question_waits_is_kept_until_the_next_call(begun):
+    d = begun(*looks(9), calls(("note", {"text": "a"}, "HIGH")), says("I go on."))
+    d.run()
+    assert d.session.phase == "deciding"
+    d.session.compact()
+    assert condensings(d) == []
+    d.answer("approved")
+    assert [event.reason for event in condensings(d)] == ["person"]
+    assert SUMMARY.text in spoken(d.agent.requests[-1])
+
+
+def test_a_short_history_is_not_condensed_and_that_is_said(begun):
+    d = begun(says("Hello."))
+    d.run()
+    before = d.kinds()
+    with pytest.raises(Refused, match="nothing to condense yet"):
+        d.session.compact()
+    assert d.kinds() == before
+
+
+def test_a_wish_that_fails_is_told_and_a_message_goes_on(begun):
+    d = begun(*looks(9), says("Done so far."), says("Further."), summaries=(says(""),))
+    d.run()
+    d.session.compact()
+    d.run()
+    assert d.kinds()[-1] == "run_ended"
+    assert "no summary" in d.log()[-1].detail
+    assert d.session.phase == "idle"
+
+
+def test_a_restart_forgets_a_wish_that_was_not_carried_out(begun):
+    d = begun(*looks(9), says("Done so far."))
+    d.run()
+    d.session.compact()
+    d.session.recover()
+    assert d.session.phase == "idle"
+    assert d.kinds()[-2:] == ["condensing_asked", "run_ended"]

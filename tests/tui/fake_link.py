@@ -48,5 +48,8 @@ class FakeLink:
     def set_model(self, name: str) -> None:
         self.commands.append(("model", name))
 
+    def compact(self) -> None:
+        self.commands.append(("compact",))
+
     def close(self, *, stop: bool = False) -> None:
         self.closed = True

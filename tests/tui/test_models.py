@@ -117,3 +117,16 @@ async def test_the_welcome_of_a_first_run_names_what_was_found_and_how_to_use_it
         assert "  /model ollama_chat/qwen3:8b\na key in [/X]" in said
         assert "\x1b" not in said
         assert "F9" in said
+
+
+async def test_compact_asks_for_condensing_and_the_log_says_so():
+    script = Script().start().user("Hi.")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await typed(pilot, "/compact")
+        await wait_until(pilot, lambda: link.commands == [("compact",)])
+        link.bring(ev.CondensingAsked(seq=len(script.events) + 1))
+        await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
+        assert app.state.items[-1].text == "Condensing the history was asked for"

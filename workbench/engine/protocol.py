@@ -65,6 +65,12 @@ class Interrupt(_Line):
     type: Literal["interrupt"] = "interrupt"
 
 
+class Compact(_Line):
+    """Condense the history."""
+
+    type: Literal["compact"] = "compact"
+
+
 class Set(_Line):
     """Change model, mode or limits; `None` leaves a setting as it is."""
 
@@ -88,5 +94,5 @@ class Refused(_Line):
     reason: str
 
 
-Command: TypeAlias = Annotated[Send | Decide | Answer | Interrupt | Set | Leave, Field(discriminator="type")]
+Command: TypeAlias = Annotated[Send | Decide | Answer | Interrupt | Compact | Set | Leave, Field(discriminator="type")]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

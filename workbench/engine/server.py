@@ -20,6 +20,7 @@ from workbench.engine.protocol import (
     VERSION,
     Answer,
     Command,
+    Compact,
     Decide,
     Hello,
     Interrupt,
@@ -177,6 +178,8 @@ class Server:
                 session.answer(action_id, text)
             case Interrupt():
                 session.interrupt()
+            case Compact():
+                session.compact()
             case Set():
                 session.set(model=command.model, mode=command.mode, max_steps=command.max_steps)
 

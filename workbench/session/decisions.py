@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from workbench.errors import WorkbenchError
 from workbench.session.actions import Actions
-from workbench.session.events import ActionDecided, ActionStarted, Event, Mode, SettingsChanged
+from workbench.session.condensing import NOTHING_TO_CONDENSE
+from workbench.session.events import ActionDecided, ActionStarted, CondensingAsked, Event, Mode, SettingsChanged
 from workbench.session.ledger import OpenAction
+from workbench.session.middle import Middle
 from workbench.session.results import answered, rejected
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
@@ -61,6 +63,13 @@ def _edited(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> Ac
     if readied.preparation:
         raise Refused("what these arguments would do is not known yet; reject the action with a note instead")
     return decided.model_copy(update={"fingerprint": readied.fingerprint})
+
+
+def condensing_wish(middle: Middle | None) -> CondensingAsked:
+    """The event that asks for condensing; raises Refused where nothing could be summed up."""
+    if middle is None:
+        raise Refused(NOTHING_TO_CONDENSE)
+    return CondensingAsked()
 
 
 def settings_change(model: str | None, mode: Mode | None, max_steps: int | None) -> SettingsChanged:

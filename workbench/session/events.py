@@ -223,18 +223,24 @@ class AgentNudged(EventBase):
 class HistoryCondensed(EventBase):
     """Events `first`..`last` are no longer sent to the model; `summary` stands in their place. The log keeps them.
 
-    `reason` is what asked for it: the agent, the model's full window, or a limit of the settings. The rest is about the
-    call that wrote the summary, as in ModelResponded.
+    `reason` is what asked for it: the agent, the person, the model's full window, or a limit of the settings. The rest
+    is about the call that wrote the summary, as in ModelResponded.
     """
 
     kind: Literal["history_condensed"] = "history_condensed"
     first: int
     last: int
     summary: str
-    reason: Literal["asked", "overflow", "tokens", "events"] = "asked"
+    reason: Literal["asked", "person", "overflow", "tokens", "events"] = "asked"
     usage: Usage = Usage()
     cost: float | None = None
     latency: float = 0.0
+
+
+class CondensingAsked(EventBase):
+    """The person wants the history condensed: at once, or before the next call of the model while a run is on."""
+
+    kind: Literal["condensing_asked"] = "condensing_asked"
 
 
 class SettingsChanged(EventBase):
@@ -275,6 +281,7 @@ Event: TypeAlias = Annotated[
     | FilesChanged
     | AgentNudged
     | HistoryCondensed
+    | CondensingAsked
     | SettingsChanged
     | Rewound
     | RunEnded,

@@ -13,7 +13,9 @@ from workbench.session.events import (
     ActionProposed,
     ActionStarted,
     AgentNudged,
+    CondensingAsked,
     Event,
+    HistoryCondensed,
     Mode,
     ModelResponded,
     RunEnded,
@@ -67,6 +69,8 @@ class Ledger:
     max_steps: int | None = None
     turn: int = 0
     is_running: bool = False
+    only_condenses: bool = False
+    """The run is there to condense the history: nothing is asked of the agent."""
     ended: str = ""
     steps: int = 0
     """Model calls in this run."""
@@ -109,6 +113,8 @@ class Ledger:
                 self._apply_answer(event)
             case AgentNudged():
                 self.nudged.add(event.reason)
+            case CondensingAsked() | HistoryCondensed():
+                self._apply_condensing(isinstance(event, CondensingAsked))
             case ActionProposed():
                 self._apply_proposal(event)
             case ActionAssessed() | ActionDecided() | ActionStarted():
@@ -119,14 +125,14 @@ class Ledger:
     def _apply_frame(self, event: UserMessage | RunEnded | SessionStarted | SettingsChanged) -> None:
         match event:
             case UserMessage():
-                if not self.is_running:
+                if not self.is_running or self.only_condenses:
                     self.steps = self.unreadable_answers = 0
                 self.nudged.clear()
-                self.is_running, self.ended = True, ""
+                self.is_running, self.only_condenses, self.ended = True, False, ""
                 self.turn = max(self.turn + 1, event.turn)
                 self.unread.append(event.seq)
             case RunEnded():
-                self.is_running, self.ended = False, event.reason
+                self.is_running, self.only_condenses, self.ended = False, False, event.reason
             case SessionStarted():
                 self.session_id, self.workspace = event.id, event.workspace
                 self.model, self.mode = event.model, event.mode
@@ -134,6 +140,12 @@ class Ledger:
                 self.model = event.model or self.model
                 self.mode = event.mode or self.mode
                 self.max_steps = event.max_steps or self.max_steps
+
+    def _apply_condensing(self, is_wish: bool) -> None:
+        if is_wish and not self.is_running:
+            self.is_running = self.only_condenses = True
+        elif not is_wish and self.only_condenses:
+            self.is_running = self.only_condenses = False
 
     def _apply_answer(self, event: ModelResponded) -> None:
         self.steps += 1

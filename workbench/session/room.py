@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from workbench.session.events import (
     ActionObserved,
     ActionProposed,
+    CondensingAsked,
     Event,
     HistoryCondensed,
     ModelResponded,
@@ -17,7 +18,7 @@ from workbench.session.limits import SIGNS_A_TOKEN, Limits
 from workbench.session.words import observed_text
 from workbench.tools.request_condensation.definition import NAME
 
-Reason: TypeAlias = Literal["asked", "overflow", "tokens", "events"]
+Reason: TypeAlias = Literal["asked", "person", "overflow", "tokens", "events"]
 
 
 class Room:
@@ -28,6 +29,7 @@ class Room:
         """Whether the history was condensed for a full window since the person spoke last."""
         self._asking: set[str] = set()
         self._is_asked = False
+        self._is_wanted = False  # by the person; no answer takes that back
         self._is_fresh = False
         self._tokens = 0
         self._signs = 0
@@ -44,6 +46,8 @@ class Room:
 
     def reason(self, limits: Limits, length: int) -> Reason | None:
         """Why the history, of so many messages, is to be condensed before the next call of the model."""
+        if self._is_wanted:
+            return "person"
         if self._is_fresh:
             return None
         if self._is_asked:
@@ -68,8 +72,11 @@ class Room:
             case ActionObserved():
                 self._signs += len(observed_text(event.observation))
                 self._is_asked |= event.action_id in self._asking and event.ran
+            case CondensingAsked():
+                self._is_wanted = True
             case HistoryCondensed():  # what it takes now is known with the next answer
-                self._is_asked, self._is_fresh, self._tokens = False, True, 0
+                self._is_asked = self._is_wanted = False
+                self._is_fresh, self._tokens = True, 0
                 self.was_too_full |= event.reason == "overflow"
 
     def _apply_answer(self, event: ModelResponded) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.llm.model import Cancel, Model
 from workbench.session.actions import Actions
-from workbench.session.decisions import Refused, answer_to, decision_on, settings_change
+from workbench.session.decisions import Refused, answer_to, condensing_wish, decision_on, settings_change
 from workbench.session.events import (
     ActionDecided,
     EngineState,
@@ -53,18 +53,13 @@ class Session:
         open_model: Callable[[str], Model] | None = None,
     ) -> None:
         self.unsaved = ""
-        self._journal = Journal(store, on_event, limits.max_observe, Recall(tools).apply)
+        journal = self._journal = Journal(store, on_event, limits.max_observe, Recall(tools).apply)
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
         self._actions = Actions(self._journal, tools, on_live)
         self._thinking = Thinking(
-            journal=self._journal,
-            agent=agent,
-            tools=tools,
-            actions=self._actions,
-            open_model=open_model,
-            on_live=on_live,
+            journal=journal, agent=agent, tools=tools, actions=self._actions, open_model=open_model, on_live=on_live
         )
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
@@ -95,8 +90,7 @@ class Session:
     def recover(self) -> None:
         """Make the log whole after a stop in the middle; call once after opening. Raises StoreError."""
         with self._lock:
-            events = after_a_stop(self._journal.ledger)
-            if events:
+            if events := after_a_stop(self._journal.ledger):
                 self._journal.commit(*events)
 
     def send(self, text: str) -> None:
@@ -157,6 +151,12 @@ class Session:
             self._stop_after = self._journal.history.last_seq
             cancel = self._cancel
         cancel.set()
+
+    def compact(self) -> None:
+        """Have the history condensed, now or before the next call; raises Refused where nothing could be summed up."""
+        with self._lock:
+            self._journal.commit(condensing_wish(self._journal.history.middle))
+            self._announce()
 
     def set(self, model: str | None = None, mode: Mode | None = None, max_steps: int | None = None) -> None:
         """Change model, mode or limit from here on; an open question is looked at again. Raises Refused, ModelError."""

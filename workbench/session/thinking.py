@@ -10,7 +10,7 @@ from typing import Protocol
 from workbench.agent.responses import ReadCall, read_response
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.session.actions import Actions
-from workbench.session.condensing import GRACE, Condensing
+from workbench.session.condensing import GRACE, NOTHING_TO_CONDENSE, Condensing
 from workbench.session.events import (
     ActionProposed,
     EngineState,
@@ -72,7 +72,8 @@ class Thinking:
         """Call the model once and record its answer, or condense the history; a limit or a failure ends the run."""
         journal, ledger = self._journal, self._journal.ledger
         with journal.lock:
-            journal.commit(*before_call(ledger, limits, journal.tokens, journal.loops))
+            if not ledger.only_condenses:
+                journal.commit(*before_call(ledger, limits, journal.tokens, journal.loops))
             if not ledger.is_running:
                 return
             self._agent.plan = ledger.mode == "plan"
@@ -94,6 +95,8 @@ class Thinking:
         model, condensing = self._agent.model, self._condensing
         if condensing.before_call(model, limits, cancel):
             return None
+        if self._journal.ledger.only_condenses:
+            raise ModelError(NOTHING_TO_CONDENSE)
         try:
             return run(Job(self._lane, lambda: self._respond(messages, cancel)), cancel, GRACE)
         except ContextOverflow:

@@ -114,6 +114,7 @@ class WorkbenchApp(App[int]):
             for name in self.settings.models:
                 said = f"Use {self.settings.profile(name).model} from here on"
                 yield SystemCommand(f"Model {name}", said, partial(self.action_model, name))
+            yield SystemCommand("Compact", "Have the history summed up", self.action_compact)
             yield SystemCommand("Mode", "When to ask: the next one", screen.action_mode)
             yield SystemCommand("Diff", "What changed", screen.action_diff)
             yield SystemCommand("Maximise", "One panel over the whole width", screen.action_zoom)
@@ -159,6 +160,11 @@ class WorkbenchApp(App[int]):
         elif self._start is not None:
             start = self._start
             await self._show(lambda: start(name))
+
+    def action_compact(self) -> None:
+        """Have the history condensed."""
+        if self.opened.link is not None:
+            self.opened.link.compact()
 
     async def action_demo(self) -> None:
         """From the advice of an empty start into the demo."""

@@ -22,6 +22,7 @@ COMMANDS = (
     Command("help", "keys and guides", "app.help"),
     Command("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE"),
     Command("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
+    Command("compact", "have the history summed up, so that it takes less of the model's window", "app.compact"),
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("stop", "end the run; what waits is not run", "stop"),

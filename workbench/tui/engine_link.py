@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Answer, Command, Decide, Interrupt, Leave, Refused, Send, Set
+from workbench.engine.protocol import Answer, Command, Compact, Decide, Interrupt, Leave, Refused, Send, Set
 from workbench.errors import WorkbenchError
 from workbench.session.events import Event, LiveEvent, Mode
 from workbench.session.names import session_path
@@ -78,6 +78,10 @@ class EngineLink:
     def set_model(self, name: str) -> None:
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""
         self._commands.put(Set(model=name))
+
+    def compact(self) -> None:
+        """Have the history condensed: at once, or before the next call of the model."""
+        self._commands.put(Compact())
 
     def close(self, *, stop: bool = False) -> None:
         """Leave once all commands are given; waits a moment for that."""

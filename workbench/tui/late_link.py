@@ -82,6 +82,10 @@ class LateLink:
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""
         self._give(lambda link: link.set_model(name))
 
+    def compact(self) -> None:
+        """Have the history condensed: at once, or before the next call of the model."""
+        self._give(lambda link: link.compact())
+
     def close(self, *, stop: bool = False) -> None:
         """Leave the session, also one whose link is still being made."""
         with self._lock:

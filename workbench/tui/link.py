@@ -73,6 +73,10 @@ class Link(Protocol):
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""
         ...
 
+    def compact(self) -> None:
+        """Have the history condensed: at once, or before the next call of the model."""
+        ...
+
     def close(self, *, stop: bool = False) -> None:
         """Leave the session; the engine finishes its run by itself, or with `stop` ends it unless others watch."""
         ...

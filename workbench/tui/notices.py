@@ -23,6 +23,7 @@ _ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
 
 _WHY_CONDENSED: Final = {
     "asked": "it asked for that",
+    "person": "you asked for that",
     "overflow": "its window was full",
     "tokens": "its window was almost full",
     "events": "the history had grown long",

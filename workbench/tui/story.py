@@ -19,6 +19,7 @@ from workbench.tui.state import AgentItem, Item, NoticeItem, SessionState, UserI
 if TYPE_CHECKING:
     from workbench.session.events import (
         AgentNudged,
+        CondensingAsked,
         EngineState,
         FilesChanged,
         HistoryCondensed,
@@ -112,6 +113,10 @@ def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
 def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
     _count(state, event)
     return _notice(state, condensed_notice(event)).merge(Changed(status=True))
+
+
+def _condensing_asked(state: SessionState, event: CondensingAsked) -> Changed:
+    return _notice(state, NoticeItem(event.seq, "Condensing the history was asked for"))
 
 
 def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
@@ -214,6 +219,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "files_changed": _files_changed,
     "agent_nudged": _agent_nudged,
     "history_condensed": _history_condensed,
+    "condensing_asked": _condensing_asked,
     "settings_changed": _settings_changed,
     "rewound": _rewound,
     "run_ended": _run_ended,
