@@ -237,3 +237,16 @@ def test_plan_mode_reads_files_and_changes_none(world: World):
     assert "the first line" in results[0]
     assert "in plan mode only calls that change nothing" in results[1]
     assert not (world.project / "b.txt").exists()
+
+
+def test_nobody_is_asked_about_an_edit_that_is_bound_to_fail(world: World):
+    path = world.project / "a.txt"
+    path.write_text("one\n")
+    edit = {"security_risk": "HIGH", "command": "str_replace", "path": str(path), "old_str": "two", "new_str": "three"}
+    turns = [Turn("", calls=(Called("str_replace_editor", edit),)), finish_turn("It is not there.")]
+    with ModelServer(turns) as server:
+        done = world.ohw("run", "edit", *with_server(server, "--mode", "ask"))
+        (result,) = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
+    assert done.returncode == 0, done.stderr  # 3 would be a question
+    assert "No match" in result or "not found" in result or "does not" in result, result
+    assert path.read_text() == "one\n"

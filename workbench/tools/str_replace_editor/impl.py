@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.text import well_formed
@@ -34,6 +34,20 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         except (OSError, ValueError) as error:  # ValueError: a path that no file can have
             return _refusal(action, why_unusable(action.path, error))
         return _report(action, made)
+
+    def preparation(self, action: StrReplaceEditorAction) -> Callable[[], StrReplaceEditorObservation] | None:
+        """An edit that is bound to fail goes back to the model before anybody is asked about it."""
+        if action.command == "view":
+            return None
+        try:
+            plan(action, self._files)
+        except EditorError as error:
+            refused = _refusal(action, str(error))
+        except (OSError, ValueError) as error:
+            refused = _refusal(action, why_unusable(action.path, error))
+        else:
+            return None
+        return lambda: refused
 
     def preview(self, action: StrReplaceEditorAction) -> Sequence[FileChange]:
         """The file before and after, as the action would write it; empty when it would be refused."""
