@@ -7,10 +7,12 @@ from tests.fakes.pairing import anthropic_faults
 from tests.llm.conftest import KEY
 from tests.session.fake_agent import Desk
 from workbench.agent.agent import Agent
-from workbench.llm.client import Patience, ProviderModel
+from workbench.llm.client import Patience, ProviderModel, load_litellm
 from workbench.llm.model import ToolCall
 from workbench.llm.signatures import ThinkingBlocks, bare_id, unsigned
 from workbench.llm.stream import Joiner
+from workbench.session.events import ActionObserved, ActionProposed, ModelResponded, RawToolCall, UserMessage
+from workbench.session.history import messages
 
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
@@ -52,3 +54,19 @@ def test_a_signature_hidden_in_an_id_is_taken_out_of_it():
 def test_messages_without_a_signature_are_passed_on_as_they_are():
     plain = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}]
     assert all(sent is given for sent, given in zip(unsigned(plain), plain, strict=True))
+
+
+def test_gemini_gets_the_signature_back_with_its_call():
+    load_litellm()
+    from litellm.llms.vertex_ai.gemini.transformation import gemini_convert_messages_with_history as as_gemini
+
+    signed = ModelResponded(
+        response_id="r", model="g", tool_calls=(RawToolCall(id="c", name="look", arguments="{}", signature="c2ln"),)
+    )
+    proposed = ActionProposed(action_id="c", response_id="r", call_id="c", tool="look")
+    result = ActionObserved(action_id="c", observation={"content": [{"type": "text", "text": "seen"}]})
+    _, called, _ = as_gemini(
+        messages=messages([UserMessage(text="go"), signed, proposed, result]), model="gemini-3-pro"
+    )
+    (part,) = called["parts"]
+    assert (part["function_call"]["name"], part["thoughtSignature"]) == ("look", "c2ln")

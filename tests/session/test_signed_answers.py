@@ -49,3 +49,14 @@ def test_the_same_model_named_once_more_keeps_it(desk):
     d.run()
     d.session.set(model="fake/one")
     assert "s1" in json.dumps(messages(d.log()))
+
+
+def test_a_signed_call_without_thinking_goes_to_no_other_model_either(desk):
+    d = desk(says("", tool_calls=signed_call()))
+    d.session.send("go")
+    d.run()
+    assert "sig-a" in json.dumps(d.agent.requests[1])
+    d.session.set(model="other/two")
+    d.session.send("and you?")
+    d.run()
+    assert "sig-a" not in json.dumps(d.agent.requests[2])

@@ -43,7 +43,8 @@ def _marked(message: Message) -> Message:
 
 def has_pictures(messages: Sequence[Message]) -> bool:
     """Whether a picture is to be sent."""
-    return any(_is_picture(part) for message in messages for part in _parts(message))
+    in_parts = [message for message in messages if isinstance(message.get("content"), list)]
+    return any(_is_picture(part) for message in in_parts for part in _parts(message))
 
 
 def without_pictures(messages: Sequence[Message]) -> list[Message]:

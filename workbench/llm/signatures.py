@@ -11,6 +11,7 @@ from typing import Any
 from workbench.llm.model import Message
 
 BLOCKS = "thinking_blocks"
+"""The field of a message for its blocks; also there, empty, where only calls are signed: so they are found at once."""
 FIELDS = "provider_specific_fields"
 SIGNATURE = "thought_signature"
 _IN_ID = "__thought__"
@@ -61,13 +62,11 @@ def bare_id(call_id: str) -> str:
 
 def unsigned(messages: Sequence[Message]) -> list[Message]:
     """The messages as a model takes them that has signed none of them."""
-    return [_unsigned(message) for message in messages]
+    return [_unsigned(message) if BLOCKS in message else message for message in messages]
 
 
 def _unsigned(message: Message) -> Message:
-    calls = message.get("tool_calls") or ()
-    if BLOCKS not in message and not any(FIELDS in call for call in calls):
-        return message
+    calls = message.get("tool_calls")
     plain = {name: value for name, value in message.items() if name != BLOCKS}
     if calls:
         plain["tool_calls"] = [{name: part for name, part in call.items() if name != FIELDS} for call in calls]

@@ -175,6 +175,7 @@ class History:
         call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
         if raw and raw.signature and self._response and self._is_own(self._response):
             call[FIELDS] = {SIGNATURE: raw.signature}
+            answer.setdefault(BLOCKS, [])
         answer["tool_calls"].append(call)
 
     def _raw_call(self, event: ActionProposed) -> RawToolCall | None:
