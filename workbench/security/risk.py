@@ -11,6 +11,9 @@ _HEIGHT: dict[Risk, int] = {"UNKNOWN": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3}
 
 def effective(model: Risk, local: Risk | None) -> Risk:
     """The higher of both ratings; a local rating never lowers the model's, and UNKNOWN is left when nobody knows."""
-    if local is None:
-        return model
-    return max(model, local, key=_HEIGHT.__getitem__)
+    return model if local is None else higher(model, local)
+
+
+def higher(one: Risk, other: Risk) -> Risk:
+    """The higher of two ratings; UNKNOWN is the lowest."""
+    return one if _HEIGHT[one] >= _HEIGHT[other] else other

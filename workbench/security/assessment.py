@@ -1,0 +1,50 @@
+"""What the local analysis says: parts with their own risk, made into one rating; used by everything in `security`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from workbench.security.risk import Risk, higher
+
+LONGEST_TEXT = 200
+"""Characters of a command that one part quotes."""
+MOST_REASONS = 6
+
+
+class Part(NamedTuple):
+    """One command, redirect or substitution of a command line: its risk, why, and the paths it touches."""
+
+    text: str
+    risk: Risk
+    reason: str = ""
+    paths: tuple[str, ...] = ()
+
+
+class Assessment(NamedTuple):
+    """The local rating of one action."""
+
+    risk: Risk
+    reasons: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+def one(risk: Risk, reason: str = "", text: str = "", paths: tuple[str, ...] = ()) -> Assessment:
+    """An assessment with one reason, and a part when there is something to quote."""
+    parts = (Part(shortened(text), risk, reason, paths),) if text else ()
+    return Assessment(risk, (reason,) if reason and risk != "LOW" else (), parts)
+
+
+def summed(parts: Iterable[Part]) -> Assessment:
+    """The highest risk of the parts with the reasons for that height; no parts are LOW."""
+    kept = tuple(parts)
+    risk: Risk = "LOW"
+    for part in kept:
+        risk = higher(risk, part.risk)
+    reasons = dict.fromkeys(part.reason for part in kept if part.risk == risk and part.reason)
+    return Assessment(risk, () if risk == "LOW" else tuple(reasons)[:MOST_REASONS], kept)
+
+
+def shortened(text: str) -> str:
+    """At most LONGEST_TEXT characters of a text; a cut is marked."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"

@@ -1,0 +1,142 @@
+"""What it means to read, write or delete a path: by its real place, links resolved, case folded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from workbench.security import protected as names
+from workbench.security.protected import words
+from workbench.security.risk import Risk
+
+Rating: TypeAlias = tuple[Risk, str]
+
+_HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full"})
+_PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/nix", "/System", "/Library")
+_PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
+
+
+@dataclass(frozen=True)
+class Places:
+    """The folders a rating depends on; `links` are assumed besides those on disk (path -> target)."""
+
+    workspace: str
+    home: str
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    def resolved(self, path: str) -> str:
+        """The real path, also of what does not exist yet; the path itself where that cannot be found out."""
+        for link, target in self.links.items():
+            if within(path, link):
+                path = target + path[len(link) :]
+        try:
+            return os.path.realpath(path)
+        except (OSError, ValueError):
+            return path
+
+    def reading(self, path: str, *, deep: bool = False) -> Rating:
+        """The risk of reading an absolute path; `deep` when all that is below it is read too."""
+        real = self.resolved(path)
+        if is_secret(real) or is_secret(path):
+            return "HIGH", "reads what holds secrets"
+        if real.startswith(("/dev/", "/proc/")):
+            return _reading_device(real)
+        if within(real, self.workspace):
+            return "LOW", ""
+        if deep and self._holds_secrets(real):
+            return "HIGH", "reads a folder that holds secrets"
+        if any(within(real, folder) for folder in _PUBLIC):
+            return "LOW", ""
+        return "MEDIUM", "reads outside the workspace"
+
+    def writing(self, path: str) -> Rating:
+        """The risk of writing an absolute path."""
+        real = self.resolved(path)
+        if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/") or path in _HARMLESS_DEVICES:
+            return "LOW", ""
+        reason = _code_reason(real) or _code_reason(path)
+        if reason:
+            return "HIGH", reason
+        if is_secret(real):
+            return "HIGH", "changes what holds secrets"
+        if within(real, self.workspace):
+            return "MEDIUM", "changes the workspace"
+        if any(within(real, folder) and real != folder for folder in _TEMPORARY) and not within(real, self.home):
+            return "MEDIUM", "writes a temporary file"
+        return "HIGH", "writes outside the workspace"
+
+    def deleting(self, path: str, *, deep: bool = False) -> Rating:
+        """The risk of deleting an absolute path; `deep` with all that is below it. A pattern may "
+        "stand in the path."""
+        risk, reason = self.writing(path)
+        if risk == "HIGH":
+            return risk, reason.replace("writes outside", "deletes outside")
+        if not within(self.resolved(path), self.workspace):
+            return risk, "deletes a temporary file"
+        if self.resolved(path) == self.workspace or _name(path) in {"*", ".*", "", ".", ".."}:
+            return "HIGH", "deletes the workspace"
+        return ("HIGH", "deletes a folder for good") if deep and not _is_made_again(path) else ("MEDIUM", "deletes")
+
+    def _holds_secrets(self, real: str) -> bool:
+        return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether a path is the folder or below it."""
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def is_secret(path: str) -> bool:
+    """Whether a file of this name usually holds keys, tokens or passwords, or is a folder of such."""
+    folded = path.casefold()
+    name = _name(folded.rstrip("/"))
+    if name in names.SECRET_NAMES and not name.endswith(names.PUBLIC_ENDINGS):
+        return not path.startswith("/usr/")
+    if name.startswith(names.SECRET_BEGINNINGS) and not name.endswith(names.PUBLIC_ENDINGS):
+        return True
+    if name.endswith(names.SECRET_ENDINGS):
+        return not path.startswith(("/usr/", "/etc/ssl/certs", "/etc/apt"))
+    if not names.SECRET_FOLDERS.isdisjoint(folded.split("/")) or "/.config/gh" in folded:
+        return not name.endswith((".pub", "known_hosts")) and not folded.startswith("/usr/")
+    return folded.startswith(names.SECRET_SYSTEM)
+
+
+def _reading_device(real: str) -> Rating:
+    if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/"):
+        return "LOW", ""
+    if real.startswith(("/dev/tcp/", "/dev/udp/")):
+        return "HIGH", "opens a network connection"
+    if real.startswith("/dev/"):
+        return "HIGH", "reads a device, perhaps without end"
+    if real.removeprefix("/proc/") in _PUBLIC_PROC:
+        return "LOW", ""
+    return (
+        ("HIGH", "reads the memory or surroundings of a process") if real.count("/") > 2 else ("MEDIUM", "reads /proc")
+    )
+
+
+def _code_reason(path: str) -> str:
+    """Why a path is protected; empty when it is not."""
+    folded = path.casefold()
+    parts = folded.split("/")
+    for part in parts:
+        if part in names.CODE_FOLDERS:
+            return names.CODE_FOLDERS[part]
+    if parts[-1] in names.CODE_NAMES:
+        return names.CODE_NAMES[parts[-1]]
+    for piece, reason in names.CODE_PATHS.items():
+        if f"/{piece}/" in f"{folded}/":
+            return reason
+    return "is run by each start of the interpreter" if folded.endswith(".pth") else ""
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _is_made_again(path: str) -> bool:
+    name = _name(path.rstrip("/"))
+    return name in names.MADE_AGAIN or name.endswith(names.MADE_AGAIN_ENDINGS)

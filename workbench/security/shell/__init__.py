@@ -1,0 +1,1 @@
+"""What a command line of bash would do, part by part; `scan.assess_command` is the way in."""

@@ -1,0 +1,193 @@
+"""One call of a program: its words as flags and operands, and what its rule finds; the rules are in `tools`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from workbench.security.assessment import Part, shortened
+from workbench.security.risk import Risk, higher
+from workbench.security.shell.words import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from workbench.security.shell.scan import Scan
+
+Use = Literal["text", "read", "deep", "write", "delete", "command"]
+_SECRET_OUT = "hands out a secret"
+
+
+class Option(NamedTuple):
+    """A flag that was given, and its value."""
+
+    flag: str
+    value: Word | None = None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is known of a program (or a subcommand): its own risk, its flags and what its operands are."""
+
+    risk: Risk = "LOW"
+    reason: str = ""
+    operands: Use = "read"
+    skip: int = 0
+    """How many operands in front are no paths: a pattern, a script."""
+    values: frozenset[str] = frozenset()
+    """Flags whose value is the next word."""
+    flags: Mapping[str, tuple[Risk, str]] = field(default_factory=dict)
+    """Flags that make it worse; a long one also counts when it is shortened."""
+    paths: Mapping[str, Use] = field(default_factory=dict)
+    """Flags with a value that is read, written or run."""
+    unskip: frozenset[str] = frozenset()
+    """Flags that bring the pattern themselves, so that nothing is skipped."""
+
+
+class Call:
+    """A program with its words, under assessment; a rule raises its risk."""
+
+    def __init__(self, scan: Scan, name: str, words: Sequence[Word], text: str) -> None:
+        self.scan = scan
+        self.name = name
+        self.words = list(words)
+        self.text = text
+        self.piped = False
+        """Whether something is piped into it."""
+        self.stdin: str | None = None
+        """What it reads from a heredoc or a here string, where that is known."""
+        self.has_input = False
+        self.risk: Risk = "LOW"
+        self.reason = ""
+        self.paths: list[str] = []
+
+    def raise_to(self, risk: Risk, reason: str) -> None:
+        """The risk is at least this one; the reason of the highest is kept."""
+        if not self.reason or higher(self.risk, risk) != self.risk:
+            self.reason = reason if risk != "LOW" else self.reason
+        self.risk = higher(self.risk, risk)
+
+    def part(self) -> Part:
+        """What was found."""
+        return Part(shortened(self.text), self.risk, self.reason, tuple(dict.fromkeys(self.paths)))
+
+    def use(self, word: Word, use: Use) -> None:
+        """A word as a path that is read, written or deleted, or as a command that is run."""
+        if word.names_secret and use != "command":
+            self.raise_to("HIGH", _SECRET_OUT)
+        if use == "text":
+            return
+        if use == "command":
+            self.run_text(word)
+            return
+        self._place(word, use)
+
+    def _place(self, word: Word, use: Use) -> None:
+        path = self.scan.absolute(word)
+        if path is None:
+            opaque = "a path that is not known before it runs"
+            unsure: Risk = "MEDIUM" if use in {"read", "deep"} else "HIGH"
+            self.raise_to(unsure, f"{'reads' if unsure == 'MEDIUM' else 'changes'} {opaque}")
+            return
+        self.paths.append(path)
+        risk, reason = self.scan.rating(path, use)
+        if reason:
+            self.raise_to(risk, reason)
+
+    def run_text(self, word: Word) -> None:
+        """A word that is itself a command line."""
+        if UNKNOWN in word.text:
+            self.raise_to("HIGH", "runs a command that is not known before")
+        else:
+            self.raise_to(*self.scan.inner(word.text))
+
+    def run_words(self, words: Sequence[Word]) -> None:
+        """The rest of the words as a command of its own."""
+        if words:
+            self.raise_to(*self.scan.inner_words(list(words)))
+
+    def options(self, spec: Spec) -> tuple[list[Option], list[Word]]:
+        """The words as flags with their values, and operands."""
+        options: list[Option] = []
+        operands: list[Word] = []
+        words = iter(self.words)
+        for word in words:
+            if word.text == "--":
+                operands += words
+                break
+            if not word.text.startswith("-") or word.text == "-":
+                operands.append(word)
+            elif word.text.startswith("--"):
+                options.append(_long(word, words, spec))
+            else:
+                options += _short(word, words, spec)
+        return options, operands
+
+    def apply(self, spec: Spec) -> None:
+        """The rule that a table states."""
+        self.raise_to(spec.risk, spec.reason)
+        options, operands = self.options(spec)
+        for option in options:
+            self._option(option, spec)
+        skip = 0 if any(option.flag in spec.unskip for option in options) else spec.skip
+        for word in operands[:skip]:
+            self.use(word, "text")
+        for word in operands[skip:]:
+            self.use(word, spec.operands)
+
+    def _option(self, option: Option, spec: Spec) -> None:
+        flag = full_flag(option.flag, spec)
+        if flag in spec.flags:
+            self.raise_to(*spec.flags[flag])
+        if flag in spec.paths and option.value is not None:
+            self.use(option.value, spec.paths[flag])
+        elif option.value is not None and option.value.names_secret:
+            self.raise_to("HIGH", _SECRET_OUT)
+
+
+def full_flag(flag: str, spec: Spec) -> str:
+    """The flag that a shortened long flag stands for, the most dangerous where it could be several."""
+    if not flag.startswith("--") or len(flag) < 4:
+        return flag
+    for known in (*spec.flags, *spec.paths):
+        if known.startswith(flag):
+            return known
+    return flag
+
+
+def _long(word: Word, words: Iterator[Word], spec: Spec) -> Option:
+    flag, equals, value = word.text.partition("=")
+    if equals:
+        return Option(flag, Word(value, word.raw, word.is_pattern, word.runs))
+    name = full_flag(flag, spec)
+    takes = name in spec.values or name in spec.paths
+    return Option(flag, next(words, None) if takes else None)
+
+
+def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[Option]:
+    text = word.text
+    if text in spec.values or text in spec.paths or text in spec.flags:
+        takes = text in spec.values or text in spec.paths
+        yield Option(text, next(words, None) if takes else None)
+        return
+    for at, letter in enumerate(text[1:], 2):
+        flag = f"-{letter}"
+        if flag in spec.values or flag in spec.paths:
+            rest = text[at:]
+            yield Option(flag, Word(rest, word.raw, word.is_pattern, word.runs) if rest else next(words, None))
+            return
+        yield Option(flag)
+
+
+def basename(text: str) -> str:
+    """The name of a program without its folder."""
+    return text.rpartition("/")[2]
+
+
+def flags(risk: Risk, reason: str, names: str) -> dict[str, tuple[Risk, str]]:
+    """A row of a table: flags that share a risk and a reason."""
+    return dict.fromkeys(names.split(), (risk, reason))
+
+
+def uses(use: Use, names: str) -> dict[str, Use]:
+    """A row of a table: flags whose value is used in one way."""
+    return dict.fromkeys(names.split(), use)

@@ -1,0 +1,178 @@
+"""Walks the syntax tree of a command line and rates each command, redirect and substitution in it."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from workbench.security.assessment import Assessment, Part, one, shortened, summed
+from workbench.security.hidden import hides
+from workbench.security.places import Places, Rating
+from workbench.security.risk import Risk
+from workbench.security.shell import walk
+from workbench.security.shell.call import Call, Use
+from workbench.security.shell.source import LONGEST, MOST_NODES, bare_words, joined, lines_of_heredocs, parsed
+from workbench.security.shell.tools import ALARMING, judge
+from workbench.security.shell.words import UNKNOWN, Reader, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DEEPEST = 6
+_MOST_PARTS = 150
+_TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
+
+
+class TooMuch(Exception):
+    """A cap is met; the rest is not looked at."""
+
+
+def assess_command(text: str, places: Places, folder: str | None = None) -> Assessment:
+    """The rating of a command line that starts in `folder` (the workspace); it never raises."""
+    try:
+        return _assessed(text, places, folder or places.workspace)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let a command through
+        return one("HIGH", f"the analysis failed ({type(error).__name__})", str(text))
+
+
+def _assessed(text: str, places: Places, folder: str) -> Assessment:
+    if len(text) > LONGEST:
+        return one("HIGH", f"longer than {LONGEST:,} characters, so it was not analysed", text)
+    hidden = hides(text)
+    if hidden:
+        return one("HIGH", hidden, text)
+    scan = Scan(places, folder)
+    scan.run(text)
+    return summed(scan.parts)
+
+
+class Scan:
+    """One command line under analysis: the folder it has got to, the variables it knows, the parts it found."""
+
+    def __init__(self, places: Places, folder: str | None, depth: int = 0) -> None:
+        self.places = places
+        self.folder = folder
+        self.depth = depth
+        self.values = {"HOME": places.home}
+        self.functions: set[str] = set()
+        self.parts: list[Part] = []
+        self.reader = Reader(b"", self.values)
+        self.piped = False
+        self.room = _MOST_PARTS
+
+    def run(self, text: str) -> None:
+        """Rate all of a command line; what cannot be read is never LOW, and a cap is HIGH."""
+        text = joined(text)
+        outer, self.reader = self.reader, Reader(text.encode(errors="replace"), self.values)
+        root = parsed(self.reader.source)
+        try:
+            if self.depth > _DEEPEST or root.descendant_count > MOST_NODES:
+                raise TooMuch
+            if root.has_error:
+                self._unreadable(text)
+            self.rescan(lines_of_heredocs(text))
+            walk.visit(self, root)
+        except (TooMuch, RecursionError):
+            self.parts.append(Part(shortened(text), "HIGH", "too long or too deeply nested to be analysed"))
+        finally:
+            self.reader = outer
+
+    def _unreadable(self, text: str) -> None:
+        words = bare_words(text)
+        alarming = sorted(words & ALARMING) or ("/dev/tcp" in text or "/dev/udp" in text)
+        risk: Risk = "HIGH" if alarming else "MEDIUM"
+        self.parts.append(Part(shortened(text), risk, "cannot be read with certainty"))
+
+    def rescan(self, lines: list[str]) -> None:
+        """Lines that are commands only where the parser is wrong: what is dangerous in them counts."""
+        for line in lines:
+            inner = self._child()
+            inner.run(line)
+            self.parts += [part for part in inner.parts if part.risk == "HIGH"]
+
+    def count(self) -> None:
+        """One more command; raises TooMuch when there are too many."""
+        self.room -= 1
+        if self.room < 0:
+            raise TooMuch
+
+    def inner(self, text: str) -> Rating:
+        """The rating of a command line inside this one; its parts are kept."""
+        self.count()
+        child = self._child()
+        child.run(text)
+        return self._taken(child)
+
+    def inner_words(self, words: list[Word]) -> Rating:
+        """The rating of words that are run as a command."""
+        self.count()
+        child = self._child()
+        child.piped = self.piped
+        call = Call(child, words[0].text, words[1:], " ".join(word.raw for word in words))
+        call.piped = self.piped
+        self._deep_enough(child)
+        judge(call, words[0])
+        child.parts.insert(0, call.part())
+        return self._taken(child)
+
+    def _deep_enough(self, child: Scan) -> None:
+        if child.depth > _DEEPEST:
+            raise TooMuch
+
+    def _child(self) -> Scan:
+        child = Scan(self.places, self.folder, self.depth + 1)
+        child.values = self.values
+        child.reader = self.reader
+        child.functions = self.functions
+        child.room = self.room
+        return child
+
+    def _taken(self, child: Scan) -> Rating:
+        self.parts += child.parts
+        self.room = child.room
+        found = summed(child.parts)
+        return found.risk, found.reasons[0] if found.reasons else ""
+
+    def absolute(self, word: Word) -> str | None:
+        """The path of a word; None when it is not known."""
+        text = word.text
+        if text == "-":
+            return "/dev/stdin"
+        if UNKNOWN in text or (word.is_pattern and "{" in text):
+            return None
+        if word.is_pattern:
+            text = "/".join(_telling(part) for part in text.split("/"))
+        if text.startswith("/"):
+            return os.path.normpath(text) if "/../" not in text else text
+        return None if self.folder is None else f"{self.folder}/{text}" if text else self.folder
+
+    def rating(self, path: str, use: Use) -> Rating:
+        """The risk of using a path."""
+        if use == "write":
+            return self.places.writing(path)
+        if use == "delete":
+            return self.places.deleting(path)
+        return self.places.reading(path, deep=use == "deep")
+
+    def enter(self, word: Word | None) -> None:
+        """A change of folder, as far as it is known."""
+        path = self.places.home if word is None else self.absolute(word)
+        self.folder = None if word is not None and (word.text == "-" or word.is_pattern) else path
+
+    def forget(self) -> None:
+        """No variable is known any more."""
+        self.values.clear()
+        self.values["HOME"] = self.places.home
+
+    def call(self, name: Word, words: list[Word], node: Node) -> Call:
+        """A command of this line."""
+        self.count()
+        return Call(self, name.text, words, self.reader.raw(node))
+
+
+def _telling(part: str) -> str:
+    """The name with secrets or power that a pattern may stand for; the pattern itself when there is none."""
+    if not any(sign in part for sign in "*?[") or part.strip("*") == "" or part.startswith("*."):
+        return part
+    return next((name for name in _TELLING if fnmatchcase(name, part)), part)

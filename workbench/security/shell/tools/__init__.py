@@ -1,0 +1,109 @@
+"""The rules of all programs that are known, one module a family; a rule is a table row or a function of the call."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Spec, basename
+from workbench.security.shell.tools import (
+    archives,
+    builtins,
+    changers,
+    cloud,
+    git,
+    interpreters,
+    network,
+    packages,
+    readers,
+    scripts,
+    searchers,
+    system,
+    wrappers,
+)
+from workbench.security.shell.tools.rule import Rule, words
+from workbench.security.shell.words import UNKNOWN, Word
+
+RULES: dict[str, Rule] = {
+    **readers.RULES,
+    **scripts.RULES,
+    **searchers.RULES,
+    **changers.RULES,
+    **archives.RULES,
+    **git.RULES,
+    **network.RULES,
+    **packages.RULES,
+    **cloud.RULES,
+    **interpreters.RULES,
+    **system.RULES,
+    **builtins.RULES,
+    **wrappers.RULES,
+}
+ALARMING = frozenset(
+    {*system.RULES, *interpreters.RULES, *network.RULES, "rm", "eval", "exec", "source", "dd", "shred", "trap", "xargs"}
+) - {"id", "ping", "free", "uptime", "python", "python3", "node"}
+"""Names that make a command line HIGH when it cannot be read with certainty."""
+_QUESTIONS = ({"--version"}, {"--help"}, {"-V"}, {"-v"})
+_MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
+_PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
+
+
+def is_known(name: str) -> bool:
+    """Whether a rule or the shell itself has a meaning for the name."""
+    return name in RULES or name in _MISREAD
+
+
+def judge(call: Call, name: Word) -> None:
+    """Rate a call by the rule of its program; what is not known is MEDIUM, a name that is not literal HIGH."""
+    if UNKNOWN in name.text or name.is_pattern or name.runs or not name.text:
+        call.raise_to("HIGH", "the name of the command is not known before it runs")
+        return
+    if not _PLAIN_NAME.match(name.raw) or not name.text.isascii():
+        call.raise_to("HIGH", "the name of the command is disguised")
+    if name.text in _MISREAD or "=" in name.text:
+        call.raise_to("MEDIUM", "cannot be read with certainty")
+        call.run_words(call.words)
+        return
+    if "/" in name.text:
+        _program_at_path(call, name)
+    program = basename(name.text).casefold() if basename(name.text) not in RULES else basename(name.text)
+    call.name = program
+    rule = RULES.get(program) or _versioned(program)
+    if program in call.scan.functions or rule is None:
+        _unknown(call)
+    elif len(call.words) == 1 and {call.words[0].text} in _QUESTIONS and program not in _NO_QUESTIONS:
+        return
+    elif isinstance(rule, Spec):
+        call.apply(rule)
+    else:
+        rule(call)
+
+
+_NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
+
+
+def _versioned(program: str) -> Rule | None:
+    """The rule of `python3.12` or `mkfs.ext4` is that of the name before the version or kind."""
+    plain = re.sub(r"[-.]?[\d.]+\Z", "", program)
+    return RULES.get(plain) or RULES.get(program.partition(".")[0] if program.startswith("mkfs") else "")
+
+
+def _unknown(call: Call) -> None:
+    call.raise_to("MEDIUM", "a command that is not known here")
+    for word in call.words:
+        if word.runs:
+            call.raise_to("MEDIUM", "a command that is not known here, with what another one printed")
+        if word.text.startswith(("/", "~", "..")) or "/." in word.text:
+            call.use(word, "read")
+        elif word.names_secret:
+            call.use(word, "text")
+
+
+def _program_at_path(call: Call, name: Word) -> None:
+    path = call.scan.absolute(name)
+    if path is None:
+        call.raise_to("HIGH", "runs a program at a place that is not known")
+        return
+    call.paths.append(path)
+    risk, reason = call.scan.rating(path, "read")
+    if risk != "LOW":
+        call.raise_to("HIGH", "runs a program from outside the workspace" if risk == "MEDIUM" else reason)

@@ -1,0 +1,163 @@
+"""What bash does itself."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.tools.interpreters import _script
+from workbench.security.shell.tools.rule import Rule, words
+from workbench.security.shell.variables import poisons
+from workbench.security.shell.words import UNKNOWN, Word
+
+_SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
+_CONTROL = re.compile(
+    r"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u001[bB]))(?:\]|P|_|\^|X|\[[\d;?]*[^\d;?m\s\\])|\\x9[bd]|\\u009[bd]|[\x9b\x9d]", re.I
+)
+
+
+def _prints(call: Call) -> None:
+    """echo and printf: harmless, but for control codes, secrets and a variable whose name is a command."""
+    for word in call.words:
+        call.use(word, "text")
+        if _CONTROL.search(word.text):
+            call.raise_to("HIGH", "prints codes that change the terminal")
+    if call.name == "printf" and call.words and call.words[0].text == "-v":
+        _names(call)
+
+
+def _names(call: Call) -> None:
+    """A builtin that takes names of variables: a subscript may run a command, and what was known is gone."""
+    call.scan.forget()
+    for word in call.words:
+        if _SUBSCRIPT.search(word.text) or _SUBSCRIPT.search(word.raw):
+            call.raise_to("HIGH", "runs a command in a subscript")
+        found = poisons(word.text.partition("=")[0], "", "")
+        if found and not word.text.startswith("-"):
+            call.raise_to(*found)
+
+
+def _read(call: Call) -> None:
+    call.words = [word for word in call.words if word.text != "REPLY"]
+    _names(call)
+
+
+def _mapfile(call: Call) -> None:
+    _names(call)
+    if any(word.text.startswith("-C") for word in call.words):
+        call.raise_to("HIGH", "runs a command for each line")
+
+
+def _cd(call: Call) -> None:
+    operands = [word for word in call.words if word.text == "-" or not word.text.startswith("-")]
+    if operands and operands[0].text != "-":
+        call.use(operands[0], "read")
+        if call.reason == "reads outside the workspace":
+            call.reason = "leaves the workspace"
+    elif not operands:
+        call.raise_to("MEDIUM", "leaves the workspace")
+    call.scan.enter(operands[0] if operands else None)
+
+
+def _eval(call: Call) -> None:
+    call.raise_to("MEDIUM", "runs its words once more as a command")
+    call.run_text(Word(" ".join(word.text for word in call.words), call.text))
+
+
+def _source(call: Call) -> None:
+    if not call.words:
+        return
+    script = call.words[0]
+    _script(call, script)
+    if call.piped or script.runs or script.text in {"-", "/dev/stdin"}:
+        call.raise_to("HIGH", "runs what is piped into it")
+
+
+def _trap(call: Call) -> None:
+    if not call.words or call.words[0].text in {"-p", "-l", "-", ""}:
+        return
+    call.raise_to("MEDIUM", "runs a command later")
+    call.run_text(call.words[0])
+    if {word.text.upper().removeprefix("SIG") for word in call.words[1:]} & {"DEBUG", "RETURN", "ERR"}:
+        call.raise_to("HIGH", "runs a command around each later command")
+
+
+def _alias(call: Call) -> None:
+    if any("=" in word.text or UNKNOWN in word.text for word in call.words):
+        call.raise_to("HIGH", "puts something else in the place of a command")
+
+
+def _set(call: Call) -> None:
+    if not call.words:
+        call.raise_to("MEDIUM", "prints all variables, secrets among them")
+    if any(word.text in {"-o", "+o"} for word in call.words) and any(
+        word.text in {"history", "emacs", "vi"} for word in call.words
+    ):
+        call.raise_to("MEDIUM", "changes the shell")
+
+
+def _shopt(call: Call) -> None:
+    if any(word.text == "expand_aliases" for word in call.words):
+        call.raise_to("HIGH", "changes what the shell makes of names")
+
+
+def _hash(call: Call) -> None:
+    if any(word.text.startswith("-") and set(word.text) & set("pd") for word in call.words):
+        call.raise_to("HIGH", "puts another program in the place of a command")
+
+
+def _complete(call: Call) -> None:
+    call.raise_to(
+        "HIGH" if any(word.text in {"-C", "-F", "-x", "-X"} for word in call.words) else "LOW",
+        "runs a command at a key",
+    )
+
+
+def _test(call: Call) -> None:
+    for word in call.words:
+        if _SUBSCRIPT.search(word.text):
+            call.raise_to("HIGH", "runs a command in a subscript")
+
+
+RULES: dict[str, Rule] = {
+    "echo": _prints,
+    "printf": _prints,
+    "read": _read,
+    "getopts": _names,
+    "let": _names,
+    "unset": _names,
+    "export": _names,
+    "declare": _names,
+    "typeset": _names,
+    "local": _names,
+    "readonly": _names,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    **dict.fromkeys(("cd", "pushd", "popd"), _cd),
+    "dirs": Spec(operands="text"),
+    "eval": _eval,
+    "source": _source,
+    ".": _source,
+    "trap": _trap,
+    "alias": _alias,
+    "unalias": Spec("MEDIUM", "changes the shell", operands="text"),
+    "set": _set,
+    "shopt": _shopt,
+    "hash": _hash,
+    "bind": Spec("HIGH", "runs a command at a key", operands="text"),
+    "complete": _complete,
+    "enable": Spec("HIGH", "changes what the shell does itself", operands="text"),
+    "test": _test,
+    "[": _test,
+    "history": Spec(
+        "MEDIUM",
+        "shows or changes what was typed",
+        operands="text",
+        flags=flags("HIGH", "changes the history", "-c -d -w -a"),
+        paths=uses("write", "-w -a"),
+    ),
+    "fc": Spec("HIGH", "runs an earlier command again", operands="text"),
+    **dict.fromkeys(
+        words("exit return break continue shift wait bg fg suspend logout help compgen caller"), Spec(operands="text")
+    ),
+}

@@ -1,0 +1,194 @@
+"""Programs that make, move, change or delete files."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Option, Spec, flags, uses
+from workbench.security.shell.tools.rule import Rule, flag_names, named, words
+from workbench.security.shell.words import Word
+
+_INTO = uses("write", "-t --target-directory")
+_COPY_VALUES = words("-S --suffix -m -o -g --mode --owner --group --context")
+_WRITE = Spec("MEDIUM", "changes files", operands="write")
+
+
+def _rm(call: Call) -> None:
+    options, operands = call.options(Spec())
+    names = flag_names(options)
+    deep = any(flag in {"-r", "-R", "-d"} or flag.startswith("--rec") for flag in names)
+    call.raise_to("MEDIUM", "deletes files")
+    if any(flag.startswith("--no-p") for flag in names):
+        call.raise_to("HIGH", "deletes the root of the file system")
+    if call.piped and call.name == "xargs" and not operands:
+        call.raise_to("HIGH", "deletes what is not known before")
+    for word in operands:
+        _deleted(call, word, deep=deep)
+
+
+def _deleted(call: Call, word: Word, *, deep: bool) -> None:
+    path = call.scan.absolute(word)
+    if path is None:
+        call.raise_to("HIGH", "deletes a path that is not known before it runs")
+        return
+    call.paths.append(path)
+    call.raise_to(*call.scan.places.deleting(path, deep=deep))
+
+
+def _cp(call: Call) -> None:
+    spec = Spec(values=_COPY_VALUES, paths=_INTO)
+    options, operands = call.options(spec)
+    call.raise_to("MEDIUM", "writes files")
+    into = _target(options)
+    deep = any(option.flag in {"-r", "-R", "-a", "--recursive", "--archive"} for option in options)
+    sources, targets = (operands, [into]) if into else (operands[:-1], operands[-1:])
+    for word in sources:
+        call.use(word, "deep" if deep else "read")
+    for word in targets:
+        _written_into(call, word, sources)
+
+
+def _target(options: list[Option]) -> Word | None:
+    return next((option.value for option in options if option.flag in _INTO and option.value), None)
+
+
+def _written_into(call: Call, target: Word, sources: list[Word]) -> None:
+    """The target, and what the sources are called when it is a folder."""
+    call.use(target, "write")
+    for source in sources:
+        name = source.text.rstrip("/").rsplit("/", 1)[-1]
+        if name and name not in {".", ".."} and source.is_literal and target.is_literal:
+            call.use(Word(f"{target.text.rstrip('/')}/{name}", target.raw), "write")
+
+
+def _mv(call: Call) -> None:
+    options, operands = call.options(Spec(values=_COPY_VALUES, paths=_INTO))
+    call.raise_to("MEDIUM", "moves files")
+    into = _target(options)
+    sources, targets = (operands, [into]) if into else (operands[:-1], operands[-1:])
+    for word in sources:
+        call.use(word, "write")
+        call.use(word, "read")
+    for word in targets:
+        _written_into(call, word, sources)
+
+
+def _ln(call: Call) -> None:
+    options, operands = call.options(Spec(values=words("-S --suffix"), paths=_INTO))
+    call.raise_to("MEDIUM", "makes a link")
+    into = _target(options)
+    only = bool(into) or len(operands) == 1
+    for word in operands if only else operands[:-1]:
+        if word.text.startswith("/") or word.text.startswith("../../"):
+            call.use(word, "deep")
+    for word in [into] if into else operands[-1:]:
+        call.use(Word(word.text.rsplit("/", 1)[-1], word.raw) if only and not into else word, "write")
+
+
+def _modes(call: Call) -> None:
+    options, operands = call.options(Spec(paths=uses("read", "--reference")))
+    names = flag_names(options)
+    deep = "-R" in names or "--recursive" in names
+    given = "--reference" in names
+    mode = "" if given or not operands else operands.pop(0).text
+    mode = mode or next((word.text for word in call.words if re.fullmatch(r"-[rwxst]+", word.text)), "")
+    call.raise_to("MEDIUM", "changes who may do what with files")
+    if re.search(r"[ugoa]*[+=][rwxXt]*s", mode) or re.fullmatch(r"0?[2-7]\d{3}", mode):
+        call.raise_to("HIGH", "lets a program run with the rights of another")
+    if deep and re.fullmatch(r"0?777|[ao]*\+\w*w\w*", mode):
+        call.raise_to("HIGH", "lets everybody write")
+    for word in operands:
+        call.use(word, "write")
+
+
+def _owners(call: Call) -> None:
+    _, operands = call.options(Spec(paths=uses("read", "--reference")))
+    call.raise_to("MEDIUM", "changes whose files are")
+    if operands and operands[0].text.partition(":")[0] in {"root", "0"}:
+        call.raise_to("HIGH", "gives files to another user")
+    for word in operands[1:]:
+        call.use(word, "write")
+
+
+def _dd(call: Call) -> None:
+    for word in call.words:
+        name, _, value = word.text.partition("=")
+        if name in {"if", "of"}:
+            call.use(Word(value, word.raw, word.is_pattern, word.runs), "write" if name == "of" else "read")
+    call.raise_to("MEDIUM", "copies bytes")
+
+
+def _tee(call: Call) -> None:
+    _, operands = call.options(Spec())
+    for word in operands:
+        call.use(word, "write")
+
+
+def _shred(call: Call) -> None:
+    call.apply(Spec("HIGH", "destroys files for good", operands="write", values=words("-n -s")))
+
+
+def _mktemp(call: Call) -> None:
+    call.raise_to("MEDIUM", "makes a temporary file")
+    call.apply(Spec(operands="text", paths=uses("write", "-p --tmpdir")))
+
+
+def _truncate(call: Call) -> None:
+    call.apply(Spec("MEDIUM", "empties or cuts files", operands="write", values=words("-s --size -r --reference")))
+
+
+RULES: dict[str, Rule] = {
+    "rm": _rm,
+    "grm": _rm,
+    "unlink": _rm,
+    "rmdir": Spec("MEDIUM", "deletes empty folders", operands="delete"),
+    "trash": Spec("MEDIUM", "moves files to the trash", operands="delete"),
+    "cp": _cp,
+    "gcp": _cp,
+    "install": _cp,
+    "mv": _mv,
+    "gmv": _mv,
+    "rename": Spec("MEDIUM", "renames files", operands="write", skip=1, flags=flags("HIGH", "runs code", "-e")),
+    "ln": _ln,
+    "link": _ln,
+    "chmod": _modes,
+    "chown": _owners,
+    "chgrp": _owners,
+    "chattr": Spec("HIGH", "changes what may be changed", operands="write", skip=1),
+    "setfacl": Spec("HIGH", "changes who may do what with files", operands="write", values=words("-m -x")),
+    "dd": _dd,
+    "tee": _tee,
+    "sponge": _tee,
+    "shred": _shred,
+    "srm": _shred,
+    "wipe": _shred,
+    "mktemp": _mktemp,
+    "truncate": _truncate,
+    "mkfifo": _WRITE,
+    "mknod": Spec("HIGH", "makes a device", operands="write"),
+    "touch": Spec(
+        "MEDIUM", "makes files", operands="write", values=words("-d -t"), paths=uses("read", "-r --reference")
+    ),
+    "mkdir": Spec("MEDIUM", "makes folders", operands="write", values=words("-m --mode")),
+    "patch": Spec(
+        "MEDIUM",
+        "changes files",
+        operands="write",
+        values=words("-p -F"),
+        paths=uses("read", "-i") | uses("write", "-d -o -r"),
+    ),
+    "dos2unix": _WRITE,
+    "unix2dos": _WRITE,
+    "fallocate": Spec("MEDIUM", "makes files", operands="write", values=words("-l -o")),
+    **named(
+        Spec(
+            "MEDIUM", "rewrites files of the workspace", operands="write", values=words("-l --line-length --config -c")
+        ),
+        "black isort autopep8 yapf gofmt rustfmt prettier clang-format shfmt",
+    ),
+    **named(
+        Spec("MEDIUM", "may rewrite files of the workspace", operands="text", values=words("--select --ignore")),
+        "ruff eslint stylelint biome rubocop golangci-lint swiftlint pylint flake8 mypy pyright "
+        "shellcheck hadolint tsc",
+    ),
+}

@@ -1,0 +1,139 @@
+"""Containers, clusters and clouds: what changes something there cannot be taken back from here."""
+
+from __future__ import annotations
+
+from workbench.security.shell.call import Call, Spec
+from workbench.security.shell.tools.rule import Rule, named, subcommands, words
+from workbench.security.shell.words import Word
+
+_LOOK = Spec("MEDIUM", "asks a service", operands="text")
+_LOCAL_LOOK = Spec(operands="text")
+_HIGH = Spec("HIGH", "changes a service", operands="text")
+_RUNS = Spec("MEDIUM", "runs or builds containers", operands="text")
+_OPENS = words(
+    "--privileged --pid --ipc --uts --cap-add --security-opt --device --userns --network=host --net=host --cgroupns "
+    "--volumes-from --env-file"
+)
+_DOCKER: dict[str, Spec] = {
+    **dict.fromkeys(
+        words("ps images logs top stats port version info inspect history diff events search"),
+        _LOCAL_LOOK,
+    ),
+    **dict.fromkeys(
+        ("image ls", "container ls", "volume ls", "network ls", "compose ps", "compose logs", "compose config"),
+        _LOCAL_LOOK,
+    ),
+    **dict.fromkeys(
+        words("build buildx pull create start stop restart pause unpause wait tag commit rename update compose cp"),
+        _RUNS,
+    ),
+    **dict.fromkeys(
+        ("push", "login", "logout", "rm", "rmi", "kill", "swarm", "secret", "stack", "service", "plugin", "context"),
+        _HIGH,
+    ),
+    **dict.fromkeys(
+        (
+            "system prune",
+            "volume rm",
+            "volume prune",
+            "image rm",
+            "image prune",
+            "container rm",
+            "container prune",
+            "network rm",
+            "compose down",
+            "compose rm",
+            "builder prune",
+            "save",
+            "export",
+            "load",
+            "import",
+        ),
+        Spec("HIGH", "deletes or replaces containers, images or data", operands="text"),
+    ),
+    "system df": _LOCAL_LOOK,
+}
+_docker_verb = subcommands(_DOCKER, _RUNS, "-H --host -c --context --config -f --file -p --project-name")
+
+
+def _docker(call: Call) -> None:
+    texts = [word.text for word in call.words]
+    if any(text in _OPENS or text.partition("=")[0] in _OPENS for text in texts) or "host" in texts:
+        call.raise_to("HIGH", "opens this machine to the container")
+    if {"-H", "--host"} & set(texts[:1]):
+        call.raise_to("HIGH", "works on another machine")
+    for at, text in enumerate(texts):
+        flag, _, value = text.partition("=")
+        if flag in {"-v", "--volume", "--mount"} and (value or at + 1 < len(texts)):
+            _mounted(call, value or texts[at + 1])
+    verb = next((text for text in texts if not text.startswith("-")), "")
+    if verb in {"run", "exec"}:
+        call.raise_to("MEDIUM", "runs a program in a container")
+        return
+    _docker_verb(call)
+
+
+def _mounted(call: Call, mount: str) -> None:
+    fields = dict(part.partition("=")[::2] for part in mount.split(","))
+    source = fields.get("source") or fields.get("src") or mount.partition(":")[0]
+    if "docker.sock" in mount:
+        call.raise_to("HIGH", "opens this machine to the container")
+    elif source.startswith(("/", ".", "~")) or "\0" in source:
+        call.use(Word(source, source), "deep")
+        if call.risk != "LOW" and "outside" in call.reason:
+            call.raise_to("HIGH", "opens files outside the workspace to the container")
+
+
+_KUBE = subcommands(
+    {
+        **dict.fromkeys(
+            words("get describe logs top explain api-resources api-versions cluster-info version diff events"), _LOOK
+        ),
+        **dict.fromkeys(
+            ("config view", "config get-contexts", "config current-context", "auth can-i", "rollout status"), _LOOK
+        ),
+        **dict.fromkeys(("list", "status", "history", "show", "lint", "template", "search", "env", "repo list"), _LOOK),
+        **dict.fromkeys(("get secret", "get secrets"), Spec("HIGH", "reads secrets", operands="text")),
+    },
+    _HIGH,
+    "-n --namespace --context --kubeconfig --cluster",
+)
+_TERRAFORM = subcommands(
+    {
+        **dict.fromkeys(words("fmt validate version show output graph providers"), _LOOK),
+        **dict.fromkeys(
+            ("init", "plan", "get", "preview"), Spec("MEDIUM", "asks services and loads plugins", operands="text")
+        ),
+    },
+    _HIGH,
+)
+_READ_VERBS = ("describe", "list", "get", "ls", "show", "head", "help", "version")
+
+
+def _aws(call: Call) -> None:
+    """Clouds: `aws SERVICE VERB`, `gcloud GROUP… VERB`: what only lists or describes is MEDIUM."""
+    rest = [word.text for word in call.words if not word.text.startswith("-")]
+    secret = any(("secret" in text or "token" in text or "password" in text or "credential" in text) for text in rest)
+    verbs = rest[1:] if call.name == "aws" else rest
+    looks = any(verb.split("-")[0] in _READ_VERBS for verb in verbs)
+    changes = any(
+        verb.split("-")[0]
+        in {"rm", "delete", "create", "put", "update", "cp", "mv", "sync", "run", "deploy", "set", "add", "remove"}
+        for verb in verbs
+    )
+    if looks and not secret and not changes:
+        call.raise_to("MEDIUM", "asks a service")
+    else:
+        call.raise_to("HIGH", "reads secrets" if secret else "changes a service")
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("docker podman nerdctl docker-compose podman-compose"), _docker),
+    **dict.fromkeys(words("kubectl oc k9s helm kustomize flux argocd istioctl"), _KUBE),
+    **dict.fromkeys(words("terraform tofu terragrunt pulumi"), _TERRAFORM),
+    **dict.fromkeys(words("aws gcloud az gsutil doctl linode-cli ibmcloud oci s3cmd mc bq eksctl"), _aws),
+    **named(
+        _HIGH, "ansible ansible-playbook vagrant packer vault consul nomad salt puppet chef-client virsh lxc incus"
+    ),
+    **named(_HIGH, "redis-cli mongo mongosh dropdb createdb pg_restore mysqladmin pg_dump mysqldump mongodump"),
+}

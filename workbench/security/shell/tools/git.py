@@ -1,0 +1,229 @@
+"""git and the programs of its hosts."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Option, Spec, flags, uses
+from workbench.security.shell.tools.rule import Rule, flag_names, subcommands, words
+from workbench.security.shell.words import UNKNOWN, Word
+
+_RUNS = "runs another program"
+_OUT = uses("write", "--output --output-directory")
+_EXTERNAL = flags("HIGH", _RUNS, "--ext-diff --textconv --open-files-in-pager -O --upload-pack --receive-pack --exec")
+_LOSES = "loses work that is not committed"
+_LOOK = Spec(operands="text", flags=_EXTERNAL, paths=_OUT)
+_CHANGE = Spec("MEDIUM", "changes the repository", operands="text", flags=flags("HIGH", _RUNS, "--exec"))
+_NETWORK = Spec("MEDIUM", "fetches from a configured remote", operands="text", flags=_EXTERNAL)
+_HIGH_CONFIG = Spec("HIGH", "changes what git runs and keeps", operands="text")
+_REMOTE = re.compile(r"(?:[a-z+-]+://|git@|[\w.-]+@[\w.-]+:|/|\.\.?/|~|ext::)")
+
+_TABLE: dict[str, Spec] = {
+    **dict.fromkeys(
+        words(
+            "status log show diff blame shortlog describe rev-parse rev-list ls-files ls-tree cat-file "
+            "diff-tree diff-index "
+            "diff-files merge-base name-rev for-each-ref show-ref show-branch whatchanged "
+            "count-objects version help grep "
+            "check-ignore check-attr var cherry range-diff annotate verify-commit verify-tag fsck "
+            "range-diff ls-remote "
+            "symbolic-ref"
+        ),
+        _LOOK,
+    ),
+    **dict.fromkeys(
+        words(
+            "add commit merge cherry-pick revert mv init tag am apply notes sparse-checkout "
+            "commit-tree write-tree bisect "
+            "maintenance pack-refs repack format-patch archive bundle update-index read-tree rerere replace"
+        ),
+        _CHANGE,
+    ),
+    **dict.fromkeys(("fetch", "pull", "clone", "lfs"), _NETWORK),
+    "rm": Spec(
+        "MEDIUM", "deletes files of the repository", operands="delete", flags=flags("HIGH", _LOSES, "-f --force")
+    ),
+    "clean": Spec("HIGH", "deletes files that git does not keep", operands="text"),
+    "rebase": Spec("MEDIUM", "rewrites commits", operands="text", flags=flags("HIGH", _RUNS, "-x --exec")),
+    "gc": Spec(
+        "MEDIUM", "tidies the repository", operands="text", flags=flags("HIGH", "deletes lost commits", "--prune")
+    ),
+    "prune": Spec("HIGH", "deletes lost commits", operands="text"),
+    "reflog": _LOOK,
+    "reflog expire": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "reflog delete": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "stash": Spec("MEDIUM", "puts changes aside", operands="text"),
+    "stash list": _LOOK,
+    "stash show": _LOOK,
+    "stash drop": Spec("HIGH", _LOSES, operands="text"),
+    "stash clear": Spec("HIGH", _LOSES, operands="text"),
+    "branch": Spec(
+        "LOW",
+        operands="text",
+        flags=flags("HIGH", "deletes a branch that may not be merged", "-D -f --force")
+        | flags(
+            "MEDIUM", "changes branches", "-d -m -M -c -C --delete --move --copy -u --set-upstream-to --unset-upstream"
+        ),
+    ),
+    "reset": Spec(
+        "MEDIUM", "changes what is staged", operands="text", flags=flags("HIGH", _LOSES, "--hard --merge --keep")
+    ),
+    "remote": _LOOK,
+    "remote show": _LOOK,
+    "remote get-url": _LOOK,
+    **dict.fromkeys(
+        ("remote add", "remote set-url", "remote rename", "remote remove", "remote rm"),
+        Spec("HIGH", "changes where code comes from and goes to", operands="text"),
+    ),
+    "worktree": Spec("MEDIUM", "changes work trees", operands="text"),
+    "worktree list": _LOOK,
+    "submodule": Spec("MEDIUM", "changes submodules", operands="text"),
+    "submodule status": _LOOK,
+    "submodule foreach": Spec("HIGH", "runs a command in each submodule", operands="text"),
+    "filter-branch": Spec("HIGH", "rewrites all commits", operands="text"),
+    "filter-repo": Spec("HIGH", "rewrites all commits", operands="text"),
+    "update-ref": Spec("HIGH", "moves a branch without a check", operands="text"),
+    "difftool": Spec("HIGH", _RUNS, operands="text"),
+    "mergetool": Spec("HIGH", _RUNS, operands="text"),
+    "send-email": Spec("HIGH", "sends code out", operands="text"),
+    "daemon": Spec("HIGH", "serves the repository", operands="text"),
+    "credential": Spec("HIGH", "hands out credentials", operands="text"),
+    "switch": Spec(
+        "MEDIUM", "changes the branch", operands="text", flags=flags("HIGH", _LOSES, "-f --force --discard-changes -C")
+    ),
+}
+_by_verb = subcommands(_TABLE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
+_BEFORE = Spec(
+    values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
+    flags=flags("HIGH", "changes what git runs", "-c --config-env"),
+)
+_FINE_SETTINGS = re.compile(
+    r"(?:user\.(?:name|email)|color\.\w+|core\.(?:quotepath|pager)=(?:cat)?|core\.quotepath|advice\.\w+|"
+    r"commit\.gpgsign|init\.defaultbranch|diff\.\w+renames?|log\.\w+|pull\.\w+|safe\.directory)(?:=.*)?\Z",
+    re.I,
+)
+
+
+def _git(call: Call) -> None:
+    while call.words and call.words[0].text.startswith("-"):
+        if not _before(call):
+            return
+    if not call.words:
+        return
+    verb = call.words[0].text
+    if any(word.runs for word in call.words) and verb in {"push", "fetch", "clone", "pull", "remote"}:
+        call.raise_to("HIGH", "sends what another command printed")
+    special = _SPECIAL.get(verb)
+    if special:
+        call.words = call.words[1:]
+        special(call)
+        return
+    if verb in {"fetch", "pull", "clone", "ls-remote"}:
+        _from_remote(call)
+    _by_verb(call)
+
+
+def _before(call: Call) -> bool:
+    """An option in front of the verb; False when it makes git run what it likes."""
+    flag = call.words.pop(0).text
+    name, equals, value = flag.partition("=")
+    if name in _BEFORE.values and not equals:
+        value = call.words.pop(0).text if call.words else ""
+    if (name == "-c" and not _FINE_SETTINGS.match(value)) or (name in {"--config-env", "--exec-path"} and value):
+        call.raise_to("HIGH", "changes what git runs")
+    elif name in {"-C", "--git-dir", "--work-tree"}:
+        call.use(Word(value, value), "read")
+        if call.risk != "LOW":
+            call.raise_to("HIGH", "works on a repository outside the workspace")
+    return True
+
+
+def _from_remote(call: Call) -> None:
+    places = [word for word in call.words[1:] if not word.text.startswith("-")]
+    for word in places:
+        if word.text.startswith("ext::") or word.text.startswith("-"):
+            call.raise_to("HIGH", "runs another program")
+        elif _REMOTE.match(word.text) and call.words[0].text == "pull":
+            call.raise_to("HIGH", "takes code from a place that is not configured")
+
+
+def _push(call: Call) -> None:
+    options, operands = call.options(Spec(values=words("-o --push-option"), flags=_EXTERNAL))
+    names = flag_names(options)
+    call.raise_to("MEDIUM", "sends commits to a configured remote")
+    if names & {"-f", "--force", "--mirror", "--prune", "-d", "--delete"} or any("--force" in flag for flag in names):
+        call.raise_to("HIGH", "overwrites or deletes on the remote")
+    if any(word.text.startswith((":", "+")) for word in operands[1:]):
+        call.raise_to("HIGH", "overwrites or deletes on the remote")
+    if names & {"--receive-pack", "--exec"}:
+        call.raise_to("HIGH", _RUNS)
+    if operands and (_REMOTE.match(operands[0].text) or UNKNOWN in operands[0].text):
+        call.raise_to("HIGH", "sends code to a place that is not configured")
+
+
+def _checkout(call: Call) -> None:
+    names = flag_names(call.options(Spec(values=words("-b -B")))[0])
+    call.raise_to("MEDIUM", "changes the branch")
+    texts = [word.text for word in call.words]
+    makes = bool(names & {"-b", "--orphan"})
+    if "--" in texts or names & {"-f", "--force", "-B"} or (not makes and {".", "*", ":/"} & set(texts)):
+        call.raise_to("HIGH", _LOSES)
+    if not makes and any("/" in text and "." in text.rsplit("/", 1)[-1] for text in texts):
+        call.raise_to("HIGH", _LOSES)
+
+
+def _restore(call: Call) -> None:
+    names = flag_names(call.options(Spec(values=words("-s --source")))[0])
+    only_staged = names & {"--staged", "-S"} and not names & {"--worktree", "-W"}
+    call.raise_to(*(("MEDIUM", "changes what is staged") if only_staged else ("HIGH", _LOSES)))
+
+
+def _config(call: Call) -> None:
+    options, operands = call.options(Spec(paths=uses("write", "-f --file"), values=words("--type --default")))
+    names = flag_names(options)
+    reads = names & {"-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch"}
+    verb = operands[0].text if operands else ""
+    if verb in {"list", "get"} or reads or (len(operands) == 1 and not _changes(options)):
+        return
+    local = not names & {"--global", "--system"}
+    fine = local and operands and _FINE_SETTINGS.match(operands[0].text) and verb.startswith("user.")
+    call.raise_to(*(("MEDIUM", "sets a name for commits") if fine else ("HIGH", _HIGH_CONFIG.reason)))
+
+
+def _changes(options: list[Option]) -> bool:
+    return bool(
+        flag_names(options) & {"--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section"}
+    )
+
+
+def _bisect(call: Call) -> None:
+    call.raise_to("MEDIUM", "changes what is checked out")
+    if call.words and call.words[0].text == "run":
+        call.run_words(call.words[1:])
+
+
+_SPECIAL = {"push": _push, "checkout": _checkout, "restore": _restore, "config": _config, "bisect": _bisect}
+
+_HOST_LOOK = Spec("MEDIUM", "asks the host of the repository", operands="text")
+_HOST_HIGH = Spec("HIGH", "changes something on the host for good", operands="text")
+_host = subcommands(
+    {
+        "auth token": Spec("HIGH", "prints a token", operands="text"),
+        "auth status": Spec(
+            "MEDIUM", "asks the host", operands="text", flags=flags("HIGH", "prints a token", "-t --show-token")
+        ),
+        **dict.fromkeys(
+            words(
+                "auth|secret|ssh-key|gpg-key|alias|extension|repo delete|repo edit|repo archive|"
+                "release delete|api|codespace|"
+                "gist create|workflow run|issue delete|pr merge|run delete|variable",
+                "|",
+            ),
+            _HOST_HIGH,
+        ),
+    },
+    _HOST_LOOK,
+    "-R --repo",
+)
+
+RULES: dict[str, Rule] = {"git": _git, "gh": _host, "glab": _host, "hub": _host}

@@ -1,0 +1,206 @@
+"""Programs that run programs: shells, interpreters of other languages, data bases, agents."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Spec
+from workbench.security.shell.tools.rule import Rule, always, named, words
+from workbench.security.shell.words import UNKNOWN, Word
+
+_PIPED = "runs what is piped into it"
+_UNKNOWN = "runs code that is not known before"
+_DANGEROUS_CODE = re.compile(
+    r"\b(?:system|popen\w*|exec[lv]?[pe]*|spawn\w*|fork|subprocess|execSync|execFile\w*|child_process|shell_exec|passthru|"
+    r"rmtree|rmSync|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
+    r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
+    r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|environ|getenv|process\.env|ENV|b64decode|"
+    r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"
+    r"%x|qx|`|/dev/|/etc/|\.ssh|\.env\b|\.aws|~/|open\s*\([^)]*[\"'][rbt]*[wax+]|\|\s*[\"']",
+)
+_CODE_FLAGS = {
+    "python": words("-c"),
+    "pypy": words("-c"),
+    "ipython": words("-c"),
+    "perl": words("-e -E"),
+    "ruby": words("-e"),
+    "node": words("-e --eval -p --print"),
+    "nodejs": words("-e --eval -p --print"),
+    "deno": words("eval"),
+    "bun": words("-e --eval"),
+    "php": words("-r"),
+    "lua": words("-e"),
+    "Rscript": words("-e"),
+    "osascript": words("-e"),
+    "groovy": words("-e"),
+    "scala": words("-e"),
+    "ghci": words("-e"),
+    "elixir": words("-e"),
+    "erl": words("-eval"),
+    "julia": words("-e --eval"),
+    "pwsh": words("-c -Command -EncodedCommand"),
+}
+_MODULES_HIGH = {"http.server": "serves files to other machines", "pty": "starts a shell", "smtpd": "opens a port"}
+_MODULES = {"pip", "uv", "pytest", "black", "isort", "mypy", "ruff", "tox", "nox", "build", "coverage"}
+_LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar", "tokenize", "ast", "dis"}
+
+
+def _shell(call: Call) -> None:
+    texts = [word.text for word in call.words]
+    at = next((at for at, text in enumerate(texts) if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text)), None)
+    if at is not None and at + 1 < len(texts):
+        call.run_text(call.words[at + 1])
+        call.raise_to("MEDIUM", "runs a command line")
+        return
+    if {"-i", "-l", "--login", "--init-file", "--rcfile", "-il", "-li"} & {text.partition("=")[0] for text in texts}:
+        call.raise_to("HIGH", "starts a shell that nobody sees")
+    operands = [word for word in call.words if not word.text.startswith(("-", "+"))]
+    if operands and "-s" not in texts:
+        _script(call, operands[0])
+    elif "-n" in texts and not call.piped:
+        return
+    else:
+        _from_stdin(call)
+
+
+def _script(call: Call, script: Word) -> None:
+    """A script file that is run: of the project, or from elsewhere."""
+    call.raise_to("MEDIUM", "runs a script of the project")
+    path = call.scan.absolute(script)
+    if script.runs or path is None or UNKNOWN in script.text or path.startswith(("/dev/", "/proc/", "/tmp/")):
+        call.raise_to("HIGH", "runs a script that is not known before")
+        return
+    call.paths.append(path)
+    risk, reason = call.scan.rating(path, "read")
+    if risk != "LOW":
+        call.raise_to("HIGH", "runs a script from outside the workspace" if risk == "MEDIUM" else reason)
+
+
+def _from_stdin(call: Call) -> None:
+    if call.stdin is not None:
+        call.raise_to("MEDIUM", "runs a command line")
+        call.run_text(Word(call.stdin, call.stdin))
+    elif call.piped or call.has_input:
+        call.raise_to("HIGH", _PIPED)
+    else:
+        call.raise_to("HIGH", "starts a shell that nobody sees")
+
+
+def _interpreter(call: Call) -> None:
+    code_flags = _CODE_FLAGS.get(re.sub(r"[\d.]+\Z", "", call.name), words("-e -c"))
+    rest = list(call.words)
+    call.raise_to("MEDIUM", "runs code")
+    while rest:
+        word = rest.pop(0)
+        text = word.text
+        if text == "-m" and rest:
+            _module(call, rest)
+            return
+        flag = _code_flag(text, code_flags)
+        if flag is not None:
+            code = (
+                Word(text[len(flag) :], word.raw, word.is_pattern, word.runs)
+                if len(text) > len(flag)
+                else rest.pop(0)
+                if rest
+                else word
+            )
+            _code(call, code)
+            return
+        if text == "-" or not text:
+            break
+        if not text.startswith("-"):
+            _script(call, word)
+            return
+        if re.match(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z", text) and rest:
+            call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")
+    _code_from_stdin(call)
+
+
+def _code_flag(text: str, code_flags: frozenset[str]) -> str | None:
+    """The part of a word that says that code follows: `-c`, `-lne`, `--eval`; None when it does not."""
+    for flag in code_flags:
+        if text == flag or (flag.startswith("--") and text.startswith(f"{flag}=")):
+            return text if text == flag else f"{flag}="
+        if len(flag) == 2 and re.match(rf"-[a-zA-Z0-9]*{flag[1]}", text) and not text.startswith("--"):
+            return text[: text.index(flag[1]) + 1]
+    return None
+
+
+def _code_from_stdin(call: Call) -> None:
+    if call.stdin is not None:
+        _code(call, Word(call.stdin, call.stdin))
+    elif call.piped or call.has_input:
+        call.raise_to("HIGH", _PIPED)
+
+
+def _code(call: Call, code: Word) -> None:
+    if UNKNOWN in code.text:
+        call.raise_to("HIGH" if code.runs else "MEDIUM", _UNKNOWN)
+    found = _DANGEROUS_CODE.search(code.text)
+    if found:
+        call.raise_to("HIGH", f"runs code that uses {found[0].strip()[:20]}")
+
+
+def _module(call: Call, rest: list[Word]) -> None:
+    name = rest[0].text
+    if name in _LOW_MODULES:
+        for word in rest[1:]:
+            call.use(word, "read") if not word.text.startswith("-") else None
+    elif name in _MODULES_HIGH:
+        call.raise_to("HIGH", _MODULES_HIGH[name])
+    elif name in _MODULES:
+        call.run_words(rest)
+    elif UNKNOWN in name:
+        call.raise_to("HIGH", _UNKNOWN)
+    else:
+        call.raise_to("MEDIUM", "runs code of the project")
+
+
+def _data_base(call: Call) -> None:
+    call.raise_to("MEDIUM", "works on a data base")
+    text = " ".join(word.text for word in call.words).casefold()
+    if re.search(
+        r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile)\b|\\!|\.shell|\.system",
+        text,
+    ):
+        call.raise_to("HIGH", "changes or deletes data, or runs a command")
+    if call.piped or call.has_input:
+        call.raise_to("HIGH", _PIPED)
+
+
+def _agent(call: Call) -> None:
+    first = call.words[0].text if call.words else ""
+    harmless = call.name == "ohw" and first in {"sessions", "locate", "tools", "risk"}
+    call.raise_to(*(("MEDIUM", "asks the workbench") if harmless else ("HIGH", "starts an agent that nobody watches")))
+
+
+def _editor(call: Call) -> None:
+    call.apply(Spec("MEDIUM", "opens an editor", operands="write"))
+    if any(re.match(r"[+:]|-[cSsu]\Z|--cmd|--eval|-es\Z|-f\Z|-l\Z", word.text) for word in call.words):
+        call.raise_to("HIGH", "gives the editor commands to run")
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash busybox-sh yash"), _shell),
+    **dict.fromkeys(
+        words(
+            "python pypy ipython perl ruby node nodejs php lua Rscript deno osascript julia pwsh "
+            "groovy scala elixir erl ghci "
+            "tclsh wish expect guile racket sbcl clojure clj jshell ts-node irb swipl octave"
+        ),
+        _interpreter,
+    ),
+    **dict.fromkeys(words("sqlite3 psql mysql mariadb duckdb sqlcmd clickhouse-client"), _data_base),
+    **dict.fromkeys(
+        words("ohw codex claude gemini aider opencode goose crush cursor-agent copilot amp qwen vibe openhands"),
+        _agent,
+    ),
+    **dict.fromkeys(words("vi vim nvim ex view emacs nano ed code subl"), _editor),
+    **always(
+        "HIGH",
+        "runs a program in a place that nobody sees",
+        "screen tmux script at batch gdb lldb strace ltrace rlwrap",
+    ),
+    **named(Spec("MEDIUM", "runs code of the project", operands="text"), "java kotlin dotnet-script wasmtime wine"),
+}

@@ -1,0 +1,181 @@
+"""Programs that talk to other machines."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Option, Spec, flags, uses
+from workbench.security.shell.tools.rule import Rule, always, flag_names, named, words
+from workbench.security.shell.words import UNKNOWN, Word
+
+_SENDS = "sends data to another machine"
+_LOCAL = re.compile(r"(?:https?://)?(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|\Z)", re.I)
+_CURL = Spec(
+    operands="text",
+    values=words(
+        "-H -X -A -e -m -w -b -x -r -y -Y -z -C --header --request --user-agent --referer "
+        "--max-time --write-out --retry "
+        "--connect-timeout --range --url --proto --tlsv1 --resolve --retry-delay --limit-rate --max-redirs --ciphers"
+    ),
+    paths=uses(
+        "write",
+        "-o -D -c --output --dump-header --cookie-jar --output-dir --trace --trace-ascii --stderr --libcurl "
+        "--etag-save --hsts --alt-svc",
+    )
+    | uses("read", "-E --cert --key --cacert --netrc-file --etag-compare")
+    | uses(
+        "text",
+        "-d -F -T -u -U --data --data-raw --data-binary --data-ascii --data-urlencode --json --form "
+        "--form-string --upload-file --user --proxy-user -K --config --variable --oauth2-bearer",
+    ),
+    flags=flags("HIGH", "reads options from a file", "-K --config")
+    | flags(
+        "HIGH", "sends the traffic through another machine", "-x --proxy --preproxy --socks5 --doh-url --unix-socket"
+    )
+    | flags("HIGH", "sends stored credentials", "-n --netrc --netrc-file"),
+)
+_CURL_SENDS = words(
+    "-d -F -T --data --data-raw --data-binary --data-ascii --data-urlencode --json --form --form-string --upload-file"
+)
+_WGET = Spec(
+    "MEDIUM",
+    "downloads",
+    operands="text",
+    values=words(
+        "-t -T -w -U -Q -l -A -R -D -I -X -e --header --user-agent --tries --timeout --wait --level --accept --reject"
+    ),
+    paths=uses("write", "-O -o -a -P --output-document --output-file --append-output --directory-prefix --save-cookies")
+    | uses("read", "-i --input-file --load-cookies --certificate --ca-certificate")
+    | uses("text", "--post-data --post-file --body-data --body-file --password --user --method"),
+    flags=flags("HIGH", _SENDS, "--post-data --post-file --body-data --body-file")
+    | flags("HIGH", "runs another program", "--use-askpass -e --execute --config"),
+)
+
+
+def _hidden_words(call: Call) -> None:
+    """What is put into an address or a header leaves the machine."""
+    for word in call.words:
+        if word.runs:
+            call.raise_to("HIGH", "sends what another command printed to another machine")
+        elif word.names_secret:
+            call.raise_to("HIGH", "sends a secret to another machine")
+
+
+def _curl(call: Call) -> None:
+    options, operands = call.options(_CURL)
+    call.raise_to("MEDIUM", "downloads")
+    call.apply(_CURL)
+    _hidden_words(call)
+    urls = operands + [option.value for option in options if option.flag == "--url" and option.value]
+    local = bool(urls) and all(_LOCAL.match(word.text) for word in urls)
+    for option in options:
+        _curl_option(call, option, local=local)
+    if any(flag in {"-O", "--remote-name", "-J"} for flag in flag_names(options)):
+        call.use(Word(".", "."), "write")
+    for url in urls:
+        if url.text.casefold().startswith("file:"):
+            call.use(Word(url.text[5:].lstrip("/").join(("/", "")), url.raw), "read")
+        elif UNKNOWN in url.text:
+            call.raise_to("MEDIUM", "downloads from a place that is not known before")
+
+
+def _curl_option(call: Call, option: Option, *, local: bool) -> None:
+    value = option.value.text if option.value else ""
+    if option.flag in _CURL_SENDS:
+        call.raise_to(*(("MEDIUM", "sends data to this machine") if local else ("HIGH", _SENDS)))
+        found = re.search(r"(?:\A|=)[@<](.+)", value)
+        source = found[1].partition(";")[0] if found else value if option.flag in {"-T", "--upload-file"} else ""
+        if source and source != "-":
+            call.use(Word(source, value), "read")
+    if option.flag in {"-X", "--request"} and value.upper() not in {"GET", "HEAD", "OPTIONS"} and not local:
+        call.raise_to("HIGH", "changes something on another machine")
+
+
+def _wget(call: Call) -> None:
+    call.apply(_WGET)
+    _hidden_words(call)
+    if not any(word.text.startswith(("-O", "-q -O", "--output-document", "--spider")) for word in call.words):
+        call.use(Word(".", "."), "write")
+
+
+_SSH = Spec(
+    values=words("-p -l -b -c -D -e -J -L -m -O -o -Q -R -S -W -w -B"),
+    paths=uses("read", "-F -i -I") | uses("write", "-E"),
+    flags=flags("HIGH", "opens a way into or out of this machine", "-L -R -D -W -w -J")
+    | flags("HIGH", "reads options that may run programs", "-F -I"),
+)
+
+
+def _ssh(call: Call) -> None:
+    if [word.text for word in call.words] in (["-V"], []):
+        return
+    options, operands = call.options(Spec(**{**_SSH.__dict__, "operands": "text"}))
+    call.raise_to("HIGH", "works on another machine")
+    for option in options:
+        value = option.value.text if option.value else ""
+        if option.flag == "-o" and re.match(
+            r"\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand|PermitLocal)", value, re.I
+        ):
+            call.raise_to("HIGH", "runs another program")
+    if len(operands) > 1:
+        call.run_text(Word(" ".join(word.text for word in operands[1:]), operands[1].raw))
+
+
+def _copies_out(call: Call) -> None:
+    """scp, rsync and their kin: another machine, or another program as the way to it, is HIGH."""
+    spec = Spec(
+        values=words("-P -c -o -l --exclude --include --filter -f --chmod --port --bwlimit"),
+        paths=uses("read", "-i -F --files-from --exclude-from --password-file")
+        | uses("write", "--log-file --backup-dir"),
+        flags=flags("HIGH", "runs another program", "-e --rsh --rsync-path -S -o -F --daemon"),
+    )
+    options, operands = call.options(
+        Spec(**{**spec.__dict__, "values": spec.values | {"-e", "--rsh", "--rsync-path", "-S"}})
+    )
+    call.raise_to("MEDIUM", "copies files")
+    for option in options:
+        if option.flag in spec.flags and not (call.name == "rsync" and option.flag in {"-o", "-S", "-F"}):
+            call.raise_to("HIGH", "runs another program")
+    for at, word in enumerate(operands):
+        if re.match(r"[^/]*:", word.text) or "://" in word.text:
+            call.raise_to("HIGH", "copies to or from another machine")
+        else:
+            call.use(word, "write" if at == len(operands) - 1 and at else "deep")
+    if any(flag.startswith("--del") or flag == "--remove-source-files" for flag in flag_names(options)):
+        call.raise_to("HIGH", "deletes files while copying")
+
+
+def _asks_names(call: Call) -> None:
+    call.raise_to("MEDIUM", "asks another machine")
+    _hidden_words(call)
+    if any(UNKNOWN in word.text for word in call.words):
+        call.raise_to("HIGH", "sends what is not known before to another machine")
+
+
+RULES: dict[str, Rule] = {
+    "curl": _curl,
+    "wget": _wget,
+    "ssh": _ssh,
+    "autossh": _ssh,
+    "mosh": _ssh,
+    **dict.fromkeys(("scp", "sftp", "rsync", "rclone"), _copies_out),
+    **dict.fromkeys(words("ping ping6 dig nslookup host traceroute mtr whois drill getent"), _asks_names),
+    **always(
+        "HIGH",
+        "opens a connection to anywhere",
+        "nc ncat netcat socat telnet ftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap masscan "
+        "tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
+        "aria2c http httpie xh "
+        "croc magic-wormhole wormhole ipfs torsocks tor proxychains bore localtunnel",
+    ),
+    **named(Spec("HIGH", "makes or reads keys", operands="text"), "ssh-keygen gpg gpg2 gpgsm age pass"),
+    "openssl": Spec(
+        "MEDIUM",
+        "works on keys or certificates",
+        operands="text",
+        paths=uses("read", "-in -key -inkey") | uses("write", "-out -keyout"),
+        flags=flags("HIGH", "opens a connection to anywhere", "-connect"),
+    ),
+    **named(Spec(operands="text"), "ss netstat ifconfig lsof route arp"),
+    "ip": Spec("MEDIUM", "shows or changes the network", operands="text"),
+}

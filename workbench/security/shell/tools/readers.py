@@ -1,0 +1,92 @@
+"""Programs that print what they read."""
+
+from __future__ import annotations
+
+from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.tools.rule import Rule, named, words
+
+_RUNS = "runs another program"
+
+RULES: dict[str, Rule] = {
+    **named(
+        Spec(),
+        "cat ls dir vdir wc stat readlink realpath cksum md5sum sha1sum sha224sum sha256sum "
+        "sha384sum sha512sum b2sum "
+        "nl tac rev fold fmt expand unexpand paste comm cmp od hexdump strings nm size objdump readelf ldd eza exa "
+        "lsblk lscpu lsof df cloc tokei scc md5 shasum xmllint hexyl zcat bzcat xzcat zstdcat zless column",
+    ),
+    **named(Spec(values=words("-n -c --lines --bytes")), "head tail"),
+    **named(Spec(operands="deep", values=words("-d --max-depth -t --threshold --exclude")), "du"),
+    "cut": Spec(values=words("-d -f -c -b --delimiter --fields --output-delimiter")),
+    "tr": Spec(operands="text"),
+    **named(
+        Spec(operands="text"),
+        "true false : pwd basename dirname whoami id groups uname hostname arch nproc date cal uptime free seq sleep "
+        "which whereis whatis apropos tty logname users who w ps pgrep pstree top htop vmstat iostat getconf locale "
+        "tput clear factor expr bc dc numfmt yes sw_vers ulimit times jobs wait disown umask",
+    ),
+    "hash": Spec(operands="text", flags=flags("HIGH", "puts another program in the place of a command", "-p")),
+    "type": Spec(operands="text"),
+    "jq": Spec(
+        skip=1,
+        values=words("--arg --argjson --indent --tab"),
+        paths=uses("read", "-f --from-file --slurpfile --rawfile"),
+        unskip=words("-f --from-file"),
+    ),
+    "yq": Spec(skip=1, flags=flags("MEDIUM", "changes files in place", "-i --inplace")),
+    "diff": Spec(values=words("-U -C -W -I -x --unified --context"), paths=uses("read", "-X --exclude-from")),
+    "colordiff": Spec(values=words("-U -C")),
+    "tree": Spec(
+        values=words("-L -P -I --filelimit --charset --timefmt --sort"), paths=uses("write", "-o"), operands="read"
+    ),
+    "file": Spec(
+        flags=flags(
+            "MEDIUM", "reads a file as magic, and shows its lines", "-m --magic-file -f --files-from -C --compile"
+        ),
+        paths=uses("read", "-m --magic-file -f --files-from"),
+        values=words("-F -e -P"),
+    ),
+    **named(
+        Spec(
+            flags=flags("HIGH", _RUNS, "--compress-program"),
+            paths=uses("write", "-o --output") | uses("read", "--files0-from --random-source"),
+            values=words("-k -t -S -T --key --field-separator --parallel"),
+        ),
+        "sort",
+    ),
+    "shuf": Spec(paths=uses("write", "-o --output"), values=words("-n -i")),
+    "xxd": Spec(values=words("-l -s -c -g -o"), flags=flags("MEDIUM", "writes bytes", "-r")),
+    "base64": Spec(values=words("-w --wrap -b")),
+    "base32": Spec(values=words("-w --wrap")),
+    "split": Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), values=words("-l -b -n -a")),
+    "bat": Spec(flags=flags("HIGH", _RUNS, "--pager"), values=words("-l -r --line-range --language --style --theme")),
+    "batcat": Spec(flags=flags("HIGH", _RUNS, "--pager"), values=words("-l -r --line-range --language --style")),
+    "man": Spec(
+        operands="text",
+        values=words("-s -S -k -f -L -M"),
+        flags=flags("HIGH", _RUNS, "-P --pager -H --html -p --preprocessor -C --config-file -X -T"),
+    ),
+    "info": Spec(operands="text"),
+    "dmesg": Spec(operands="text", flags=flags("HIGH", "clears the log of the kernel", "-C --clear -c --read-clear")),
+    "journalctl": Spec(operands="text", flags=flags("HIGH", "deletes logs", "--vacuum-size --vacuum-time --rotate")),
+    "mail": Spec("HIGH", "sends a message", operands="text"),
+}
+
+
+def _uniq(call: Call) -> None:
+    _, operands = call.options(Spec(values=words("-f -s -w")))
+    for word, use in zip(operands, ("read", "write"), strict=False):
+        call.use(word, "write" if use == "write" else "read")
+
+
+def _less(call: Call) -> None:
+    call.apply(Spec(values=words("-b -h -j -p -P -t -x"), paths=uses("write", "-o -O") | uses("read", "-k -T")))
+    if any(word.text.startswith("+") and word.text[1:].lstrip("0123456789gGF") != "" for word in call.words):
+        call.raise_to("HIGH", "gives the pager a command")
+
+
+def _tail_of_words(call: Call) -> None:
+    call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
+
+
+RULES |= {"uniq": _uniq, "less": _less, "more": _less, "printenv": _tail_of_words}

@@ -1,0 +1,95 @@
+"""Programs with a small language of their own: sed, awk and their kin."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.tools.rule import Rule, flag_names, words
+from workbench.security.shell.words import UNKNOWN, Word
+
+_SED = Spec(values=words("-e --expression -l --line-length"), paths=uses("read", "-f --file"))
+_EXPRESSIONS = {"-e", "--expression"}
+_SUBSTITUTION = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([\w ]*)", re.DOTALL)
+_FILE_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*([wWrR])\s*([^\n;}]+)")
+_RUN_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*e(?:\s|$|;|})")
+_TEXT_COMMAND = re.compile(r"(?:^|[;{}\n\d$/])\s*[aic](?:\\?\n|\\|\s).*", re.DOTALL)
+_AWK_RUNS = re.compile(r"system\s*\(|\|&?\s*(?:getline|\"|[a-zA-Z_])|[\"\w)]\s*\|\s*getline|@load|@include|/inet/")
+_AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
+
+
+def _sed(call: Call) -> None:
+    options, operands = call.options(_SED)
+    scripts = [option.value for option in options if option.flag in _EXPRESSIONS and option.value]
+    names = flag_names(options)
+    if not scripts and not names & {"-f", "--file"} and operands:
+        scripts = [operands.pop(0)]
+    in_place = "-i" in names or any(flag.startswith("--in") for flag in names)
+    for option in options:
+        if option.flag in {"-f", "--file"} and option.value:
+            call.raise_to("MEDIUM", "runs a script of sed")
+            call.use(option.value, "read")
+    for script in scripts:
+        _sed_script(call, script, sandboxed="--sandbox" in names)
+    for word in operands:
+        call.use(word, "write" if in_place else "read")
+
+
+def _sed_script(call: Call, script: Word, *, sandboxed: bool) -> None:
+    text = script.text
+    if UNKNOWN in text:
+        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
+    if sandboxed:
+        return
+    for found in _SUBSTITUTION.finditer(text):
+        marks, _, target = found[2].partition("w")
+        if "e" in marks:
+            call.raise_to("HIGH", "sed runs a command")
+        if "w" in found[2]:
+            call.use(Word(target.strip() or text[found.end() :].strip(), script.raw), "write")
+    plain = _TEXT_COMMAND.sub("", _SUBSTITUTION.sub("p", text))
+    if _RUN_COMMAND.search(plain):
+        call.raise_to("HIGH", "sed runs a command")
+    for found in _FILE_COMMAND.finditer(plain):
+        call.use(Word(found[2].strip(), script.raw), "write" if found[1] in "wW" else "read")
+
+
+def _awk(call: Call) -> None:
+    spec = Spec(
+        values=words("-F -v --field-separator --assign"),
+        paths=uses("read", "-f --file -i --include -l --load -E --exec"),
+        flags=flags("MEDIUM", "runs a script of awk", "-f --file -E --exec")
+        | flags("HIGH", "loads code into awk", "-l --load -i --include"),
+    )
+    options, operands = call.options(spec)
+    call.words = [word for word in call.words if not operands or word is not operands[0]]
+    if not flag_names(options) & {"-f", "--file", "-E", "--exec"} and operands:
+        _awk_script(call, operands.pop(0))
+    else:
+        call.words = list(call.words)
+    for option in options:
+        if option.flag in spec.flags:
+            call.raise_to(*spec.flags[option.flag])
+        if option.flag in spec.paths and option.value:
+            call.use(option.value, "read")
+    for word in operands:
+        call.use(word, "text" if "=" in word.text else "read")
+
+
+def _awk_script(call: Call, script: Word) -> None:
+    plain = re.sub(r"/(?:\\.|[^/\n\\])+/", " r ", script.text)
+    if UNKNOWN in script.text:
+        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
+    if _AWK_RUNS.search(plain.replace("||", " or ")) or _AWK_RUNS.search(script.text.replace("||", " or ")):
+        call.raise_to("HIGH", "awk runs a command")
+    if "ENVIRON" in script.text:
+        call.raise_to("MEDIUM", "prints variables of the surroundings")
+    for found in _AWK_WRITES.finditer(plain):
+        target = found[1].strip('"')
+        if found[1].startswith('"'):
+            call.use(Word(target, target), "write")
+        elif re.search(r"print[^;}]*>>?\s*[a-zA-Z($]", plain):
+            call.raise_to("HIGH", "awk writes a file whose name is not known before")
+
+
+RULES: dict[str, Rule] = {"sed": _sed, "gsed": _sed, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk}

@@ -1,0 +1,136 @@
+"""Programs that change the machine, its users, services or processes, or act with the rights of others."""
+
+from __future__ import annotations
+
+from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.tools.rule import Rule, always, subcommands, words
+
+_LOOK = Spec(operands="text")
+_systemctl = subcommands(
+    dict.fromkeys(
+        words("status show is-active is-enabled is-failed list-units list-unit-files cat list-timers --version"), _LOOK
+    ),
+    Spec("HIGH", "changes services", operands="text"),
+    "-H --host -M --machine -t --type --state",
+)
+
+
+def _kill(call: Call) -> None:
+    call.raise_to("MEDIUM", "ends processes")
+    texts = [word.text for word in call.words]
+    if texts in (["-l"], ["-L"]):
+        return
+    if (
+        texts[-1:] in (["-1"], ["0"], ["1"])
+        or "-u" in texts
+        or any(not word.is_literal and word.raw != "$!" for word in call.words)
+    ):
+        call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+
+
+def _crontab(call: Call) -> None:
+    looks = [word.text for word in call.words] == ["-l"]
+    call.raise_to(*(("MEDIUM", "shows what the clock starts") if looks else ("HIGH", "changes what the clock starts")))
+
+
+def _as_other(call: Call) -> None:
+    call.raise_to("HIGH", "acts with the rights of another user")
+    rest = list(call.words)
+    values = words("-u -g -h -p -C -r -t -T -U -D --user --group --prompt --chdir --role --host")
+    while rest and (rest[0].text.startswith("-") or "=" in rest[0].text):
+        flag = rest.pop(0).text
+        if flag in values and rest:
+            rest.pop(0)
+    if call.name in {"sudo", "doas", "pkexec", "run0"}:
+        call.run_words(rest)
+
+
+def _date(call: Call) -> None:
+    call.apply(
+        Spec(
+            operands="text",
+            values=words("-d --date"),
+            paths=uses("read", "-f --file -r --reference"),
+            flags=flags("HIGH", "sets the clock", "-s --set"),
+        )
+    )
+
+
+def _mount(call: Call) -> None:
+    if call.words:
+        call.raise_to("HIGH", "changes what is mounted")
+
+
+def _hostname(call: Call) -> None:
+    if any(not word.text.startswith("-") for word in call.words) or any(
+        word.text in {"-F", "-b"} for word in call.words
+    ):
+        call.raise_to("HIGH", "changes the name of the machine")
+
+
+def _sysctl(call: Call) -> None:
+    sets = any("=" in word.text or word.text in {"-w", "-p", "--system"} for word in call.words)
+    call.raise_to(*(("HIGH", "changes the kernel") if sets else ("LOW", "")))
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("sudo su doas pkexec run0 runuser sg newgrp setpriv capsh"), _as_other),
+    **always(
+        "HIGH",
+        "destroys a disk or a file system",
+        "mkfs mke2fs mkswap fdisk sfdisk parted gparted wipefs blkdiscard "
+        "cryptsetup lvremove vgremove pvremove mdadm zpool hdparm sgdisk gdisk format diskutil "
+        "swapoff swapon losetup",
+    ),
+    **always("HIGH", "stops or restarts the machine", "shutdown reboot halt poweroff init telinit pm-suspend kexec"),
+    **always(
+        "HIGH",
+        "changes users or rights",
+        "useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd "
+        "chpasswd visudo vipw chsh chfn gpasswd setcap setenforce aa-disable dscl",
+    ),
+    **always(
+        "HIGH",
+        "changes the network or the firewall",
+        "iptables ip6tables nft ufw firewall-cmd pfctl ebtables nmcli "
+        "networksetup resolvectl tc iw wg wg-quick openvpn",
+    ),
+    **always(
+        "HIGH",
+        "leaves its surroundings",
+        "nsenter unshare chroot pivot_root bwrap firejail systemd-run systemd-nspawn "
+        "machinectl runc ctr crictl debugfs",
+    ),
+    **always(
+        "HIGH",
+        "reads or changes stored secrets",
+        "security secret-tool keyring kwallet-query op bw lpass keychain mimikatz gnome-keyring",
+    ),
+    **always(
+        "HIGH",
+        "changes the kernel or the boot",
+        "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
+    ),
+    **always("HIGH", "is started by itself later", "update-rc.d chkconfig launchctl loginctl defaults"),
+    **always(
+        "HIGH",
+        "reads what others type or show",
+        "xclip xsel pbpaste wl-paste xdotool screencapture scrot import xinput showkey logkeys gnome-screenshot",
+    ),
+    **always(
+        "MEDIUM", "opens a program", "open xdg-open gnome-open start sensible-browser notify-send say pbcopy wl-copy"
+    ),
+    **dict.fromkeys(("kill", "killall", "pkill", "skill", "xkill"), _kill),
+    **dict.fromkeys(("systemctl", "service", "rc-service", "initctl", "supervisorctl"), _systemctl),
+    "crontab": _crontab,
+    "date": _date,
+    "mount": _mount,
+    "umount": _mount,
+    "hostname": _hostname,
+    "hostnamectl": _hostname,
+    "timedatectl": _hostname,
+    "sysctl": _sysctl,
+    "ldconfig": Spec("HIGH", "changes which libraries are loaded", operands="text"),
+    "update-alternatives": Spec("HIGH", "changes which programs are run", operands="text"),
+    "renice": Spec("MEDIUM", "changes how a process is served", operands="text"),
+}

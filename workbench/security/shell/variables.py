@@ -1,0 +1,48 @@
+"""Variables that change what later commands do, and what may be given to them; used by the scan."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.risk import Risk
+
+_POISON = re.compile(
+    r"(?:LD_|DYLD_|GIT_|BASH_|npm_config_|NPM_CONFIG_|PIP_|UV_INDEX|UV_DEFAULT|GCONV_|PERL5|CARGO_BUILD_|RUSTC).*|"
+    r"PATH|ENV|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|IFS|PS[0-4]|(?:\w*_)?PAGER|(?:\w*_)?EDITOR|VISUAL|BROWSER|HOME|SHELL|CDPATH|"
+    r"GLOBIGNORE|INPUTRC|HIST\w+|LESS|LESSOPEN|LESSCLOSE|LESSEDIT|MANOPT|MANPATH|PYTHONSTARTUP|PYTHONHOME|"
+    r"PYTHONBREAKPOINT|PYTHONINSPECT|PYTHONWARNINGS|NODE_OPTIONS|NODE_PATH|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|"
+    r"_JAVA_OPTIONS|JDK_JAVA_OPTIONS|MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|PROMPT_DIRTRIM|EXECIGNORE|FIGNORE|TMOUT|"
+    r"(?:https?|ftp|all|no)_proxy|(?:HTTPS?|FTP|ALL|NO)_PROXY|\w*_BASE_URL|\w*_API_BASE|SSL_CERT_\w+|SSH_ASKPASS|"
+    r"SUDO_\w+|TAR_OPTIONS|GREP_OPTIONS|RIPGREP_CONFIG_PATH|FZF_\w+|LOCPATH|NLSPATH|TERMINFO|DOCKER_HOST|KUBECONFIG|"
+    r"SSLKEYLOGFILE|CURL_HOME|WGETRC|VIMINIT|EXINIT"
+)
+_FINE = {
+    "PAGER": r"(?:cat)?",
+    "GIT_PAGER": r"(?:cat)?",
+    "MANPAGER": r"(?:cat)?",
+    "SYSTEMD_PAGER": r"(?:cat)?",
+    "AWS_PAGER": r"(?:cat)?",
+    "GH_PAGER": r"(?:cat)?",
+    "GIT_EDITOR": r"true|:|cat",
+    "EDITOR": r"true|:|cat",
+    "GIT_TERMINAL_PROMPT": r"\d",
+    "GIT_OPTIONAL_LOCKS": r"\d",
+    "PIP_DISABLE_PIP_VERSION_CHECK": r"\w*",
+    "PIP_NO_INPUT": r"\w*",
+    "PYTHONWARNINGS": r"(?:ignore|error|default|always)?",
+    "LESS": r"-?[FRXSQi]*",
+    "NODE_OPTIONS": r"--max-old-space-size=\d+",
+    "MAKEFLAGS": r"-?j\d*",
+    "HISTCONTROL": r"\w*",
+}
+_FINE_BEGINNINGS = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TRACE")
+
+
+def poisons(name: str, value: str, command: str = "") -> tuple[Risk, str] | None:
+    """What setting a variable means for the commands after it, or for the one command it stands before."""
+    name = name.partition("[")[0].removesuffix("+")
+    if not _POISON.fullmatch(name) or (name == "IFS" and command == "read"):
+        return None
+    if name.startswith(_FINE_BEGINNINGS) or (name in _FINE and re.fullmatch(_FINE[name], value)):
+        return None
+    return "HIGH", f"sets {name}, which changes what other commands do"

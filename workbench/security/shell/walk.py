@@ -1,0 +1,277 @@
+"""The visits of a scan: one function for each kind of node of the syntax tree that means something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.security.assessment import Part, shortened
+from workbench.security.risk import Risk
+from workbench.security.shell.source import backticked
+from workbench.security.shell.tools import judge
+from workbench.security.shell.variables import poisons
+from workbench.security.shell.words import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from workbench.security.shell.scan import Scan
+
+_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_LEAVES = frozenset({"word", "string_content", "heredoc_content", "regex", "extglob_pattern", "number"})
+_INERT = frozenset({"comment", "raw_string", "ansi_c_string"})
+_SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
+_PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
+
+
+def visit(scan: Scan, node: Node) -> None:
+    """Rate what a node holds."""
+    kind = node.type
+    if kind in _VISITS:
+        _VISITS[kind](scan, node)
+    elif kind in _LEAVES:
+        _leaf(scan, node)
+    elif kind not in _INERT:
+        for child in node.children:
+            visit(scan, child)
+
+
+def _leaf(scan: Scan, node: Node) -> None:
+    """A substitution in a text that the parser took for plain text."""
+    raw = scan.reader.raw(node)
+    if "`" in raw:
+        inside = backticked(raw)
+        for text in inside or ():
+            scan.inner(text)
+        if inside is None:
+            scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+    if "$(" in raw.replace("\\$", ""):
+        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+
+
+def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
+    at = len(scan.parts)
+    outside = [*redirects, *(child for child in node.children if child.type in _REDIRECTS)]
+    settings = [child for child in node.children if child.type == "variable_assignment"]
+    plain = [child for child in node.children if child.type not in _REDIRECTS and child.type != "variable_assignment"]
+    for child in plain:
+        visit(scan, child)
+    name = next((scan.reader.word(child) for child in plain if child.type == "command_name"), None)
+    words = [scan.reader.word(child) for child in plain if child.type != "command_name"]
+    for setting in settings:
+        _assigned(scan, setting, name.text if name else "")
+    given = [_redirect(scan, each) for each in outside]
+    words += [word for more, _ in given for word in more]
+    if name is None:
+        return
+    call = scan.call(name, words, node)
+    call.piped = scan.piped
+    for (_, text), each in zip(given, outside, strict=True):
+        if _is_input(scan, each):
+            call.has_input, call.stdin = True, text
+    judge(call, name)
+    scan.parts.insert(at, call.part())
+
+
+def _is_input(scan: Scan, node: Node) -> bool:
+    return node.type != "file_redirect" or "<" in scan.reader.raw(node)[:3]
+
+
+def _redirected(scan: Scan, node: Node) -> None:
+    body, *redirects = node.children
+    if body.type == "command":
+        _command(scan, body, redirects)
+        return
+    if body.type in _REDIRECTS:
+        redirects.insert(0, body)
+    else:
+        _beside(scan, lambda: visit(scan, body), piped=any(_is_input(scan, each) for each in redirects))
+    for redirect in redirects:
+        _redirect(scan, redirect)
+
+
+def _beside(scan: Scan, work: Callable[[], None], *, piped: bool) -> None:
+    before, scan.piped = scan.piped, scan.piped or piped
+    try:
+        work()
+    finally:
+        scan.piped = before
+
+
+def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
+    """Rate a redirect: the words behind it that are arguments, and the text it feeds in where that is known."""
+    if node.type == "heredoc_redirect":
+        return _heredoc(scan, node)
+    if node.type == "herestring_redirect":
+        word = scan.reader.word(node.children[-1])
+        visit(scan, node.children[-1])
+        return [], None if UNKNOWN in word.text else word.text
+    if node.type != "file_redirect":
+        visit(scan, node)
+        return [], None
+    operator = "".join(child.type for child in node.children if not child.is_named)
+    targets = [child for at, child in enumerate(node.children) if node.field_name_for_child(at) == "destination"]
+    for target in targets:
+        visit(scan, target)
+    words = [scan.reader.word(target) for target in targets]
+    if words:
+        _rate_redirect(scan, scan.reader.raw(node), operator, words[0])
+    return words[1:], None
+
+
+def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
+    if "&" in operator and operator[0] != "&" and re.fullmatch(r"\d+-?|-", target.text):
+        return
+    path = scan.absolute(target)
+    text = shortened(raw)
+    if path is None:
+        reads = operator == "<" or "&" in operator
+        found: tuple[Risk, str] = ("MEDIUM", "reads") if reads else ("HIGH", "writes")
+        scan.parts.append(Part(text, found[0], f"{found[1]} a path that is not known before"))
+        return
+    risk, reason = scan.rating(path, "read" if operator.startswith("<") and ">" not in raw[:4] else "write")
+    if path.startswith(("/dev/tcp/", "/dev/udp/")):
+        risk, reason = "HIGH", "opens a network connection"
+    if path != "/dev/null":
+        scan.parts.append(Part(text, risk, reason, (path,)))
+
+
+def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
+    words: list[Word] = []
+    body = ""
+    quoted = False
+    for child in node.children:
+        kind = child.type
+        if kind == "heredoc_start":
+            quoted = any(sign in scan.reader.raw(child) for sign in "'\"\\")
+        elif kind == "heredoc_body":
+            body = scan.reader.raw(child)
+            if not quoted:
+                visit(scan, child)
+        elif kind in _REDIRECTS:
+            words += _redirect(scan, child)[0]
+        elif kind == "pipeline":
+            _beside(scan, lambda child=child: visit(scan, child), piped=True)  # type: ignore[misc]
+        elif child.is_named and kind not in {"heredoc_end", "file_descriptor"}:
+            visit(scan, child)
+            words += [scan.reader.word(child)] if kind in {"word", "string", "concatenation", "raw_string"} else []
+    return words, body
+
+
+def _pipeline(scan: Scan, node: Node) -> None:
+    first = True
+    for child in node.children:
+        if child.is_named:
+            _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
+            first = False
+
+
+def _own_surroundings(scan: Scan, node: Node) -> None:
+    """A subshell or a substitution: what it changes is gone after it."""
+    folder, values = scan.folder, dict(scan.values)
+    text = scan.reader.raw(node)
+    if "<<" in text and node.type == "command_substitution":
+        scan.rescan(text.split("\n")[1:])
+    for child in node.children:
+        visit(scan, child)
+    scan.folder = folder
+    scan.values.clear()
+    scan.values.update(values)
+
+
+def _loop(scan: Scan, node: Node) -> None:
+    """What runs again, or perhaps: nothing of before is certain in it or after it."""
+    scan.forget()
+    if node.type != "if_statement" and re.search(r"\b(?:cd|pushd|popd)\b", scan.reader.raw(node)):
+        scan.folder = None
+    for child in node.children:
+        visit(scan, child)
+    scan.forget()
+
+
+def _function(scan: Scan, node: Node) -> None:
+    from workbench.security.shell.tools import is_known
+
+    name_node = node.child_by_field_name("name")
+    name = scan.reader.raw(name_node) if name_node else ""
+    text = scan.reader.raw(node)
+    called = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)) if name else 2
+    risk, reason = "MEDIUM", "defines a function for later commands"
+    if is_known(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+        risk, reason = "HIGH", "puts a function in the place of a command"
+    elif called > 1:
+        risk, reason = "HIGH", "a function that calls itself"
+    scan.parts.append(Part(shortened(text), "HIGH" if risk == "HIGH" else "MEDIUM", reason))
+    scan.functions.add(name)
+    folder, scan.folder = scan.folder, None
+    scan.forget()
+    for child in node.children:
+        if child != name_node:
+            visit(scan, child)
+    scan.folder = folder
+
+
+def _assigned(scan: Scan, node: Node, command: str = "") -> None:
+    """A variable is set: for all that follows, or for one command."""
+    name, _, value = scan.reader.raw(node).partition("=")
+    value_node = node.child_by_field_name("value")
+    word = scan.reader.word(value_node) if value_node else Word("", "")
+    for child in node.children:
+        visit(scan, child)
+    _set(scan, name, word, value, command)
+
+
+def _set(scan: Scan, name: str, word: Word, raw: str, command: str = "") -> None:
+    found = poisons(name, word.text, command)
+    if found or _SUBSCRIPT.search(name):
+        risk, reason = found or ("HIGH", "runs a command in a subscript")
+        scan.parts.append(Part(shortened(f"{name}={raw}"), risk, reason))
+    if not command and word.is_literal and _PLAIN_VALUE.match(word.text) and name.isidentifier():
+        scan.values[name] = word.text
+    else:
+        scan.values.pop(name, None)
+
+
+def _declared(scan: Scan, node: Node) -> None:
+    for child in node.children:
+        if child.type == "variable_assignment":
+            _assigned(scan, child)
+        elif child.is_named:
+            visit(scan, child)
+            word = scan.reader.word(child)
+            name, equals, value = word.text.partition("=")
+            if equals or node.type == "unset_command":
+                _set(scan, name, Word(value or UNKNOWN, word.raw), value)
+            elif UNKNOWN in word.text or _SUBSCRIPT.search(word.text):
+                scan.parts.append(Part(shortened(word.raw), "HIGH", "sets a variable that is not known before"))
+
+
+def _tested(scan: Scan, node: Node) -> None:
+    text = scan.reader.raw(node)
+    trick = re.search(r"'[^']*\[[^']*(?:\$\(|`)", text)
+    scan.parts.append(
+        Part(shortened(text), "HIGH" if trick else "LOW", "runs a command in a subscript" if trick else "")
+    )
+    for child in node.children:
+        visit(scan, child)
+
+
+_VISITS: dict[str, Callable[[Scan, Node], None]] = {
+    "command": _command,
+    "redirected_statement": _redirected,
+    "pipeline": _pipeline,
+    "subshell": _own_surroundings,
+    "command_substitution": _own_surroundings,
+    "process_substitution": _own_surroundings,
+    "for_statement": _loop,
+    "c_style_for_statement": _loop,
+    "while_statement": _loop,
+    "if_statement": _loop,
+    "case_statement": _loop,
+    "function_definition": _function,
+    "variable_assignment": _assigned,
+    "declaration_command": _declared,
+    "unset_command": _declared,
+    "test_command": _tested,
+}
