@@ -22,12 +22,13 @@ _COMMANDS = {
     "resume": "go on with a session",
     "models": "list the models there are to use; `test` calls one",
     "tools": "list the tools the agent has",
+    "risk": "rate commands as they are rated before they run; they are not run",
     "locate": "show where settings, sessions and logs are",
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
 _VALUES = "--model --api-base --theme --workspace --mode --max-steps --token-limit --max-cost --max-observe "
-_VALUES += "--tool-choice"
+_VALUES += "--tool-choice --home"
 _WITH_VALUE = frozenset(_VALUES.split())
 
 
@@ -102,6 +103,9 @@ def _add_arguments(parser: _Parser, command: str) -> None:
     elif command == "models":
         parser.add_argument("action", nargs="?", choices=["test"], help="make one real call")
         parser.add_argument("name", nargs="?", metavar="NAME", help="of which model (the one that is set)")
+    elif command == "risk":
+        parser.add_argument("commands", nargs="*", metavar="COMMAND", help="without one JSON lines are read from stdin")
+        parser.add_argument("--home", metavar="DIR", help="the home folder to assume (yours)")
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from argparse import Namespace
@@ -94,6 +95,21 @@ def _tools(arguments: Namespace) -> int:
     return 0
 
 
+def _risk(arguments: Namespace) -> int:
+    from workbench.security.described import assess_line
+    from workbench.security.places import Places
+
+    places = Places(str(_assumed(arguments.workspace or ".")), str(_assumed(arguments.home or "~")))
+    given = [json.dumps({"kind": "bash", "input": command}) for command in arguments.commands]
+    for line in given or sys.stdin.buffer:
+        text = line if isinstance(line, str) else line.decode(errors="surrogateescape")
+        if text.strip():
+            found = assess_line(text, places)
+            parts = [part._asdict() for part in found.parts]
+            _say(json.dumps({"risk": found.risk, "reasons": found.reasons, "segments": parts}))
+    return 0
+
+
 def _locate(arguments: Namespace) -> int:
     where = Locations.from_environment()
     rows = {
@@ -116,6 +132,7 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "resume": _resume,
     "models": _models,
     "tools": _tools,
+    "risk": _risk,
     "locate": _locate,
 }
 
@@ -134,6 +151,11 @@ def _workspace(arguments: Namespace) -> Path:
         what = "is not a folder" if folder.exists() else "does not exist"
         raise UsageError(f"the folder {folder} {what}; give another one with --workspace")
     return folder.resolve()
+
+
+def _assumed(folder: str) -> Path:
+    """A folder that need not exist."""
+    return Path(folder).expanduser().resolve()
 
 
 def _need_terminal() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.security.places import Rating
 from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.rule import Rule, always, named, words
 from workbench.security.shell.words import UNKNOWN, Word
@@ -137,9 +138,13 @@ def _code_from_stdin(call: Call) -> None:
 def _code(call: Call, code: Word) -> None:
     if UNKNOWN in code.text:
         call.raise_to("HIGH" if code.runs else "MEDIUM", _UNKNOWN)
-    found = _DANGEROUS_CODE.search(code.text)
-    if found:
-        call.raise_to("HIGH", f"runs code that uses {found[0].strip()[:20]}")
+    call.raise_to(*rated_code(code.text))
+
+
+def rated_code(code: str) -> Rating:
+    """The risk of code in whatever language, by the words in it."""
+    found = _DANGEROUS_CODE.search(code)
+    return ("HIGH", f"runs code that uses {found[0].strip()[:20]}") if found else ("MEDIUM", "runs code")
 
 
 def _module(call: Call, rest: list[Word]) -> None:

@@ -1,0 +1,62 @@
+"""The local rating of an action of the agent: commands, files, code, and other tools by their annotations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.security.assessment import Assessment, one
+from workbench.security.file_actions import assess_file
+from workbench.security.places import Places
+from workbench.tools.tool import ToolDefinition
+
+_KEY = re.compile(r"C-[a-z]|ENTER|TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|")
+_NOT_KNOWN = Assessment("UNKNOWN")
+
+
+def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, folder: str) -> Assessment:
+    """The rating of a tool's call that would start in `folder`; UNKNOWN when nothing is known here. Never raises."""
+    try:
+        return _assessed(tool, arguments, Places(workspace, str(Path.home())), folder)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let an action through
+        return one("HIGH", f"the analysis failed ({type(error).__name__})")
+
+
+def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places, folder: str) -> Assessment:
+    if tool.name == "execute_bash":
+        return _shell(str(arguments.get("command", "")), places, folder, is_input=bool(arguments.get("is_input")))
+    if tool.name in {"str_replace_editor", "edit_file"}:
+        return assess_file(str(arguments.get("command", "edit")), str(arguments.get("path", "")), places)
+    if tool.name == "python_execute":
+        return _code(str(arguments.get("code", "")))
+    return _by_its_hints(tool)
+
+
+def _shell(command: str, places: Places, folder: str, *, is_input: bool) -> Assessment:
+    """A command, or what is typed into the one that runs: a key alone does no harm that it was not asked for."""
+    if is_input and _KEY.fullmatch(command):
+        return Assessment("LOW")
+    from workbench.security.shell.scan import assess_command  # the parser is not loaded before the first command
+
+    found = assess_command(command, places, folder)
+    if is_input and found.risk == "LOW":
+        return found._replace(risk="MEDIUM", reasons=("goes to the program that runs, as if typed",))
+    return found
+
+
+def _code(code: str) -> Assessment:
+    from workbench.security.shell.tools.interpreters import rated_code
+
+    return one(*rated_code(code), code)
+
+
+def _by_its_hints(tool: ToolDefinition) -> Assessment:
+    """A tool says that it only reads, or in so many words that it destroys; a default says nothing."""
+    hints = tool.annotations
+    if hints.readOnlyHint:
+        return Assessment("LOW")
+    if hints.destructiveHint and "destructiveHint" in hints.model_fields_set:
+        return one("HIGH", "the tool says of itself that it destroys")
+    return _NOT_KNOWN
