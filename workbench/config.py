@@ -155,6 +155,8 @@ class Settings:
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """Which of these came from the command line: only they change a session that is opened again."""
+    allowed: tuple[str, ...] = field(default=(), metadata={"internal": True})
+    """Commands that run without a question, to the letter: the demo's own test runs."""
 
     def profile(self, name: str) -> Profile:
         """The profile of that name, or what is set for a model named as PROVIDER/NAME."""

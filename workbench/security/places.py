@@ -42,12 +42,19 @@ class Places:
         real = self.resolved(path)
         if is_secret(real) or is_secret(path):
             return "HIGH", "reads what holds secrets"
+        if path in _HARMLESS_DEVICES or path.startswith("/dev/fd/"):
+            return "LOW", ""
         if real.startswith(("/dev/", "/proc/")):
             return _reading_device(real)
         if within(real, self.workspace):
             return "LOW", ""
         if deep and self._holds_secrets(real):
             return "HIGH", "reads a folder that holds secrets"
+        return self._reading_outside(real)
+
+    def _reading_outside(self, real: str) -> Rating:
+        if within(real, "/root") and not within(real, self.home):
+            return "HIGH", "reads what belongs to another user"
         if any(within(real, folder) for folder in _PUBLIC):
             return "LOW", ""
         return "MEDIUM", "reads outside the workspace"

@@ -37,16 +37,21 @@ class Ruling:
     by: Literal["mode", "rule"] = "mode"
 
 
-def rule_on(mode: Mode, risk: Risk, read_only: bool, tool: str, *, reads: bool = False) -> Ruling:
+def rule_on(
+    mode: Mode, risk: Risk, read_only: bool, tool: str, *, reads: bool = False, is_allowed: bool = False
+) -> Ruling:
     """The ruling of a mode on an action of this effective risk; read-only tools never ask.
 
     `reads` says of an action that it only reads although its tool may write: plan mode then asks as `medium` does.
+    What `is_allowed` beforehand is not asked about at MEDIUM; at HIGH, and in the mode that always asks, it is.
     """
     rule = f'mode "{MODE_NAMES[mode]}"'
     if read_only:
         return Ruling("allow", "read-only tool", by="rule")
     if mode == "plan" and not reads:
         return Ruling("deny", rule, _plan_reason(tool))
+    if is_allowed and mode != "ask" and risk in {"LOW", "MEDIUM"}:
+        return Ruling("allow", "this command is allowed beforehand", by="rule")
     return Ruling("ask" if risk in _ASKED[mode] else "allow", rule)
 
 

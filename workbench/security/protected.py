@@ -29,7 +29,7 @@ SECRET_FOLDERS = frozenset(
         "google-chrome chromium bravesoftware 1password bitwarden .electrum .bitcoin .config/gh"
     )
 )
-SECRET_SYSTEM = ("/etc/ssl/private", "/etc/sudoers.d", "/root", "/var/lib/docker", "/var/spool/cron", "/run/secrets")
+SECRET_SYSTEM = ("/etc/ssl/private", "/etc/sudoers.d", "/var/lib/docker", "/var/spool/cron", "/run/secrets")
 
 CODE_FOLDERS = {
     ".git": "changes what git runs and keeps",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.llm.model import Cancel
-from workbench.security.policy import Ruling, rule_on
-from workbench.security.risk import Risk, effective
+from workbench.security.policy import Ruling
 from workbench.session.events import (
     ActionAssessed,
     ActionDecided,
@@ -22,6 +21,7 @@ from workbench.session.events import (
 from workbench.session.fingerprint import fingerprint
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
+from workbench.session.rating import Rater
 from workbench.session.results import none_run, not_run
 from workbench.session.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
 from workbench.session.store import StoreError
@@ -37,10 +37,15 @@ class Actions:
     """The actions of one session; commits nothing that runs without a decision on record."""
 
     def __init__(
-        self, journal: Journal, tools: Mapping[str, ToolDefinition], on_live: Callable[[LiveEvent], None]
+        self,
+        journal: Journal,
+        tools: Mapping[str, ToolDefinition],
+        on_live: Callable[[LiveEvent], None],
+        allowed: Sequence[str] = (),
     ) -> None:
         self._journal = journal
         self._tools = tools
+        self._rater = Rater(journal.ledger, allowed)
         self._runner = Runner(on_live)
 
     def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
@@ -70,7 +75,8 @@ class Actions:
             readied = self.ready(proposed.tool, proposed.arguments)
         except ArgumentError as error:
             return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
-        risk, ruling = self._ruling(proposed, readied.tool)
+        local = self._rater.local(proposed, readied.tool)
+        risk, ruling = self._rater.ruling(proposed, readied.tool, local)
         if readied.preparation and ruling.verdict != "deny":
             return []
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
@@ -90,11 +96,6 @@ class Actions:
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
         return self._journal.failures.advised(proposed, not_run(proposed.action_id, why), self._tools)
 
-    def _ruling(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Risk, Ruling]:
-        risk = effective(proposed.risk, "LOW" if tool.is_read_only else None)
-        reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
-        return risk, rule_on(self._journal.ledger.mode, risk, tool.is_read_only, tool.name, reads=reads)
-
     def reconsidered(self, waiting: OpenAction) -> list[Event]:
         """What a change of the mode means for the question that is open; it never decides on something unseen."""
         proposed, shown = waiting.proposed, waiting.assessed
@@ -103,7 +104,7 @@ class Actions:
             return []
         if tool is None or shown is None:
             return self.assessed(proposed)
-        _, ruling = self._ruling(proposed, tool)
+        _, ruling = self._rater.ruling(proposed, tool)
         if ruling.verdict == "ask":
             return []
         if ruling.verdict == "deny" or self._is_same(proposed.tool, proposed.arguments, shown.fingerprint):
@@ -172,7 +173,7 @@ class Actions:
 
     def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
         tool = self._tools.get(action.proposed.tool)
-        if tool is None or action.proposed.error or self._ruling(action.proposed, tool)[1].verdict == "deny":
+        if tool is None or action.proposed.error or self._rater.ruling(action.proposed, tool)[1].verdict == "deny":
             return None
         try:
             prepare = tool.preparation(tool.action_from_arguments(action.arguments))
@@ -199,7 +200,7 @@ class Actions:
 
     def _allows(self, proposed: ActionProposed, tool: ToolDefinition) -> bool:
         """Whether the mode set now lets it run: what an earlier mode allowed is not good for ever."""
-        return self._ruling(proposed, tool)[1].verdict == "allow"
+        return self._rater.ruling(proposed, tool)[1].verdict == "allow"
 
     def _finish(self, run: Run, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""
@@ -220,13 +221,6 @@ class Actions:
     def close(self) -> None:
         """Let the threads of the tools end."""
         self._runner.close()
-
-
-def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
-    try:
-        return bool(tool.action_from_arguments(arguments).reads_only)
-    except ArgumentError:
-        return False
 
 
 def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

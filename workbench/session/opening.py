@@ -206,6 +206,7 @@ def _put_together(
         token_limit=settings.token_limit,
         max_cost=settings.max_cost,
         stop_loops=settings.stop_loops,
+        allowed=settings.allowed,
         condense_percent=settings.condense_percent,
         condense_events=settings.condense_events,
         context_window=0 if models.have_windows else settings.context_window,

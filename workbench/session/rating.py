@@ -1,13 +1,51 @@
-"""The local rating as the log keeps it; used by the actions of a session."""
+"""The rating of a proposed action and what the mode says to it; used by the actions of a session."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from workbench.security.assessment import Assessment
-from workbench.session.events import Segment
+from workbench.security.local import assess_action
+from workbench.security.policy import Ruling, rule_on
+from workbench.security.risk import Risk, effective
+from workbench.session.events import ActionProposed, Segment
+from workbench.session.ledger import Ledger
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
 
 MOST_SEGMENTS = 60
 """Parts of a command that one event keeps; the most dangerous stay."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
+
+
+class Rater:
+    """Rates the actions of one session; `allowed` are commands that are not asked about at MEDIUM."""
+
+    def __init__(self, ledger: Ledger, allowed: Iterable[str]) -> None:
+        self._ledger = ledger
+        self._allowed = frozenset(allowed)
+
+    def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
+        """What the analysis here says, whatever the model says."""
+        workspace = self._ledger.workspace
+        return assess_action(tool, proposed.arguments, workspace, tool.working_dir() or workspace)
+
+    def ruling(
+        self, proposed: ActionProposed, tool: ToolDefinition, local: Assessment | None = None
+    ) -> tuple[Risk, Ruling]:
+        """The effective risk, and what the mode that is set now makes of it."""
+        risk = effective(proposed.risk, (local or self.local(proposed, tool)).risk)
+        is_allowed = tool.name == "execute_bash" and proposed.arguments.get("command") in self._allowed
+        reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
+        return risk, rule_on(self._ledger.mode, risk, tool.is_read_only, tool.name, reads=reads, is_allowed=is_allowed)
+
+
+def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
+    try:
+        return bool(tool.action_from_arguments(arguments).reads_only)
+    except ArgumentError:
+        return False
 
 
 def segments(local: Assessment) -> tuple[Segment, ...]:

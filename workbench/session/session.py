@@ -57,7 +57,7 @@ class Session:
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
-        self._actions = Actions(self._journal, tools, on_live)
+        self._actions = Actions(self._journal, tools, on_live, limits.allowed)
         self._thinking = Thinking(
             journal=journal, agent=agent, tools=tools, actions=self._actions, open_model=open_model, on_live=on_live
         )

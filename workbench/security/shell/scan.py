@@ -12,7 +12,15 @@ from workbench.security.places import Places, Rating
 from workbench.security.risk import Risk
 from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
-from workbench.security.shell.source import LONGEST, MOST_NODES, bare_words, joined, lines_of_heredocs, parsed
+from workbench.security.shell.source import (
+    LONGEST,
+    MOST_NODES,
+    MOST_PIPES,
+    bare_words,
+    joined,
+    lines_of_heredocs,
+    parsed,
+)
 from workbench.security.shell.tools import ALARMING, judge
 from workbench.security.shell.words import UNKNOWN, Reader, Word
 
@@ -65,8 +73,10 @@ class Scan:
         """Rate all of a command line; what cannot be read is never LOW, and a cap is HIGH."""
         text = joined(text)
         outer, self.reader = self.reader, Reader(text.encode(errors="replace"), self.values)
-        root = parsed(self.reader.source)
         try:
+            if text.count("|") > MOST_PIPES:
+                raise TooMuch
+            root = parsed(self.reader.source)
             if self.depth > _DEEPEST or root.descendant_count > MOST_NODES:
                 raise TooMuch
             if root.has_error:

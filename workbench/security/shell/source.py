@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000
 """Characters of a command line that is looked at at all."""
+MOST_PIPES = 600
+"""Pipes in it: the parser takes time with the square of them."""
 MOST_NODES = 1_500
 """Parts of its syntax tree; more takes too long to look at."""
 

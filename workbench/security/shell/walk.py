@@ -40,13 +40,18 @@ def visit(scan: Scan, node: Node) -> None:
 def _leaf(scan: Scan, node: Node) -> None:
     """A substitution in a text that the parser took for plain text."""
     raw = scan.reader.raw(node)
-    if "`" in raw:
-        inside = backticked(raw)
-        for text in inside or ():
-            scan.inner(text)
-        if inside is None:
-            scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+    _live_backticks(scan, raw)
     if "$(" in raw.replace("\\$", ""):
+        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+
+
+def _live_backticks(scan: Scan, raw: str) -> None:
+    if "`" not in raw:
+        return
+    inside = backticked(raw)
+    for text in inside or ():
+        scan.inner(text)
+    if inside is None:
         scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
 
 
@@ -149,6 +154,7 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
             body = scan.reader.raw(child)
             if not quoted:
                 visit(scan, child)
+                _live_backticks(scan, "" if child.children else body)
         elif kind in _REDIRECTS:
             words += _redirect(scan, child)[0]
         elif kind == "pipeline":

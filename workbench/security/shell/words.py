@@ -99,7 +99,8 @@ class Reader:
             return self._joined(node, raw)
         if kind in {"simple_expansion", "expansion"}:
             return self._value(raw)
-        return UNKNOWN, kind == "brace_expression", kind.endswith("substitution")
+        text = "/dev/fd/63" if kind == "process_substitution" else UNKNOWN
+        return text, kind == "brace_expression", kind == "command_substitution"
 
     def _joined(self, node: Node, raw: str) -> tuple[str, bool, bool]:
         found = [self._read(child) for child in node.children]

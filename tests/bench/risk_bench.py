@@ -1,0 +1,62 @@
+"""What rating a command costs before it is asked about: it is done several times for each action."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from pathlib import Path
+
+from tests.bench.measure import Measure
+from workbench.security.described import assess_line
+from workbench.security.places import Places
+from workbench.security.shell.scan import assess_command
+
+_CASES = Path(__file__).parent.parent / "security/data/risk.jsonl"
+_PLACES = Places("/home/u/proj", "/home/u")
+
+
+def measures() -> list[Measure]:
+    """Milliseconds for the known commands, and for long ones of several shapes; the worst of these counts."""
+    assess_command("ls", _PLACES)  # the parser is loaded once
+    lines = [line for line in _CASES.read_text().splitlines() if json.loads(line)["kind"] == "bash"]
+    return [
+        _measure("risk: a known command, median", statistics.median(_took(line, 5) for line in lines), 0.2),
+        _measure("risk: 10 kB, the worst of its shapes", max(_took_command(text) for text in _shapes(9_990)), 5.0),
+        _measure("risk: 1 MB, the worst of its shapes", max(_took_command(text) for text in _shapes(1_000_000)), 50.0),
+    ]
+
+
+def _shapes(size: int) -> list[str]:
+    pieces = ("ls;", "a b ", "$(", "`x` ", "'x' ", "x | ", "a=b\n", "{ ", "cat <<E\nx\nE\n", "\\\n", "[[ a ]];", "(")
+    plain = "echo '" + "x" * (size - 7) + "'"
+    heredoc = "cat > f <<'E'\n" + "some words\n" * ((size - 18) // 11) + "E"
+    few = "git log --oneline | head -5 && cat README.md > out.txt; " * 20
+    return [
+        plain,
+        heredoc,
+        few + "# " + "x" * (size - len(few) - 2),
+        *(piece * (size // len(piece)) for piece in pieces),
+    ]
+
+
+def _took(line: str, times: int) -> float:
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        assess_line(line, _PLACES)
+        found.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(found)
+
+
+def _took_command(text: str) -> float:
+    found = []
+    for _ in range(5):
+        start = time.process_time()
+        assess_command(text, _PLACES)
+        found.append((time.process_time() - start) * 1e3)
+    return statistics.median(found)
+
+
+def _measure(name: str, value: float, limit: float) -> Measure:
+    return Measure(name, value, "ms", None, limit, value <= limit)

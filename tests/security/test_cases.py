@@ -1,0 +1,48 @@
+"""The known cases: none outside what is accepted, and through the command as well."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.security.described import assess_line
+from workbench.security.places import Places
+
+FILE = Path(__file__).parent / "data/risk.jsonl"
+CASES = [json.loads(line) for line in FILE.read_text().splitlines()]
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_a_case_is_rated_as_it_may_be(case):
+    found = assess_line(json.dumps({"kind": case["kind"], "input": case["input"]}), PLACES)
+    assert found.risk in case["accept"], (case["why"], found.reasons)
+    assert found.risk == "LOW" or found.reasons
+
+
+def test_the_command_prints_one_line_for_each_case_in_their_order():
+    command = [sys.executable, "-m", "workbench", "risk", "--workspace", "/home/u/proj", "--home", "/home/u"]
+    with FILE.open("rb") as lines:
+        done = subprocess.run(command, stdin=lines, capture_output=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(CASES)
+    assert [case["id"] for case, line in zip(CASES, found, strict=True) if line["risk"] not in case["accept"]] == []
+    assert all(set(line) == {"risk", "reasons", "segments"} for line in found)
+
+
+def test_the_command_takes_commands_as_arguments_and_does_not_run_them(tmp_path):
+    target = tmp_path / "made"
+    command = [sys.executable, "-m", "workbench", "risk", "--workspace", str(tmp_path), f"touch {target}", "ls"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["risk"], second["risk"]) == ("MEDIUM", "LOW")
+    assert first["segments"][0]["paths"] == [str(target)]
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("line", ["", "{", "[]", "7", '{"kind": "bash"}', '{"kind": "no", "input": 1}', "[" * 5000])
+def test_a_line_that_cannot_be_read_is_high(line):
+    assert assess_line(line, PLACES).risk == "HIGH"

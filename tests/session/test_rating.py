@@ -1,0 +1,90 @@
+"""The local rating in a session: it decides what is asked, and the model cannot talk it down."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.security.assessment import Assessment, Part
+from workbench.session.events import ActionProposed
+from workbench.session.ledger import Ledger
+from workbench.session.rating import MOST_SEGMENTS, Rater, segments
+from workbench.tools import BashTool, FileEditorTool, ToolDefinition
+
+ALLOWED = "python3 -m unittest"
+
+
+class Bench:
+    """A rater with the real tools, in a folder of its own."""
+
+    def __init__(self, folder: Path, mode: str) -> None:
+        self.folder = folder
+        self.tools: dict[str, ToolDefinition] = {
+            tool.name: tool for tool in (BashTool(working_dir=str(folder)), FileEditorTool())
+        }
+        ledger = Ledger()
+        ledger.mode, ledger.workspace = mode, str(folder)
+        self.rater = Rater(ledger, [ALLOWED])
+
+    def ruled(self, tool: str, said: str, **arguments: object) -> tuple[str, str]:
+        """Effective risk and verdict."""
+        proposed = ActionProposed(
+            action_id="a", response_id="r", call_id="c", tool=tool, arguments=arguments, risk=said
+        )
+        risk, ruling = self.rater.ruling(proposed, self.tools[tool])
+        return risk, ruling.verdict
+
+    def command(self, command: str, said: str = "LOW") -> tuple[str, str]:
+        return self.ruled("execute_bash", said, command=command)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, "medium")
+    yield made
+    for tool in made.tools.values():
+        tool.close()
+
+
+def test_a_dangerous_command_asks_although_the_model_calls_it_low(bench):
+    assert bench.command("rm -rf ~") == ("HIGH", "ask")
+    assert bench.command("touch made") == ("MEDIUM", "ask")
+
+
+def test_a_harmless_command_runs_when_the_model_agrees_and_only_then(bench):
+    assert bench.command("ls") == ("LOW", "allow")
+    assert bench.command("ls", "MEDIUM") == ("MEDIUM", "ask")
+    assert bench.command("ls", "HIGH") == ("HIGH", "ask")
+
+
+def test_a_rating_that_the_model_left_out_leaves_the_local_one(bench):
+    assert bench.command("ls", "UNKNOWN") == ("LOW", "allow")
+    assert bench.command("rm -rf ~", "UNKNOWN") == ("HIGH", "ask")
+
+
+def test_files_count_by_where_they_are(bench, tmp_path):
+    def edit(path: Path, command: str = "create") -> tuple[str, str]:
+        return bench.ruled("str_replace_editor", "LOW", command=command, path=str(path), file_text="x")
+
+    assert edit(tmp_path / "a.py", "view") == ("LOW", "allow")
+    assert edit(tmp_path / "a.py") == ("MEDIUM", "ask")
+    assert edit(tmp_path / ".git/hooks/pre-commit") == ("HIGH", "ask")
+    assert edit(Path.home() / ".bashrc") == ("HIGH", "ask")
+    (tmp_path / "way").symlink_to(tmp_path / ".git", target_is_directory=True)
+    assert edit(tmp_path / "way/config") == ("HIGH", "ask")
+
+
+def test_what_is_allowed_beforehand_is_not_asked_to_the_letter_only(bench, tmp_path):
+    assert bench.command(ALLOWED) == ("MEDIUM", "allow")
+    assert bench.command(ALLOWED, "HIGH") == ("HIGH", "ask")
+    assert bench.command(f"{ALLOWED} tests") == ("MEDIUM", "ask")
+    always = Bench(tmp_path, "ask")
+    assert always.command(ALLOWED) == ("MEDIUM", "ask")
+
+
+def test_parts_of_a_long_command_are_kept_by_their_risk_in_their_order():
+    parts = tuple(Part(f"c{at}", "HIGH" if at == 90 else "LOW") for at in range(100))
+    kept = segments(Assessment("HIGH", ("x",), parts))
+    assert len(kept) == MOST_SEGMENTS
+    assert [part.text for part in kept][-1] == "c90"
+    assert [part.text for part in kept][:3] == ["c0", "c1", "c2"]
