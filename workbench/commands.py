@@ -217,7 +217,8 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
     if entry.damaged:
         return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
     cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
-    return (entry.id, used, entry.ended or "open", cost, str(entry.events), entry.workspace, entry.title)
+    title = f"sub-agent of {entry.parent}" if entry.parent else entry.title
+    return (entry.id, used, entry.ended or "open", cost, str(entry.events), entry.workspace, title)
 
 
 def _say(text: str) -> None:

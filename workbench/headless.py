@@ -24,6 +24,7 @@ from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
 from workbench.session.ledger import OpenAction
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
+from workbench.session.sub_agent import SubAgent
 from workbench.text import visible
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
@@ -47,11 +48,12 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
         outlet.notices(opened.notices)
         try:
-            code = _Run(opened, outlet).drive(prompt)
+            driven = _Run(opened, outlet)
+            code = driven.drive(prompt)
             question, unsaved = opened.session.question, opened.session.unsaved
         finally:
             opened.close()
-    outlet.close(session_id, question, unsaved)
+    outlet.close(session_id, question, unsaved, driven.left)
     return _left_with(1 if unsaved else code)
 
 
@@ -95,11 +97,13 @@ class Outlet:
         """What is not stored: only retries and waits are told."""
         self._narrator.live(event)
 
-    def close(self, session_id: str, question: OpenAction | None, unsaved: str) -> None:
+    def close(self, session_id: str, question: OpenAction | None, unsaved: str, left: SubAgent | None) -> None:
         """The answer on stdout and how to go on on stderr."""
         if not self._as_json and self._answer:
             self._write(visible(self._answer.rstrip("\n")) + "\n")
         self._narrator.close(session_id, question, unsaved)
+        if left is not None and left.session is not None:
+            self._narrator.close(left.id, left.session.question, unsaved, left.agent)
 
     def _write(self, text: str) -> None:
         if self.is_broken:
@@ -126,6 +130,9 @@ class _Run:
         self._outlet = outlet
         self._rested = threading.Event()
         self._signal = 0
+        self.left: SubAgent | None = None
+        """The sub-agent whose question the run stopped at."""
+        opened.delegates.on_wait = self._on_wait
         outlet.on_broken = self._stop_soon
 
     def drive(self, prompt: str) -> int:
@@ -137,6 +144,8 @@ class _Run:
             worker.start()
             self._rested.wait()
             worker.stop()
+            self.left = self._opened.delegates.waiting
+            self._opened.delegates.leave()
             worker.join(_LAST_STEP)
         finally:
             for number, handler in before.items():
@@ -148,7 +157,7 @@ class _Run:
             return 128 + self._signal
         if self._outlet.is_broken:
             return _PIPE
-        if self._opened.session.phase == "deciding":
+        if self.left is not None or self._opened.session.phase == "deciding":
             return _QUESTION
         return EXIT_CODES.get(self._opened.session.ended, 1)
 
@@ -161,6 +170,10 @@ class _Run:
         patience = threading.Timer(_LAST_STEP, self._rested.set)
         patience.daemon = True
         patience.start()
+
+    def _on_wait(self) -> None:
+        if self._opened.delegates.waiting is not None:
+            self._rested.set()
 
     def _stop_soon(self) -> None:
         threading.Thread(target=self._opened.session.interrupt, daemon=True).start()

@@ -11,6 +11,7 @@ from workbench.session.events import (
     ActionObserved,
     ActionProposed,
     AgentNudged,
+    DelegateStep,
     EngineState,
     Event,
     HistoryCondensed,
@@ -49,14 +50,17 @@ class Narrator:
                 self._observed(event)
             case ActionAbandoned():
                 self._say(f"  outcome unknown: {event.reason}", _RED)
-            case AgentNudged() | HistoryCondensed() | RunEnded():
+            case AgentNudged() | HistoryCondensed() | RunEnded() | DelegateStep():
                 self._turned(event)
 
-    def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded) -> None:
+    def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded | DelegateStep) -> None:
         if isinstance(event, AgentNudged):
             self._say(f"told the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
         elif isinstance(event, HistoryCondensed):
             self._say(f"events {event.first} to {event.last} were summed up for the model", _DIM)
+        elif isinstance(event, DelegateStep):
+            if isinstance(event.event, ActionProposed):
+                self._say(f"  {event.agent} ▸ {event.event.tool}: {_what(event.event)}")
         else:
             self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
 
@@ -72,7 +76,7 @@ class Narrator:
             self._say(event.detail, _RED)
         self._last_detail = event.detail
 
-    def close(self, session_id: str, question: OpenAction | None, unsaved: str) -> None:
+    def close(self, session_id: str, question: OpenAction | None, unsaved: str, agent: str = "") -> None:
         """How to go on; only what is true is said."""
         if unsaved:
             self._say(unsaved, _RED)
@@ -82,9 +86,9 @@ class Narrator:
             return
         if question.asks_person:
             self._ask(question.proposed)
-            asked = "the agent asks you something."
+            asked = f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
         else:
-            asked = f"may {question.proposed.tool} run?"
+            asked = f"may {question.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
         self._say(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
 
     def _ask(self, event: ActionProposed) -> None:

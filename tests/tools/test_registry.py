@@ -41,6 +41,7 @@ def test_the_built_in_tools_are_known_from_the_start():
     assert list_registered_tools() == [
         "ask_human",
         "create_chat_completion",
+        "delegate",
         "edit_file",
         "execute_bash",
         "finish",

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import socket
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -38,6 +39,7 @@ from workbench.session.events import EngineState
 if TYPE_CHECKING:
     from workbench.engine.broadcast import Broadcast
     from workbench.session.opening import OpenedSession
+    from workbench.session.session import Session
 
 logger = logging.getLogger(__name__)
 LINE_LIMIT = 32 * 1024 * 1024
@@ -56,6 +58,7 @@ class Server:
         self._broadcast = broadcast
         self._loop = asyncio.get_running_loop()
         self._worker = Worker(opened.session, self._rested, opened.fail)
+        opened.delegates.on_wait = self._rested
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
 
@@ -72,9 +75,9 @@ class Server:
         return code
 
     async def _wind_down(self) -> None:
-        if self._worker.is_busy:
-            self._opened.session.interrupt()
         self._worker.stop()
+        if self._worker.is_busy and not self._opened.delegates.leave():
+            self._opened.session.interrupt()
         await asyncio.to_thread(self._worker.join, _STEP_END)
         self._broadcast.flush()
         self._screens.close()
@@ -92,7 +95,8 @@ class Server:
             return  # the loop is closed: the engine ends already
 
     def _end_if_alone(self) -> None:
-        if not len(self._screens) and not self._is_expecting and not self._worker.is_busy:
+        is_busy = self._worker.is_busy and self._opened.delegates.waiting is None
+        if not len(self._screens) and not self._is_expecting and not is_busy:
             self._end(0)
 
     def _stop_expecting(self) -> None:
@@ -165,23 +169,33 @@ class Server:
         match command:
             case Send(text=text):
                 session.send(text)
-            case Decide():
-                session.decide(
-                    command.action_id,
-                    command.verdict,
-                    fingerprint=command.fingerprint,
-                    note=command.note,
-                    edited=command.edited,
-                    hunks=command.hunks,
-                )
-            case Answer(action_id=action_id, text=text):
-                session.answer(action_id, text)
+            case Decide() | Answer():
+                give = partial(_settle, command)
+                if not self._opened.delegates.command(command.action_id, give):
+                    give(session, command.action_id)
             case Interrupt():
                 session.interrupt()
             case Compact():
                 session.compact()
             case Set():
                 session.set(model=command.model, mode=command.mode, max_steps=command.max_steps)
+                if command.mode is not None:
+                    self._opened.delegates.set_mode(command.mode)
+
+
+def _settle(command: Decide | Answer, session: Session, action_id: str) -> None:
+    """What the person said about an action, to the session whose it is."""
+    if isinstance(command, Answer):
+        session.answer(action_id, command.text)
+        return
+    session.decide(
+        action_id,
+        command.verdict,
+        fingerprint=command.fingerprint,
+        note=command.note,
+        edited=command.edited,
+        hunks=command.hunks,
+    )
 
 
 def _with_line(message: EngineState) -> tuple[EngineState, bytes]:

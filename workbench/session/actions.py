@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from workbench.llm.model import Cancel
@@ -46,7 +47,7 @@ class Actions:
         self._journal = journal
         self._tools = tools
         self._rater = Rater(journal.ledger, allowed)
-        self._runner = Runner(on_live)
+        self._runner = Runner(on_live, self._report)
 
     def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
         """What would run; raises ArgumentError when the tool is gone or does not take these arguments."""
@@ -217,6 +218,11 @@ class Actions:
                 if not ledger.unread:
                     events.append(RunEnded(reason="finished", detail=_said(result)))
             self._journal.commit(*events, happened=True)
+
+    def _report(self, event: Event) -> None:
+        """Record what belongs to a running action; where it cannot be written now, it is written with the next."""
+        with suppress(StoreError):
+            self._journal.commit(event, lasting=False, happened=True)
 
     def close(self) -> None:
         """Let the threads of the tools end."""

@@ -18,8 +18,11 @@ from workbench.text import first_line
 _FACTS = """
 SELECT count(*), max(seq),
   sum(kind = 'model_responded'),
-  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost') END),
-  sum(kind IN ('model_responded', 'history_condensed') AND json_extract(json, '$.cost') IS NULL),
+  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost')
+           WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.cost') END),
+  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost') IS NULL
+           WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.kind')
+                IN ('model_responded', 'history_condensed') AND json_extract(json, '$.event.cost') IS NULL END),
   min(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'run_ended' THEN seq END)
@@ -36,6 +39,7 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 class SessionSummary:
     """One line of the list; `cost` is None when a price is unknown, `ended` "" while a run is open, `damaged` a reason.
 
+    `parent` is the session whose sub-agent worked in it; that one's cost holds this one's.
     `title`, `workspace` and `model` are as they were written: make them visible before they are shown.
     """
 
@@ -49,6 +53,7 @@ class SessionSummary:
     cost: float | None = None
     ended: str = ""
     damaged: str = ""
+    parent: str = ""
 
 
 def list_sessions(locations: Locations) -> list[SessionSummary]:
@@ -78,9 +83,9 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
 
 
 def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:
-    """The session used last (in that folder), leaving out damaged ones."""
+    """The session used last (in that folder), leaving out damaged ones and those of sub-agents."""
     for entry in list_sessions(locations):
-        if not entry.damaged and (workspace is None or entry.workspace == str(workspace)):
+        if not entry.damaged and not entry.parent and (workspace is None or entry.workspace == str(workspace)):
             return entry
     return None
 
@@ -117,6 +122,7 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
         events=int(count),
         cost=None if unpriced else float(cost or 0.0) if answers else 0.0,
         ended=_reason(db, last_end) if is_over else "",
+        parent=str(started.get("parent", "")),
     )
 
 

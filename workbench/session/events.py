@@ -12,8 +12,12 @@ from pydantic import Field, TypeAdapter
 
 from workbench.security.policy import Mode as Mode
 from workbench.security.risk import Risk as Risk
+from workbench.session.data import Data
+from workbench.session.data import FileDelta as FileDelta
+from workbench.session.data import RawToolCall as RawToolCall
+from workbench.session.data import Segment as Segment
+from workbench.session.data import Usage as Usage
 from workbench.session.live import LIVE as LIVE
-from workbench.session.live import Data
 from workbench.session.live import EngineState as EngineState
 from workbench.session.live import LiveEvent as LiveEvent
 from workbench.session.live import ReasoningDelta as ReasoningDelta
@@ -22,37 +26,6 @@ from workbench.session.live import ToolOutput as ToolOutput
 
 Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
-
-
-class FileDelta(Data):
-    """One file before and after: the text of each, `None` where the file does not exist; `path` is absolute."""
-
-    path: str
-    before: str | None
-    after: str | None
-
-
-class RawToolCall(Data):
-    """A tool call exactly as the model wrote it; `arguments` is its JSON text, valid or not."""
-
-    id: str
-    name: str
-    arguments: str
-    signature: str = ""
-    """What the provider wants back with the call, where it signs calls."""
-
-
-class Usage(Data):
-    """Tokens of one model call; `None` where the provider did not say."""
-
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    written: int | None = None
-    """Of the input, what the provider put into its cache and charges for."""
-    reasoning: int | None = None
-    window: int | None = None
-    """Tokens that a request to this model may hold."""
 
 
 class EventBase(Data):
@@ -76,6 +49,8 @@ class SessionStarted(EventBase):
     base_version: str | None = None
     api_base: str | None = None
     scripted: bool = False
+    parent: str = ""
+    """The session whose agent started this one for a sub-agent."""
 
 
 class UserMessage(EventBase):
@@ -129,14 +104,6 @@ class ActionProposed(EventBase):
     position: int = 0
     batch: int = 1
     error: str = ""
-
-
-class Segment(Data):
-    """One part of a command with its own risk."""
-
-    text: str
-    risk: Risk
-    reason: str = ""
 
 
 class ActionAssessed(EventBase):
@@ -268,23 +235,34 @@ class RunEnded(EventBase):
     detail: str = ""
 
 
+ActionEvent: TypeAlias = (
+    ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
+)
+
+
+class DelegateStep(EventBase):
+    """A step of the sub-agent that works for the action `action_id`, with the ids it has here; `session` is its log."""
+
+    kind: Literal["delegate_step"] = "delegate_step"
+    action_id: str
+    agent: str
+    session: str
+    event: Annotated[ModelResponded | HistoryCondensed | ActionEvent, Field(discriminator="kind")]
+
+
 Event: TypeAlias = Annotated[
     SessionStarted
     | UserMessage
     | ModelResponded
-    | ActionProposed
-    | ActionAssessed
-    | ActionDecided
-    | ActionStarted
-    | ActionObserved
-    | ActionAbandoned
+    | ActionEvent
     | FilesChanged
     | AgentNudged
     | HistoryCondensed
     | CondensingAsked
     | SettingsChanged
     | Rewound
-    | RunEnded,
+    | RunEnded
+    | DelegateStep,
     Field(discriminator="kind"),
 ]
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.session.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
+from workbench.session.events import (
+    ActionObserved,
+    DelegateStep,
+    Event,
+    HistoryCondensed,
+    ModelResponded,
+    RunEnded,
+    UserMessage,
+)
 from workbench.session.history import MAX_OBSERVE
 from workbench.session.ledger import Ledger
 from workbench.session.words import observed_text
@@ -91,9 +99,19 @@ class TokenCount:
                 self.spent += (event.usage.input or 0) + (event.usage.output or 0)
                 self.cost += event.cost or 0.0
                 self._signs //= 2
+            case DelegateStep():
+                self._apply_delegated(event.event)
             case RunEnded():
                 self._is_running = False
                 self.went_on_unpriced |= bool(self.unpriced) and event.reason == "limit"
+
+    def _apply_delegated(self, event: Event) -> None:
+        """What a sub-agent spends counts here too."""
+        if isinstance(event, ModelResponded | HistoryCondensed):
+            self.spent += (event.usage.input or 0) + (event.usage.output or 0)
+            self.cost += event.cost or 0.0
+        if isinstance(event, ModelResponded) and event.cost is None:
+            self.unpriced = event.model
 
     def _begin(self) -> None:
         """A message of the person's begins a run."""

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
-
-class Data(BaseModel):
-    """Plain data of the contract: frozen, and nothing in it that is not named."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from workbench.session.data import Data
 
 
 class TextDelta(Data):

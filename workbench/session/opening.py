@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import cast
-
-from pydantic import ValidationError
+from typing import TypedDict, Unpack, cast
 
 from workbench import __version__
 from workbench.agent.agent import Agent
@@ -21,21 +19,20 @@ from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
+from workbench.session.delegates import Delegates
 from workbench.session.events import (
     Event,
     LiveEvent,
     Mode,
     SessionStarted,
-    SettingsChanged,
-    UserMessage,
-    event_from_json,
 )
 from workbench.session.limits import Limits
 from workbench.session.lock import SessionLock
 from workbench.session.models import SessionModels
-from workbench.session.names import session_path, state_folder
+from workbench.session.names import new_id, session_path, state_folder
+from workbench.session.past import last_settings, remove_if_empty
 from workbench.session.session import Session
-from workbench.session.store import Store, StoreError, delete_file
+from workbench.session.store import Store, StoreError
 from workbench.text import first_line
 from workbench.tools.selection import Selection, select_tools
 from workbench.tools.tool import ToolContext
@@ -46,6 +43,21 @@ OnEvent = Callable[[Event], None]
 OnLive = Callable[[LiveEvent], None]
 
 
+class Heard(TypedDict):
+    """Who listens to a session."""
+
+    on_event: OnEvent
+    on_live: OnLive
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The session whose agent gives work to a sub-agent: its id, and the models it may use."""
+
+    id: str
+    models: SessionModels
+
+
 @dataclass(frozen=True)
 class Equipment:
     """What the agent of a session works with, beside its model."""
@@ -53,7 +65,19 @@ class Equipment:
     selection: Selection
     complete: ModelCompletion
     """Brings those tools that need one to the session's model."""
+    delegates: Delegates
+    """The sub-agents that its tools start."""
     skills: Sequence[Skill]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a session is put together from."""
+
+    started: SessionStarted
+    store: Store
+    equipment: Equipment
+    models: SessionModels
 
 
 @dataclass
@@ -66,6 +90,8 @@ class OpenedSession:
     """The model's name as litellm writes it."""
     notices: tuple[str, ...]
     """What the person should know from the start, a line each: tools that were left out."""
+    delegates: Delegates
+    """The sub-agents that work for it."""
     _store: Store
     _resources: ExitStack
 
@@ -96,21 +122,24 @@ def start_session(
     workspace: Path,
     session_id: str,
     *,
-    on_event: OnEvent,
-    on_live: OnLive,
+    parent: Parent | None = None,
+    **heard: Unpack[Heard],
 ) -> OpenedSession:
-    """A new session in that folder; raises UsageError, ModelError, StoreError or SessionInUse with one line each."""
+    """A new session in that folder, of a sub-agent where there is a `parent`.
+
+    Raises UsageError, ModelError, StoreError or SessionInUse with one line each.
+    """
     folder = checked_workspace(workspace)
     path = session_path(locations, session_id)
     private_folder(path.parent)
-    models = SessionModels(settings)
+    models = parent.models if parent else SessionModels(settings)
     models.open(settings.model).close()  # a bad name makes no file
     profile = models.profile(settings.model or "")
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path).release)
         store = resources.enter_context(Store.create(path))
-        resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
-        equipment = _equip(resources, locations, settings, folder, session_id)
+        resources.callback(remove_if_empty, store, state_folder(locations, session_id))
+        equipment = _equip(resources, locations, settings, folder, session_id, is_child=parent is not None)
         started = SessionStarted(
             id=session_id,
             workspace=str(folder),
@@ -120,15 +149,14 @@ def start_session(
             app_version=__version__,
             api_base=None if models.is_named(profile.name) else profile.api_base,
             scripted=is_scripted(profile.model),
+            parent=parent.id if parent else "",
         )
         (first,) = store.append(started)
-        on_event(first)
-        return _put_together(resources, models, started, store, equipment, on_event=on_event, on_live=on_live)
+        heard["on_event"](first)
+        return _put_together(resources, locations, settings, Parts(started, store, equipment, models), **heard)
 
 
-def open_session(
-    locations: Locations, settings: Settings, session_id: str, *, on_event: OnEvent, on_live: OnLive
-) -> OpenedSession:
+def open_session(locations: Locations, settings: Settings, session_id: str, **heard: Unpack[Heard]) -> OpenedSession:
     """A session from its file, made whole after a stop in the middle; settings given by flag change it."""
     path = session_path(locations, session_id)
     if not path.is_file():
@@ -136,16 +164,16 @@ def open_session(
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
         store = resources.enter_context(Store.open(path))
-        resources.callback(_remove_if_empty, store, state_folder(locations, session_id))
+        resources.callback(remove_if_empty, store, state_folder(locations, session_id))
         models = SessionModels(settings)
-        started = _last_settings(store, models)
+        started = last_settings(store, models)
         given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
         started = started.model_copy(update={"model": given.get("model", started.model)})
         if "api_base" in settings.given:
             models.remember(started.model, settings.api_base)
         folder = checked_workspace(Path(started.workspace))
-        equipment = _equip(resources, locations, settings, folder, session_id)
-        opened = _put_together(resources, models, started, store, equipment, on_event=on_event, on_live=on_live)
+        equipment = _equip(resources, locations, settings, folder, session_id, is_child=bool(started.parent))
+        opened = _put_together(resources, locations, settings, Parts(started, store, equipment, models), **heard)
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -176,31 +204,46 @@ def _equip(
     settings: Settings,
     workspace: Path,
     session_id: str,
+    *,
+    is_child: bool,
 ) -> Equipment:
     """Tools and skills; raises UsageError for tools that cannot be as the settings want them."""
-    complete = ModelCompletion()
+    complete, delegates = ModelCompletion(), Delegates()
     folder = private_folder(state_folder(locations, session_id))
-    selection = select_tools(settings, locations.settings_file, ToolContext(str(workspace), folder, complete))
+    context = ToolContext(str(workspace), folder, complete, delegates)
+    if is_child:  # a sub-agent has none of its own
+        settings = replace(settings, tools={**settings.tools, "delegate": False})
+    selection = select_tools(settings, locations.settings_file, context)
     resources.callback(selection.close)
-    return Equipment(selection, complete, skills_of(workspace, [locations.skills]))
+    return Equipment(selection, complete, delegates, skills_of(workspace, [locations.skills]))
 
 
 def _put_together(
-    resources: ExitStack,
-    models: SessionModels,
-    started: SessionStarted,
-    store: Store,
-    equipment: Equipment,
-    *,
-    on_event: OnEvent,
-    on_live: OnLive,
+    resources: ExitStack, locations: Locations, settings: Settings, parts: Parts, **heard: Unpack[Heard]
 ) -> OpenedSession:
-    settings, tools, skills = models.settings, equipment.selection.tools, equipment.skills
+    started, store, equipment, models = parts.started, parts.store, parts.equipment, parts.models
+    tools, skills = equipment.selection.tools, equipment.skills
     choice = cast(ToolChoice, settings.tool_choice)
     agent = Agent(models.open(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
     equipment.complete.use(lambda: agent.model)
     resources.callback(lambda: agent.model.close())
-    limits = Limits(
+    session = Session(store, agent, tools, limits=_limits(settings, models), open_model=models.open, **heard)
+    resources.callback(session.close)
+    parent = Parent(started.id, models)
+    equipment.delegates.use(partial(_start_child, locations, settings, Path(started.workspace), parent, session))
+    return OpenedSession(
+        id=started.id,
+        session=session,
+        model_name=models.profile(started.model).model,
+        notices=equipment.selection.notices,
+        delegates=equipment.delegates,
+        _store=store,
+        _resources=resources.pop_all(),
+    )
+
+
+def _limits(settings: Settings, models: SessionModels) -> Limits:
+    return Limits(
         max_steps=settings.max_steps,
         max_observe=settings.max_observe,
         token_limit=settings.token_limit,
@@ -211,38 +254,21 @@ def _put_together(
         condense_events=settings.condense_events,
         context_window=0 if models.have_windows else settings.context_window,
     )
-    session = Session(store, agent, tools, limits=limits, open_model=models.open, on_event=on_event, on_live=on_live)
-    resources.callback(session.close)
-    name = models.profile(started.model).model
-    return OpenedSession(started.id, session, name, equipment.selection.notices, store, resources.pop_all())
 
 
-def _last_settings(store: Store, models: SessionModels) -> SessionStarted:
-    """How the session was started, with the model it had last; the first one's address is its own alone."""
-    started: SessionStarted | None = None
-    for seq, line in store.lines():
-        if seq > 1 and '"settings_changed"' not in line:
-            continue  # a long log is not read twice
-        try:
-            event = event_from_json(line)
-        except ValidationError:
-            continue  # the session notes it as a gap
-        if isinstance(event, SessionStarted):
-            started = event
-            if event.api_base and not models.is_named(event.model):
-                models.remember(event.model, event.api_base)
-        elif isinstance(event, SettingsChanged) and started is not None and event.model not in (None, started.model):
-            started = started.model_copy(update={"model": event.model})
-    if started is None:
-        raise StoreError(f"the session file {store.path} does not say how it began; start a new session")
-    return started
-
-
-def _remove_if_empty(store: Store, folder: Path) -> None:
-    """A session in which nobody said anything is not worth a line in the list; one that cannot be read whole stays."""
-    has_words = any(isinstance(event, UserMessage) for event in store.events())
-    if store.readonly or has_words or store.gaps:
-        return
-    store.close()
-    delete_file(store.path)
-    shutil.rmtree(folder, ignore_errors=True)
+def _start_child(
+    locations: Locations,
+    settings: Settings,
+    workspace: Path,
+    parent: Parent,
+    session: Session,
+    /,
+    *,
+    agent: str,
+    max_steps: int,
+    **heard: Unpack[Heard],
+) -> OpenedSession:
+    """A sub-agent's session, with the model and the mode its parent has now."""
+    model, mode = session.chosen
+    chosen = replace(settings, model=model, mode=mode, max_steps=max_steps)
+    return start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)

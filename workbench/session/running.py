@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from workbench.session.events import (
     ActionAbandoned,
     ActionObserved,
     ActionProposed,
+    Event,
     FileDelta,
     LiveEvent,
     ToolOutput,
@@ -31,6 +33,7 @@ _NO_STOP = "it was interrupted and did not stop in time"
 _NOT_BEGUN = "This action was not run: the person interrupted."
 
 Result: TypeAlias = ActionObserved | ActionAbandoned
+_Report: TypeAlias = Callable[[Event], None]
 _Seen: TypeAlias = tuple[Observation, float] | None
 Preparation: TypeAlias = Callable[[], Observation | None]
 """Done before an action can be shown; gives back why it cannot be run, or None."""
@@ -56,17 +59,30 @@ class Run:
     readied: Readied
 
 
+@dataclass(frozen=True)
+class CallPlace:
+    """The call that runs in this thread: its action, and the way of what belongs to it into the log and to screens."""
+
+    action_id: str
+    report: _Report
+    show: Callable[[LiveEvent], None]
+
+
+CALL_PLACE: ContextVar[CallPlace | None] = ContextVar("CALL_PLACE", default=None)
+
+
 class Runner:
     """The threads in which the tools of a session work; a single action always runs in the same one."""
 
-    def __init__(self, on_live: Callable[[LiveEvent], None]) -> None:
+    def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report) -> None:
         self._on_live = on_live
+        self._report = report
         self._lanes = [Lane(f"session-tools-{number}") for number in range(AT_ONCE)]
 
     def results(self, group: Sequence[Run], cancel: Cancel) -> Iterator[tuple[Run, Result]]:
         """Run all at once (at most AT_ONCE) and give each result as it comes."""
         runs = {
-            Job(lane, partial(_called, run.readied, cancel), run.readied.tool.interrupt): run
+            Job(lane, partial(self._called, run, cancel), run.readied.tool.interrupt): run
             for lane, run in zip(self._lanes, group, strict=False)
         }
         self._listen(group)
@@ -93,6 +109,13 @@ class Runner:
             if executor is not None and executors.count(executor) == 1:
                 executor.on_output = partial(self._show, run.proposed.action_id)
 
+    def _called(self, run: Run, cancel: Cancel) -> _Seen:
+        if cancel.is_set:
+            return None
+        CALL_PLACE.set(CallPlace(run.proposed.action_id, self._report, self._on_live))
+        began = time.monotonic()
+        return run.readied.tool(run.readied.action), time.monotonic() - began
+
     def _show(self, action_id: str, text: str) -> None:
         self._on_live(ToolOutput(action_id=action_id, text=text))
 
@@ -106,13 +129,6 @@ def runs_beside(tool: ToolDefinition) -> bool:
     """Whether calls of the tool may run beside other such calls."""
     may = tool.executor is not None and tool.executor.side_by_side
     return may and tool.is_read_only and not tool.ends_run and not tool.asks_person
-
-
-def _called(readied: Readied, cancel: Cancel) -> _Seen:
-    if cancel.is_set:
-        return None
-    began = time.monotonic()
-    return readied.tool(readied.action), time.monotonic() - began
 
 
 def _result(run: Run, future: Future[_Seen] | None) -> Result:

@@ -77,9 +77,9 @@ class Session:
         return self._journal.ledger.ended
 
     @property
-    def mode(self) -> Mode:
-        """When to ask, as set last."""
-        return self._journal.ledger.mode
+    def chosen(self) -> tuple[str, Mode]:
+        """The model's name and when to ask, as set last."""
+        return self._journal.ledger.model, self._journal.ledger.mode
 
     @property
     def question(self) -> OpenAction | None:

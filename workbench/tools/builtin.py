@@ -15,6 +15,7 @@ BUILTIN_TOOLS: tuple[str, ...] = (
     "task_tracker",
     "think",
     "ask_human",
+    "delegate",
     "request_condensation",
     "finish",
 )

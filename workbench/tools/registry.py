@@ -29,6 +29,7 @@ _BUILTIN = {
     "edit_file": "workbench.tools.edit_file.definition:LLMBasedFileEditTool",
     "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",
     "think": "workbench.tools.think.definition:ThinkTool",
+    "delegate": "workbench.tools.delegate.definition:DelegateTool",
     "finish": "workbench.tools.finish.definition:FinishTool",
     "ask_human": "workbench.tools.ask_human.definition:AskHumanTool",
     "request_condensation": "workbench.tools.request_condensation.definition:RequestCondensationTool",

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ArgumentError, action_from_arguments
 from workbench.tools.completion import Completion
+from workbench.tools.delegation import Delegation
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
 from workbench.tools.json_schema import copied
 from workbench.tools.schema import Action, Observation
@@ -62,6 +63,11 @@ class ConversationState(Protocol):
         """A model to ask one question outside of the conversation; None where there is none."""
         ...
 
+    @property
+    def delegation(self) -> Delegation | None:
+        """What starts sub-agents; None where there are none."""
+        ...
+
 
 @dataclass(frozen=True)
 class ToolContext:
@@ -70,6 +76,7 @@ class ToolContext:
     workspace: str
     state_dir: Path | None = None
     complete: Completion | None = None
+    delegation: Delegation | None = None
 
 
 class ToolBase(ABC, Generic[ActionT, ObservationT]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.tui import delegate_fold
 from workbench.tui.changed import Changed
 from workbench.tui.changes_fold import take_files
 from workbench.tui.state import ActionItem, NoticeItem, Phase, SessionState
@@ -117,13 +118,14 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
     item.duration = event.duration if event.ran else None
     item.files = event.files_changed
     item.phase = _ran(item) if event.ran else _did_not_run(item)
-    return Changed(
+    changed = Changed(
         updated=[item],
         status=True,
-        tasks=event.ran and take_plan(state, item),
+        tasks=event.ran and not item.agent and take_plan(state, item),
         changes=take_files(state, event.files_changed),
         waiting=_no_longer_waits(state, item),
     )
+    return changed.merge(delegate_fold.close(state, item.action_id))
 
 
 def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
@@ -137,7 +139,8 @@ def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
     text = f"Action {item.number}: the outcome is unknown; it is not run again"
     notice = NoticeItem(event.seq, text, "warning")
     state.items.append(notice)
-    return Changed(added=[notice], updated=[item], status=True, waiting=_no_longer_waits(state, item))
+    changed = Changed(added=[notice], updated=[item], status=True, waiting=_no_longer_waits(state, item))
+    return changed.merge(delegate_fold.close(state, item.action_id))
 
 
 def observation_text(observation: dict[str, Any]) -> str:

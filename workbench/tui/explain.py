@@ -45,7 +45,8 @@ def why_asked(action: ActionItem, mode: str) -> list[Said]:
     rule = action.rule or f'mode "{mode}"'
     said = _one(action.summary.strip()[:LONGEST_QUOTE])
     quote = f' The model says {action.model_risk}: "{said}".' if said else f" The model says {action.model_risk}."
-    lines = [Said(_one(f"Why asked: {rule}.") + quote)]
+    lines = [Said(_one(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
+    lines += [Said(_one(f"Why asked: {rule}.") + quote)]
     lines += [Said(f"· {_one(reason)}") for reason in action.reasons]
     if action.working_dir:
         lines.append(Said(f"Working directory {_one(action.working_dir)}", "dim"))

@@ -54,7 +54,8 @@ def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> 
     if room < 8:
         tail, room = [], room + line_width(tail)
     failed = "failed" if item.phase == "failed" else "dim" if item.phase in ("rejected", "skipped") else ""
-    return [*head, Piece(pad(one_line(item, workspace), room), failed), *tail]
+    said = f"↳ {item.agent} · {one_line(item, workspace)}" if item.agent else one_line(item, workspace)
+    return [*head, Piece(pad(said, room), failed), *tail]
 
 
 def _tail(item: ActionItem, width: int, now: datetime) -> Line:

@@ -81,6 +81,10 @@ class ActionItem:
     """Text of the observation, or of the live output while it runs (its last 20,000 characters)."""
     exit_code: int | None = None
     files: tuple[FileDelta, ...] = ()
+    agent: str = ""
+    """The sub-agent whose action it is, safe to show; empty for the agent's own."""
+    call_id: str = ""
+    """The action that sub-agent works for."""
 
 
 @dataclass

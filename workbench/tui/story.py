@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.tui import action_fold
+from workbench.tui import action_fold, delegate_fold
 from workbench.tui.changed import Changed
 from workbench.tui.changes_fold import take_files
 from workbench.tui.link import CommandRefused, EngineNotice, LinkLost
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.session.events import (
         AgentNudged,
         CondensingAsked,
+        DelegateStep,
         EngineState,
         FilesChanged,
         HistoryCondensed,
@@ -104,6 +105,16 @@ def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
 
 def _was_seen(item: UserItem, event: ModelResponded, began: datetime) -> bool:
     return item.at <= began if event.seen is None else item.seq <= event.seen
+
+
+def _spent(state: SessionState, event: ModelResponded | HistoryCondensed) -> Changed:
+    """A call of a sub-agent's model: it costs, and is no answer here."""
+    _count(state, event)
+    return Changed(status=True)
+
+
+def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
+    return delegate_fold.take(state, event, _DELEGATE_FOLDS)
 
 
 def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
@@ -223,8 +234,10 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "settings_changed": _settings_changed,
     "rewound": _rewound,
     "run_ended": _run_ended,
+    "delegate_step": _delegate_step,
     "text_delta": _text_delta,
     "reasoning_delta": _reasoning_delta,
     "tool_output": action_fold.tool_output,
     "engine_state": _engine_state,
 }
+_DELEGATE_FOLDS: Final = _FOLDS | {"model_responded": _spent, "history_condensed": _spent}

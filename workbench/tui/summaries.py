@@ -16,6 +16,7 @@ from workbench.tui.state import ActionItem
 SHELL_TOOL = "execute_bash"
 EDITOR_TOOL = "str_replace_editor"
 ASK_TOOL = "ask_human"
+DELEGATE_TOOL = "delegate"
 LONGEST = 2_000
 """Characters of an argument that are looked at for one line."""
 
@@ -41,9 +42,16 @@ _TOOL_SIGNS: Final = {
     "task_tracker": "▤",
     "think": "✎",
     ASK_TOOL: "¿",
+    DELEGATE_TOOL: "⇉",
     "finish": "■",
 }
-_MAIN_ARGUMENT: Final = {"think": "thought", ASK_TOOL: "question", "finish": "message", "python_execute": "code"}
+_MAIN_ARGUMENT: Final = {
+    "think": "thought",
+    ASK_TOOL: "question",
+    "finish": "message",
+    "python_execute": "code",
+    DELEGATE_TOOL: "inputs",
+}
 """What a call of the tool is about, where that is one text."""
 _OUTCOMES: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "unknown"}
 
@@ -70,7 +78,8 @@ def one_line(item: ActionItem, workspace: str = "") -> str:
     if item.tool in SEARCH_TOOLS:
         return _search(arguments, workspace)
     said = arguments.get(_MAIN_ARGUMENT.get(item.tool, ""))
-    return _short(said) if said else _any_tool(item)
+    who = f"{_short(arguments['agent'], 24)}: " if item.tool == DELEGATE_TOOL and arguments.get("agent") else ""
+    return f"{who}{_short(said)}" if said else _any_tool(item)
 
 
 def outcome(item: ActionItem) -> str:

@@ -99,7 +99,7 @@ def nodes_of(item: Item) -> int:
     """About how many widgets an item needs; Markdown makes one or more a block."""
     if isinstance(item, AgentItem):
         return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(item.text)))
-    if isinstance(item, ActionItem) and item.tool == "finish":
+    if isinstance(item, ActionItem) and item.tool == "finish" and not item.agent:
         return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(str(item.arguments.get("message", "")))))
     return 1
 

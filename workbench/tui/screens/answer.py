@@ -73,6 +73,7 @@ class AnswerScreen(ModalScreen[Answer | Later]):
         super().__init__()
         self.arming = Arming()
         self._question = read_question(action.arguments)
+        self._title = f"The sub-agent {action.agent} asks" if action.agent else "The agent asks"
         self._pass_on = pass_on
         self._clock = clock
         placeholder = "or something else" if self._question.options else "your answer"
@@ -91,7 +92,7 @@ class AnswerScreen(ModalScreen[Answer | Later]):
     def compose(self) -> ComposeResult:
         """The box: question, options, free text, keys."""
         self._line.value = self._draft
-        self._card.border_title = cast(str, Content.styled("The agent asks", "bold"))
+        self._card.border_title = cast(str, Content.styled(self._title, "bold"))
         with self._card:
             with self._asked:
                 yield Static(Content(visible(self._question.text)), id="question")

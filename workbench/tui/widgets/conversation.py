@@ -184,6 +184,12 @@ def _view_of(item: Item, workspace: str) -> View:
         return AgentText(item)
     if isinstance(item, NoticeItem):
         return OpenNotice(item) if item.detail else NoticeText(item)
-    if isinstance(item, ActionItem) and item.tool == "finish" and not item.error and item.arguments.get("message"):
+    if isinstance(item, ActionItem) and _is_last_word(item):
         return FinalText(item)
     return ActionCard(item, workspace)
+
+
+def _is_last_word(item: ActionItem) -> bool:
+    """Whether it is the agent's own final message, which is shown as its words."""
+    is_own = not item.error and not item.agent
+    return item.tool == "finish" and is_own and bool(item.arguments.get("message"))

@@ -1,0 +1,332 @@
+"""Sub-agents: sessions of their own, driven inside an action of their parent's, asked about in the same place."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.delegating import delegating
+from tests.session.fake_agent import faults_of
+from tests.world import bash, finish, wait_for
+from workbench.config import Locations, Settings
+from workbench.session.catalog import find_session, last_session, list_sessions
+from workbench.session.delegate_steps import told
+from workbench.session.events import (
+    ActionObserved,
+    DelegateStep,
+    Event,
+    ModelResponded,
+    SessionStarted,
+    Usage,
+    UserMessage,
+)
+from workbench.session.history import messages
+from workbench.session.limits import TokenCount
+from workbench.session.names import new_id, session_path
+from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session.store import Store
+from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool
+
+LONG = 30
+
+
+class Place:
+    """A session with sub-agents, driven in a thread of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "project"
+        self.folder.mkdir()
+        self.where = Locations(folder / "c", folder / "d", folder / "s", folder / "r")
+        self.script = folder / "script.toml"
+        self.events: list[Event] = []
+        self.id = new_id("parent")
+        self.opened: OpenedSession | None = None
+        self.thread: threading.Thread | None = None
+
+    def start(self, agents, *then, mode: str = "never", tools: dict | None = None) -> None:
+        model = delegating(self.script, agents, *then)
+        self.settings = Settings(model=model, mode=mode, tools=tools or {})
+        self.opened = start_session(self.where, self.settings, self.folder, self.id, **self.heard)
+        self.opened.session.send("share the work")
+        self.go_on()
+
+    def reopen(self) -> None:
+        self.opened.close()
+        self.opened = open_session(self.where, self.settings, self.id, **self.heard)
+
+    @property
+    def heard(self):
+        return {"on_event": self.events.append, "on_live": lambda event: None}
+
+    def go_on(self) -> None:
+        self.thread = threading.Thread(target=self.drive, daemon=True)
+        self.thread.start()
+
+    def drive(self) -> None:
+        while self.opened.session.step():
+            pass
+
+    def join(self) -> None:
+        self.thread.join(LONG)
+        assert not self.thread.is_alive()
+
+    def waiting(self) -> list[DelegateStep]:
+        """The questions of sub-agents that are open, as the parent's log tells them."""
+        open_: dict[str, DelegateStep] = {}
+        for event in list(self.events):
+            if isinstance(event, DelegateStep) and event.event.kind == "action_assessed" and event.event.needs_decision:
+                open_[event.event.action_id] = event
+            elif isinstance(event, DelegateStep) and event.event.kind in ("action_decided", "action_observed"):
+                open_.pop(event.event.action_id, None)
+        return list(open_.values())
+
+    def decide(self, step: DelegateStep, verdict: str) -> None:
+        print_ = step.event.fingerprint
+        assert self.opened.delegates.command(
+            step.event.action_id, lambda session, name: session.decide(name, verdict, fingerprint=print_)
+        )
+
+    def results(self) -> list[str]:
+        """What the parent's calls came to, but its end."""
+        seen = [event for event in self.log() if isinstance(event, ActionObserved)]
+        return [event.observation["content"][0]["text"] for event in seen][:-1]
+
+    def log(self, name: str = "") -> list[Event]:
+        with Store.open(session_path(self.where, name or self.id), readonly=True) as store:
+            return list(store.events())
+
+    def children(self) -> list[str]:
+        return [entry.id for entry in list_sessions(self.where) if entry.parent]
+
+    def close(self) -> None:
+        if self.opened is None:
+            return
+        self.opened.session.interrupt()
+        if self.thread is not None:
+            self.thread.join(LONG)
+        self.opened.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    made.close()
+
+
+def question(place: Place, count: int = 1) -> Callable[[], bool]:
+    return lambda: len(place.waiting()) == count
+
+
+def test_the_final_message_of_a_sub_agent_is_the_result(place):
+    place.start({"writer": [bash("echo one > one.txt", risk="MEDIUM"), finish("I wrote one.txt.\nNothing else.")]})
+    place.join()
+    assert place.results() == ["I wrote one.txt.\nNothing else."]
+    assert (place.folder / "one.txt").read_text() == "one\n"
+    assert place.opened.session.ended == "finished"
+    assert faults_of(messages(place.log())) == []
+
+
+def test_it_has_a_log_of_its_own_that_names_its_parent(place):
+    place.start({"writer": [bash("echo one"), finish("Written.")]})
+    place.join()
+    (child,) = place.children()
+    started = place.log(child)[0]
+    assert isinstance(started, SessionStarted)
+    assert (started.parent, started.mode) == (place.id, "never")
+    assert "delegate" in place.log()[0].tools
+    assert "delegate" not in started.tools
+    assert place.log(child)[-1].kind == "run_ended"
+    assert last_session(place.where).id == place.id
+
+
+def test_the_parents_log_tells_its_steps_with_their_cost(place):
+    place.start({"writer": [bash("echo one"), finish("Written.")]})
+    place.join()
+    (child,) = place.children()
+    steps = [event for event in place.log() if isinstance(event, DelegateStep)]
+    assert {(step.agent, step.session) for step in steps} == {("writer", child)}
+    assert [step.event.tool for step in steps if step.event.kind == "action_proposed"] == ["execute_bash", "finish"]
+    told = [step.event for step in steps if step.event.kind == "model_responded"]
+    costs = [event.cost for event in (*place.log(), *told) if event.kind == "model_responded"]
+    assert len(costs) == 4
+    expected = None if None in costs else pytest.approx(sum(costs))
+    assert find_session(place.where, place.id).cost == expected
+
+
+def test_what_sub_agents_spend_counts_in_the_limits_of_the_run():
+    count = TokenCount()
+    count.apply(UserMessage(text="go"))
+    spent = ModelResponded(response_id="r", model="m", usage=Usage(input=100, output=20), cost=0.5)
+    count.apply(told("a1", "writer", "child", spent))
+    assert (count.spent, count.cost, count.unpriced) == (120, 0.5, "")
+    count.apply(told("a1", "writer", "child", spent.model_copy(update={"cost": None})))
+    assert count.unpriced == "m"
+
+
+def test_an_action_of_a_sub_agent_waits_for_the_person_and_runs_when_approved(place):
+    place.start({"writer": [bash("echo one > one.txt", risk="HIGH"), finish("Written.")]}, mode="medium")
+    wait_for(question(place), "the question")
+    assert not (place.folder / "one.txt").exists()
+    assert place.opened.delegates.waiting.agent == "writer"
+    place.decide(place.waiting()[0], "approved")
+    place.join()
+    assert place.results() == ["Written."]
+    assert (place.folder / "one.txt").exists()
+    (child,) = place.children()
+    kinds = [event.kind for event in place.log(child)]
+    assert kinds.index("action_decided") < kinds.index("action_started")
+
+
+def test_a_rejected_action_of_a_sub_agent_does_not_run(place):
+    place.start({"writer": [bash("echo one > one.txt", risk="HIGH"), finish("Then not.")]}, mode="medium")
+    wait_for(question(place), "the question")
+    place.decide(place.waiting()[0], "rejected")
+    place.join()
+    assert place.results() == ["Then not."]
+    assert not (place.folder / "one.txt").exists()
+
+
+def test_sub_agents_of_one_answer_work_side_by_side(place):
+    meet = "touch {0}; for i in $(seq 600); do [ -e {1} ] && break; sleep 0.05; done; test -e {1}"
+    place.start(
+        {
+            "left": [bash(meet.format("l", "r")), finish("left has met")],
+            "right": [bash(meet.format("r", "l")), finish("right has met")],
+        }
+    )
+    place.join()
+    assert sorted(place.results()) == ["left has met", "right has met"]
+    ran = [step.event for step in place.log() if isinstance(step, DelegateStep)]
+    seen = [event.observation for event in ran if event.kind == "action_observed"]
+    assert [result["exit_code"] for result in seen if "exit_code" in result] == [0, 0]
+    sent = [message["content"] for message in messages(place.log()) if message["role"] == "tool"]
+    assert sent[:2] == ["left has met", "right has met"]
+
+
+def test_questions_of_two_sub_agents_are_decided_in_any_order(place):
+    work = {name: [bash(f"touch {name}", risk="HIGH"), finish(name)] for name in ("left", "right")}
+    place.start(work, mode="medium")
+    wait_for(question(place, 2), "both questions")
+    by_agent = {step.agent: step for step in place.waiting()}
+    place.decide(by_agent["right"], "approved")
+    wait_for(question(place, 1), "one to be left")
+    place.decide(by_agent["left"], "rejected")
+    place.join()
+    assert sorted(place.results()) == ["left", "right"]
+    assert [path.name for path in place.folder.iterdir()] == ["right"]
+
+
+def test_a_mode_that_allows_it_settles_the_question_of_a_sub_agent(place):
+    place.start({"writer": [bash("touch one", risk="HIGH"), finish("Written.")]}, mode="medium")
+    wait_for(question(place), "the question")
+    place.opened.session.set(mode="never")
+    place.opened.delegates.set_mode("never")
+    place.join()
+    assert (place.folder / "one").exists()
+
+
+def test_in_plan_mode_a_sub_agent_only_reads_too(place):
+    place.start({"writer": [bash("touch one"), finish("I only looked.")]}, mode="plan")
+    place.join()
+    (child,) = place.children()
+    refused = next(event for event in place.log(child) if isinstance(event, ActionObserved))
+    assert not refused.ran
+    assert not (place.folder / "one").exists()
+    assert place.results() == ["I only looked."]
+
+
+def test_an_interrupt_ends_the_sub_agent_that_works(place):
+    place.start({"writer": [bash("touch began; sleep 600"), finish("Never.")]})
+    wait_for((place.folder / "began").exists, "the command to run")
+    place.opened.session.interrupt()
+    place.join()
+    (child,) = place.children()
+    assert place.opened.session.ended == "interrupted"
+    assert (place.log(child)[-1].kind, place.log(child)[-1].reason) == ("run_ended", "interrupted")
+    assert place.opened.delegates.waiting is None
+
+
+def test_an_interrupt_ends_the_sub_agent_that_waits(place):
+    place.start({"writer": [bash("touch one", risk="HIGH"), finish("Never.")]}, mode="medium")
+    wait_for(question(place), "the question")
+    place.opened.session.interrupt()
+    place.join()
+    (child,) = place.children()
+    assert place.opened.session.ended == "interrupted"
+    assert place.log(child)[-1].reason == "interrupted"
+    assert place.waiting() == []
+
+
+def test_where_nobody_can_answer_the_question_stays_open_in_its_log(place):
+    place.start({"writer": [bash("touch one", risk="HIGH"), finish("Never.")]}, mode="medium")
+    wait_for(question(place), "the question")
+    assert place.opened.delegates.leave()
+    place.join()
+    first = next(event for event in place.log() if isinstance(event, ActionObserved))
+    assert "stopped at a question" in first.observation["content"][0]["text"]
+    (child,) = place.children()
+    alone = open_session(place.where, place.settings, child, on_event=lambda event: None, on_live=lambda event: None)
+    try:
+        assert alone.session.question.proposed.arguments["command"] == "touch one"
+    finally:
+        alone.close()
+
+
+def test_a_session_killed_beside_a_sub_agent_knows_that_the_outcome_is_unknown(place):
+    place.start({"writer": [bash("touch one", risk="HIGH"), finish("Never.")]}, mode="medium")
+    wait_for(question(place), "the question")
+    with Store.open(session_path(place.where, place.id), readonly=True) as store:
+        copied = list(store.events())
+    place.close()
+    place.opened = None
+    other = "20260101-copy-1111"
+    with Store.create(session_path(place.where, other)) as store:  # the log as a kill would have left it
+        store.append(copied[0].model_copy(update={"id": other}), *copied[1:])
+    again = open_session(place.where, place.settings, other, on_event=lambda event: None, on_live=lambda event: None)
+    try:
+        assert again.session.phase == "idle"
+        kinds = [event.kind for event in again.events()]
+        assert kinds[-2:] == ["action_abandoned", "run_ended"]
+        assert kinds.count("action_started") == 1
+    finally:
+        again.close()
+
+
+def test_its_limit_of_steps_is_its_own(place):
+    place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, tools={"delegate": {"max_steps": 2}})
+    place.join()
+    (said,) = place.results()
+    assert said.startswith("The sub-agent did not come to its end: limit, paused after 2 calls of the model")
+    assert place.opened.session.ended == "finished"
+
+
+def test_a_sub_agent_has_no_sub_agents(place):
+    place.start({"writer": [{"tool": "delegate", "arguments": {"agent": "a", "inputs": "b"}}, finish("Alone then.")]})
+    place.join()
+    (child,) = place.children()
+    refused = next(event for event in place.log(child) if isinstance(event, ActionObserved))
+    assert not refused.ran
+    assert "delegate" in refused.observation["content"][0]["text"]
+    assert place.results() == ["Alone then."]
+
+
+def test_a_sub_agent_that_cannot_be_started_is_an_error_and_the_agent_goes_on(place):
+    model = delegating(place.script, {"writer": [finish("Never.")]})
+    place.opened = start_session(
+        place.where, Settings(model=model, mode="never"), place.folder, place.id, **place.heard
+    )
+    place.script.write_text("not a script")  # it is read anew for each session
+    place.opened.session.send("share the work")
+    place.go_on()
+    place.join()
+    (said,) = place.results()
+    assert said.startswith("The sub-agent could not be started: the script")
+
+
+def test_without_a_session_there_are_no_sub_agents():
+    tool = DelegateTool()
+    seen = tool(AgentDelegateAction(agent="a", inputs="b"))
+    assert seen.is_error
+    assert "Do the task yourself" in seen.content[0].text

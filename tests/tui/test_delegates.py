@@ -1,0 +1,121 @@
+"""Steps of sub-agents on the screen: rows under their name, one question after the other, and a cost for all."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.panel_app import PanelApp, until
+from tests.tui.sample_session import START, Script
+from workbench.session import events as ev
+from workbench.session.delegate_steps import told
+from workbench.tui.cards import card
+from workbench.tui.detail import detail_text
+from workbench.tui.explain import why_asked
+from workbench.tui.rows import row
+from workbench.tui.state import ActionItem, SessionState
+from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.texts import FinalText
+
+
+def begun(name: str = "reviewer") -> Script:
+    script = Script().start().user("share it").answer("", cost=0.5)
+    script.begin("delegate", agent=name, inputs="Look at all of it.")
+    return script
+
+
+def step(script: Script, event: ev.EventBase, name: str = "reviewer") -> None:
+    made = told("a1", name, "child", event)
+    assert made is not None
+    script.add(ev.DelegateStep, **{field: getattr(made, field) for field in ("action_id", "agent", "session", "event")})
+
+
+def asking(name: str = "reviewer") -> Script:
+    script = begun(name)
+    proposed = ev.ActionProposed(
+        action_id="a1", response_id="r", call_id="a1", tool="execute_bash", arguments={"command": "make"}, risk="HIGH"
+    )
+    step(script, proposed, name)
+    step(script, ev.ActionAssessed(action_id="a1", risk="HIGH", fingerprint="f"), name)
+    return script
+
+
+def shown(item: ActionItem, width: int = 60) -> str:
+    return " ".join("".join(piece.text for piece in row(item, width, START)).split())
+
+
+def its_action(state: SessionState) -> ActionItem:
+    return state.actions["child:a1"]
+
+
+def test_an_action_of_a_sub_agent_is_a_row_of_its_own_under_its_name():
+    state = asking().state()
+    assert list(state.actions) == ["a1", "child:a1"]
+    assert shown(state.actions["a1"]) == "● 1 ⇉ reviewer: Look at all of it. LOW 0 s"
+    assert shown(its_action(state)) == "? 2 $ ↳ reviewer · make HIGH"
+    assert "↳ reviewer · $ make" in "".join(piece.text for piece in card(its_action(state), 60)[0])
+    assert state.waiting == ["child:a1"]
+    assert why_asked(its_action(state), "medium")[0].text == "Asked for the sub-agent reviewer."
+    assert "make" in detail_text(its_action(state))
+
+
+def test_a_name_is_shown_with_its_control_characters_as_escapes():
+    state = asking("\x1b]0;x\x07[/b]").state()
+    words = shown(its_action(state)) + why_asked(its_action(state), "medium")[0].text
+    assert "\x1b" not in words
+    assert "\\e]0;x" in words
+
+
+def test_decision_and_result_of_a_sub_agents_action_settle_it():
+    script = asking()
+    step(script, ev.ActionDecided(action_id="a1", verdict="approved", by="person"))
+    step(script, ev.ActionStarted(action_id="a1"))
+    assert list(script.state().running) == ["a1", "child:a1"]
+    result = {"content": [{"type": "text", "text": "x" * 9_000}], "is_error": False, "exit_code": 2, "output": "x"}
+    step(script, ev.ActionObserved(action_id="a1", observation=result))
+    state = script.state()
+    assert state.waiting == []
+    assert list(state.running) == ["a1"]
+    assert its_action(state).phase == "failed"
+    assert len(its_action(state).output) < 5_000
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_is_open_of_a_sub_agent_ends_with_its_call(is_known):
+    script = asking()
+    if is_known:
+        script.end("a1", "stopped at a question", is_error=True)
+    else:
+        script.add(ev.ActionAbandoned, action_id="a1", reason="killed")
+    state = script.state()
+    assert state.waiting == []
+    assert its_action(state).phase == "skipped"
+
+
+def test_its_cost_counts_and_its_words_do_not_show():
+    script = begun()
+    step(script, ev.ModelResponded(response_id="c", model="m", text="so many words", cost=0.25))
+    step(script, ev.HistoryCondensed(first=1, last=2, summary="s", cost=0.25))
+    state = script.state()
+    assert state.cost == pytest.approx(1.0)
+    assert "so many words" not in str(state.items)
+    assert "so many words" not in script.events[-2].model_dump_json()
+
+
+def test_the_plan_of_a_sub_agent_does_not_replace_the_agents_own():
+    script = begun()
+    plan = {"command": "plan", "task_list": [{"id": "1", "title": "its own", "status": "todo"}]}
+    step(script, ev.ActionProposed(action_id="p", response_id="r", call_id="p", tool="task_tracker", arguments=plan))
+    step(script, ev.ActionStarted(action_id="p"))
+    step(script, ev.ActionObserved(action_id="p", observation={"content": [], "is_error": False}))
+    assert script.state().tasks == []
+
+
+async def test_the_final_message_of_a_sub_agent_is_a_card_and_no_words_of_the_agent():
+    script = begun()
+    said = {"message": "Its own last words."}
+    step(script, ev.ActionProposed(action_id="e", response_id="r", call_id="e", tool="finish", arguments=said))
+    step(script, ev.ActionStarted(action_id="e"))
+    step(script, ev.ActionObserved(action_id="e", observation={"content": [], "is_error": False}))
+    async with PanelApp(script.state()).run_test() as pilot:
+        await until(pilot, lambda: len(pilot.app.query(ActionCard)) == 2)
+        assert not pilot.app.query(FinalText)

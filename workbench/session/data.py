@@ -1,0 +1,52 @@
+"""Plain data inside events; part of the contract in `events`, which names it too."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from workbench.security.risk import Risk
+
+
+class Data(BaseModel):
+    """Plain data of the contract: frozen, and nothing in it that is not named."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FileDelta(Data):
+    """One file before and after: the text of each, `None` where the file does not exist; `path` is absolute."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class RawToolCall(Data):
+    """A tool call exactly as the model wrote it; `arguments` is its JSON text, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
+    signature: str = ""
+    """What the provider wants back with the call, where it signs calls."""
+
+
+class Usage(Data):
+    """Tokens of one model call; `None` where the provider did not say."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    written: int | None = None
+    """Of the input, what the provider put into its cache and charges for."""
+    reasoning: int | None = None
+    window: int | None = None
+    """Tokens that a request to this model may hold."""
+
+
+class Segment(Data):
+    """One part of a command with its own risk."""
+
+    text: str
+    risk: Risk
+    reason: str = ""

@@ -1,0 +1,1 @@
+"""A part of the task for a sub-agent."""

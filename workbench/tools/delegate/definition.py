@@ -1,0 +1,74 @@
+"""The tool `delegate`: a sub-agent works on a part of the task, and its final message is the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.delegation import Delegation
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+
+MAX_STEPS = 50
+"""Calls of the model a sub-agent may make, unless the settings say otherwise."""
+_DESCRIPTION = """Give a part of the task to a sub-agent. It has the same folder and tools (but this one), knows
+nothing of this conversation, and its final message is the result. Use it for parts that stand alone and would fill this
+conversation with what you need not keep: a long search, a review, a change in a corner of its own. Write in `inputs`
+all it must know: the goal, the files, what not to touch, what to report. Several calls in one answer run side by side,
+so give them parts that do not change the same files. What it does is asked about as if you did it."""
+_SHORT = "Give a part of the task that stands alone to a sub-agent; `inputs` says all it must know."
+
+_Steps = Annotated[int, Field(ge=1)]
+_Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class AgentDelegateAction(Action):
+    """A task for a sub-agent."""
+
+    agent: Annotated[_Said, StringConstraints(max_length=40)] = Field(
+        description="A short name for the sub-agent that says what it is for, such as `reviewer`."
+    )
+    inputs: _Said = Field(description="The task, complete in itself.")
+
+    @property
+    def visualize(self) -> Text:
+        """The name, the task below it."""
+        return Text(visible(f"{self.agent}\n{self.inputs}"))
+
+
+class AgentDelegateObservation(Observation):
+    """The sub-agent's final message, or why there is none."""
+
+    agent: str = ""
+    session: str = ""
+    """The id of its own log."""
+
+
+class DelegateTool(ToolDefinition[AgentDelegateAction, AgentDelegateObservation]):
+    """Sub-agents, where `delegation` can start some; each of their actions is decided on by itself."""
+
+    @classmethod
+    def create(
+        cls, conv_state: ConversationState, max_steps: _Steps = MAX_STEPS, **params: Any
+    ) -> Sequence[DelegateTool]:
+        """The tool for this session; `max_steps` is the limit of a sub-agent's run."""
+        return (cls(conv_state.delegation, max_steps=max_steps, **params),)
+
+    def __init__(self, delegation: Delegation | None = None, *, max_steps: int = MAX_STEPS) -> None:
+        from workbench.tools.delegate.impl import DelegateExecutor
+
+        super().__init__(
+            name="delegate",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=AgentDelegateAction,
+            observation_type=AgentDelegateObservation,
+            annotations=ToolAnnotations(  # the call itself changes nothing; each action of the sub-agent is assessed
+                title="Delegate", readOnlyHint=True, destructiveHint=False, idempotentHint=False, openWorldHint=False
+            ),
+            executor=DelegateExecutor(delegation, max_steps),
+        )
