@@ -258,7 +258,7 @@ eval find . -exec {} xargs git sed awk curl http://x é * ? [a] = += <( 2>&1
 PIECES = st.sampled_from([*WORDS.split(), *"\n\0\x1b\udc80"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=25).map(" ".join)))
 def test_the_analysis_is_total_and_gives_a_reason_for_what_is_not_low(text):
     found = assess_command(text, PLACES)
@@ -268,7 +268,7 @@ def test_the_analysis_is_total_and_gives_a_reason_for_what_is_not_low(text):
     assert not any(reason.startswith("the analysis failed") for reason in found.reasons)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(PIECES, max_size=12).map(" ".join))
 def test_a_dangerous_line_in_front_is_never_hidden_by_what_follows(text):
     assert rated("rm -rf ~\n" + text) == "HIGH"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000
 """Characters of a command line that is looked at at all."""
-MOST_PIPES = 600
+MOST_PIPES = 400
 """Pipes in it: the parser takes time with the square of them."""
 MOST_NODES = 1_500
 """Parts of its syntax tree; more takes too long to look at."""
