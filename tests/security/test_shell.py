@@ -194,6 +194,7 @@ def test_what_cannot_be_taken_back_or_hides_is_high(command):
         "sudo {}",
         "watch '{}'",
         "flock /tmp/l {}",
+        "# a \\\n{}",
         "setsid {}",
     ],
 )
@@ -245,7 +246,7 @@ def test_an_analysis_that_fails_is_high(monkeypatch):
     assert assess_command("ls", PLACES).risk == "HIGH"
 
 
-@pytest.mark.parametrize("text", ['echo "open', "ls )", "if true", "echo $(", "case", "a=(", "ls <"])
+@pytest.mark.parametrize("text", ['echo "open', "ls )", "if true", "echo $(", "case", "a=(", "ls <", "# a \\\nls"])
 def test_what_does_not_parse_is_never_low(text):
     assert rated(text) != "LOW"
 

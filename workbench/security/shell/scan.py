@@ -16,6 +16,7 @@ from workbench.security.shell.source import (
     LONGEST,
     MOST_NODES,
     MOST_PIPES,
+    apart,
     bare_words,
     joined,
     lines_of_heredocs,
@@ -71,6 +72,7 @@ class Scan:
 
     def run(self, text: str) -> None:
         """Rate all of a command line; what cannot be read is never LOW, and a cap is HIGH."""
+        lines = apart(text)
         text = joined(text)
         outer, self.reader = self.reader, Reader(text.encode(errors="replace"), self.values)
         try:
@@ -81,6 +83,9 @@ class Scan:
                 raise TooMuch
             if root.has_error:
                 self._unreadable(text)
+            if lines:
+                self.parts.append(Part(shortened(text), "MEDIUM", "cannot be read with certainty"))
+                self.rescan([lines])
             self.rescan(lines_of_heredocs(text))
             walk.visit(self, root)
         except (TooMuch, RecursionError):

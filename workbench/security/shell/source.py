@@ -17,6 +17,7 @@ MOST_NODES = 1_500
 """Parts of its syntax tree; more takes too long to look at."""
 
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+_CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _WORDS = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
 _TAB_HEREDOC = re.compile(r"<<-\s*\\?[\"']?([\w.-]+)")
@@ -25,6 +26,11 @@ _TAB_HEREDOC = re.compile(r"<<-\s*\\?[\"']?([\w.-]+)")
 def joined(text: str) -> str:
     """The text without continued lines, which the parser misreads."""
     return _CONTINUED.sub(r"\1", text) if "\\\n" in text else text
+
+
+def apart(text: str) -> str:
+    """The text with its lines apart where one may end in a comment, which goes on in no other line; else nothing."""
+    return text.replace("\\\n", "\n") if _CONTINUED_COMMENT.search(text) else ""
 
 
 @cache
