@@ -8,7 +8,7 @@ import pytest
 from workbench.security.assessment import Assessment, Part
 from workbench.session.events import ActionProposed
 from workbench.session.ledger import Ledger
-from workbench.session.rating import MOST_SEGMENTS, Rater, segments
+from workbench.session.rating import MOST_SEGMENTS, Rater, reasons, segments
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition
 
 ALLOWED = "python3 -m unittest"
@@ -88,3 +88,14 @@ def test_parts_of_a_long_command_are_kept_by_their_risk_in_their_order():
     assert len(kept) == MOST_SEGMENTS
     assert [part.text for part in kept][-1] == "c90"
     assert [part.text for part in kept][:3] == ["c0", "c1", "c2"]
+
+
+def test_what_the_person_reads_is_said_once():
+    alone = Assessment("MEDIUM", ("deletes files",), (Part("rm a", "MEDIUM", "deletes files"),))
+    both = Assessment("MEDIUM", ("deletes files",), (*alone.parts, Part("ls", "LOW", "")))
+    assert (segments(alone), reasons(alone, shows_diff=False)) == ((), ("deletes files",))
+    assert reasons(alone, shows_diff=True) == ()
+    assert [segment.text for segment in segments(both)] == ["rm a", "ls"]
+    assert reasons(both, shows_diff=False) == ()
+    secret = Assessment("HIGH", ("writes a protected file",))
+    assert reasons(secret, shows_diff=True) == ("writes a protected file",)

@@ -22,7 +22,7 @@ from workbench.session.events import (
 from workbench.session.fingerprint import fingerprint
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
-from workbench.session.rating import Rater
+from workbench.session.rating import Rater, reasons, segments
 from workbench.session.results import none_run, not_run
 from workbench.session.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
 from workbench.session.store import StoreError
@@ -84,7 +84,8 @@ class Actions:
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
-            reasons=(ask,) if ask else (),
+            reasons=(*((ask,) if ask else ()), *reasons(local, shows_diff=bool(readied.files))),
+            segments=segments(local),
             rule=ruling.rule,
             preview=readied.files,
             fingerprint=readied.fingerprint,

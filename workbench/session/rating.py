@@ -48,8 +48,15 @@ def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
         return False
 
 
+def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
+    """Why the analysis rates it so, where no parts tell; that a diff changes a file goes without saying."""
+    return () if len(local.parts) > 1 or (shows_diff and local.risk != "HIGH") else local.reasons
+
+
 def segments(local: Assessment) -> tuple[Segment, ...]:
-    """The parts of an assessment, in the order of the command."""
+    """The parts of an assessment with more than one, in the order of the command."""
+    if len(local.parts) < 2:
+        return ()
     kept = list(range(len(local.parts)))
     if len(local.parts) > MOST_SEGMENTS:
         kept = sorted(sorted(kept, key=lambda at: _ORDER[local.parts[at].risk])[:MOST_SEGMENTS])
