@@ -47,9 +47,9 @@ _SAMPLES: Final[tuple[tuple[str, Mapping[str, Any], str, str], ...]] = (
     ),
     (
         "str_replace_editor",
-        {"command": "str_replace", "path": "/work/notes.txt", "old_str": "teh end", "new_str": "the end"},
+        {"command": "str_replace", "path": "/home/ada/notes.txt", "old_str": "teh end", "new_str": "the end"},
         "The last word has its letters mixed up. I mend it.",
-        "The file /work/notes.txt has been edited.",
+        "Edited /home/ada/notes.txt.",
     ),
     ("finish", {"message": "The typing error in notes.txt is mended."}, "That was all.", ""),
 )
