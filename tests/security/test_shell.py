@@ -273,3 +273,10 @@ def test_the_analysis_is_total_and_gives_a_reason_for_what_is_not_low(text):
 @given(st.lists(PIECES, max_size=12).map(" ".join))
 def test_a_dangerous_line_in_front_is_never_hidden_by_what_follows(text):
     assert rated("rm -rf ~\n" + text) == "HIGH"
+
+
+def test_a_script_of_a_workspace_in_tmp_is_one_of_the_project():
+    places = Places("/tmp/a-project", "/home/u")
+    assert assess_command("python3 check.py", places).risk == "MEDIUM"
+    assert assess_command("python3 /tmp/other/check.py", places).risk == "HIGH"
+    assert assess_command("bash ../other.sh", places).risk == "HIGH"

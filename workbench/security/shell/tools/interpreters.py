@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.security.places import Rating
+from workbench.security.places import Rating, within
 from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.rule import Rule, always, named, words
 from workbench.security.shell.words import UNKNOWN, Word
@@ -68,13 +68,19 @@ def _script(call: Call, script: Word) -> None:
     """A script file that is run: of the project, or from elsewhere."""
     call.raise_to("MEDIUM", "runs a script of the project")
     path = call.scan.absolute(script)
-    if script.runs or path is None or UNKNOWN in script.text or path.startswith(("/dev/", "/proc/", "/tmp/")):
+    if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
         call.raise_to("HIGH", "runs a script that is not known before")
         return
     call.paths.append(path)
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
         call.raise_to("HIGH", "runs a script from outside the workspace" if risk == "MEDIUM" else reason)
+
+
+def _anybody_writes(call: Call, path: str) -> bool:
+    """Whether the script lies where anything may have put it; a workspace in /tmp is the person's own."""
+    places = call.scan.places
+    return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(places.resolved(path), places.workspace)
 
 
 def _from_stdin(call: Call) -> None:
