@@ -12,7 +12,7 @@ from workbench.cli import main
 from workbench.config import Locations
 from workbench.session.events import RunEnded, SessionStarted, UserMessage
 from workbench.session.names import new_id, session_path
-from workbench.session.store import Store
+from workbench.session.storage.store import Store
 
 
 @pytest.fixture

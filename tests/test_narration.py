@@ -1,8 +1,8 @@
 import io
 
 from workbench.narration import Narrator
+from workbench.session.acting.results import not_run
 from workbench.session.events import ActionProposed, EngineState
-from workbench.session.results import not_run
 
 
 def told(*details: str) -> list[str]:

@@ -15,7 +15,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.text import first_line, visible
 
 if TYPE_CHECKING:
-    from workbench.session.catalog import SessionSummary
+    from workbench.session.storage.catalog import SessionSummary
 
 _COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "first message")
 _NEEDED = ("id", "first message", "state", "last used", "folder", "cost", "events")
@@ -52,7 +52,7 @@ def _run(arguments: Namespace) -> int:
 
 def _sessions(arguments: Namespace) -> int:
     where, _ = _settings(arguments)
-    from workbench.session.catalog import list_sessions
+    from workbench.session.storage.catalog import list_sessions
 
     sessions = list_sessions(where)
     if sessions:
@@ -166,7 +166,7 @@ def _need_terminal() -> None:
 
 
 def _chosen(where: Locations, arguments: Namespace) -> SessionSummary:
-    from workbench.session.catalog import find_session, last_session
+    from workbench.session.storage.catalog import find_session, last_session
 
     if arguments.id and arguments.last:
         raise UsageError("give an ID or --last, not both")

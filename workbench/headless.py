@@ -20,11 +20,11 @@ from workbench.errors import UsageError
 from workbench.llm.background import import_early, is_importing
 from workbench.llm.router import NO_MODEL
 from workbench.narration import Narrator
+from workbench.session.delegation.sub_agent import SubAgent
 from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
 from workbench.session.ledger import OpenAction
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
-from workbench.session.sub_agent import SubAgent
 from workbench.text import visible
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}

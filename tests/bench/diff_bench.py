@@ -7,9 +7,9 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 
 from tests.bench.measure import Measure
+from workbench.diff.hunks import compare
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.hunks import compare
 
 
 def measures() -> list[Measure]:

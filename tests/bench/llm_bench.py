@@ -22,10 +22,10 @@ from tests.bench.measure import Measure
 from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import Cancel, ModelRequest
+from workbench.session.bounds.limits import Limits
 from workbench.session.events import SessionStarted
-from workbench.session.limits import Limits
 from workbench.session.session import Session
-from workbench.session.store import Store
+from workbench.session.storage.store import Store
 from workbench.tools.builtin import open_tools
 from workbench.tools.tool import ToolContext
 

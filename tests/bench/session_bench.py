@@ -14,7 +14,7 @@ from tests.bench.measure import Measure
 from tests.session.fake_agent import Desk, FakeAgent, calls, says
 from workbench.session.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
 from workbench.session.session import Session
-from workbench.session.store import Store
+from workbench.session.storage.store import Store
 
 TEXT = "some words of a result, as a tool would print them; " * 8
 

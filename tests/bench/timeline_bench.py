@@ -11,8 +11,8 @@ from tests.bench.measure import Measure
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import fold, long_session
 from workbench.session import events as ev
-from workbench.tui.state import SessionState
-from workbench.tui.story import apply
+from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.story import apply
 from workbench.tui.widgets.timeline import Timeline
 
 ROWS = 10_000

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tests.terminal.terminal import Terminal
 from tests.world import World
-from workbench.session.catalog import list_sessions
 from workbench.session.events import ActionDecided, ActionStarted, ModelResponded
 from workbench.session.names import session_path
-from workbench.session.store import Store
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.store import Store
 
 _CHANGED = re.compile(r"│ +(?:\d+ +)+([−+]) (.*?) *│")
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.catalog import list_sessions
 from workbench.session.names import session_path
+from workbench.session.storage.catalog import list_sessions
 
 _WORK = "touch begun; (setsid sleep 777 &); sleep 888"
 GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l")

@@ -5,10 +5,10 @@ from subprocess import CompletedProcess
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
 from tests.world import World
-from workbench.session.catalog import list_sessions
 from workbench.session.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
 from workbench.session.names import session_path
-from workbench.session.store import Store
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.store import Store
 
 KEY = "sk-of-the-test"
 

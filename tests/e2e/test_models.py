@@ -8,10 +8,10 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn, bash, finish
 from tests.terminal.terminal import Terminal
 from tests.world import World, wait_for
-from workbench.session.catalog import list_sessions
 from workbench.session.events import SettingsChanged
 from workbench.session.names import session_path
-from workbench.session.store import Store
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.store import Store
 
 KEYS = {"ONE_KEY": "sk-first-secret", "TWO_KEY": "sk-second-secret"}
 

@@ -12,10 +12,10 @@ from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
 from tests.world import World, bash, finish, wait_for
-from workbench.session.catalog import list_sessions
-from workbench.session.lock import SessionInUse, SessionLock
 from workbench.session.names import session_path
-from workbench.session.store import Store
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.lock import SessionInUse, SessionLock
+from workbench.session.storage.store import Store
 
 
 def with_server(server: ModelServer, *more: str) -> tuple[str, ...]:

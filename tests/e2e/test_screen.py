@@ -7,9 +7,9 @@ import signal
 
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.catalog import list_sessions
 from workbench.session.names import session_path
-from workbench.session.store import Store
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.store import Store
 
 
 def kinds(world: World, name: str) -> list[str]:

@@ -16,9 +16,9 @@ from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.protocol import Answer, Decide, Interrupt, Refused, Send
 from workbench.engine.sockets import socket_path
 from workbench.session.events import ActionAssessed, ActionObserved, Event, RunEnded
-from workbench.session.lock import SessionLock
 from workbench.session.names import session_path
-from workbench.session.store import Store
+from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.store import Store
 
 ID = "20260101-a-test-0001"
 

@@ -17,12 +17,12 @@ from workbench.engine.launch import Launch
 from workbench.engine.logs import prune
 from workbench.engine.worker import Worker
 from workbench.errors import UsageError
-from workbench.session.catalog import find_session, last_session, list_sessions
 from workbench.session.events import ModelResponded, RunEnded, SessionStarted, TextDelta, ToolOutput, UserMessage
-from workbench.session.lock import SessionInUse, SessionLock, holder
 from workbench.session.names import new_id, session_path
 from workbench.session.opening import checked_workspace
-from workbench.session.store import Store
+from workbench.session.storage.catalog import find_session, last_session, list_sessions
+from workbench.session.storage.lock import SessionInUse, SessionLock, holder
+from workbench.session.storage.store import Store
 
 
 def places(home: Path) -> Locations:

@@ -11,7 +11,7 @@ from workbench.agent.agent import Agent
 from workbench.agent.completion import ModelCompletion
 from workbench.session.events import SessionStarted
 from workbench.session.session import Session
-from workbench.session.store import Store
+from workbench.session.storage.store import Store
 from workbench.tools import CompletionError
 from workbench.tools.builtin import open_tools
 from workbench.tools.tool import ToolContext

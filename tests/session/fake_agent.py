@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse, ToolCall
+from workbench.session.bounds.limits import Limits
 from workbench.session.events import SessionStarted
-from workbench.session.limits import Limits
 from workbench.session.session import Session
-from workbench.session.store import Store
+from workbench.session.storage.store import Store
 from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition

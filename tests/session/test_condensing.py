@@ -10,10 +10,10 @@ from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
 from workbench.agent.condenser import SECTIONS, summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
-from workbench.session.decisions import Refused
+from workbench.session.acting.decisions import Refused
 from workbench.session.events import HistoryCondensed
-from workbench.session.history import History, messages
-from workbench.session.middle import KEPT_FIRST
+from workbench.session.model_turn.history import History, messages
+from workbench.session.model_turn.middle import KEPT_FIRST
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})

@@ -10,8 +10,8 @@ from tests.delegating import delegating
 from tests.session.fake_agent import faults_of
 from tests.world import bash, finish, wait_for
 from workbench.config import Locations, Settings
-from workbench.session.catalog import find_session, last_session, list_sessions
-from workbench.session.delegate_steps import told
+from workbench.session.bounds.limits import TokenCount
+from workbench.session.delegation.delegate_steps import told
 from workbench.session.events import (
     ActionObserved,
     DelegateStep,
@@ -21,11 +21,11 @@ from workbench.session.events import (
     Usage,
     UserMessage,
 )
-from workbench.session.history import messages
-from workbench.session.limits import TokenCount
+from workbench.session.model_turn.history import messages
 from workbench.session.names import new_id, session_path
 from workbench.session.opening import OpenedSession, open_session, start_session
-from workbench.session.store import Store
+from workbench.session.storage.catalog import find_session, last_session, list_sessions
+from workbench.session.storage.store import Store
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool
 
 LONG = 30

@@ -1,8 +1,8 @@
 import pytest
 
 from workbench.session.events import SessionStarted, UserMessage
-from workbench.session.exchange import export_lines, import_lines
-from workbench.session.store import Store, StoreError
+from workbench.session.storage.exchange import export_lines, import_lines
+from workbench.session.storage.store import Store, StoreError
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from workbench.session.events import (
     RawToolCall,
     UserMessage,
 )
-from workbench.session.history import MAX_OBSERVE, messages
 from workbench.session.ledger import Ledger
+from workbench.session.model_turn.history import MAX_OBSERVE, messages
 
 
 @settings(max_examples=200, deadline=None)

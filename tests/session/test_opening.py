@@ -7,12 +7,12 @@ import pytest
 from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import NamedModel
 from workbench.config import Locations, Settings
-from workbench.session import models
 from workbench.session.events import SessionStarted, SettingsChanged, UserMessage
-from workbench.session.lock import SessionLock, holder
+from workbench.session.model_turn import models
 from workbench.session.names import session_path, state_folder
 from workbench.session.opening import OpenedSession, open_session, start_session
-from workbench.session.store import Store
+from workbench.session.storage.lock import SessionLock, holder
+from workbench.session.storage.store import Store
 
 SETTINGS = Settings(model="scripted/demo")
 NAME = "20260101-a-1111"

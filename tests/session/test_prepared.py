@@ -16,10 +16,10 @@ from workbench.agent.agent import Agent
 from workbench.agent.completion import ModelCompletion
 from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, ModelResponse
 from workbench.llm.router import open_model
-from workbench.session.decisions import Refused
+from workbench.session.acting.decisions import Refused
 from workbench.session.events import SessionStarted
 from workbench.session.session import Session
-from workbench.session.store import Store
+from workbench.session.storage.store import Store
 from workbench.tools.builtin import open_tools
 from workbench.tools.tool import ToolContext
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from workbench.security.assessment import Assessment, Part
+from workbench.session.acting.rating import MOST_SEGMENTS, Rater, reasons, segments
 from workbench.session.events import ActionProposed
 from workbench.session.ledger import Ledger
-from workbench.session.rating import MOST_SEGMENTS, Rater, reasons, segments
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition
 
 ALLOWED = "python3 -m unittest"

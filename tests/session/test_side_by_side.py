@@ -7,9 +7,9 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from tests.session.test_recovery import full_disk, undecided_starts
+from workbench.session.acting.recovery import after_a_stop
+from workbench.session.acting.running import runs_beside
 from workbench.session.ledger import Ledger
-from workbench.session.recovery import after_a_stop
-from workbench.session.running import runs_beside
 from workbench.tools.builtin import open_tools
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from workbench.session.events import ActionObserved, ModelResponded, SessionStarted, UserMessage
-from workbench.session.store import SCHEMA_VERSION, Store, StoreError
+from workbench.session.storage.store import SCHEMA_VERSION, Store, StoreError
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from workbench.tui.decision import Decision
-from workbench.tui.diff.hunks import FileDiff
+from workbench.diff.hunks import FileDiff
+from workbench.tui.approving.decision import Decision
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.themes import variable_defaults

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.tui.link import Incoming
+from workbench.tui.links.link import Incoming
 
 
 class FakeLink:

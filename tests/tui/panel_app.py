@@ -9,9 +9,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.pilot import Pilot
 
+from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.story import Changed, apply
 from workbench.tui.messages import ActionChosen, FileChosen
-from workbench.tui.state import SessionState
-from workbench.tui.story import Changed, apply
 from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from workbench.session import events as ev
-from workbench.tui.state import SessionState
-from workbench.tui.story import apply
+from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.story import apply
 
 STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 """The same examples each time, and as long as a busy machine needs."""

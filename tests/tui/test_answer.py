@@ -11,13 +11,13 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.session import events as ev
-from workbench.tui import arming
-from workbench.tui.decision import Answer, Later
-from workbench.tui.link import CommandRefused
+from workbench.tui.approving import arming
+from workbench.tui.approving.decision import Answer, Later
+from workbench.tui.fold.state import ActionItem
+from workbench.tui.links.link import CommandRefused
 from workbench.tui.screens.answer import AnswerScreen, Choice
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.state import ActionItem
 from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.card import ActionCard

@@ -14,8 +14,8 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
 from workbench.tui.app import Opened
 from workbench.tui.branch import current_branch
-from workbench.tui.late_link import LateLink
-from workbench.tui.link import LinkLost
+from workbench.tui.links.late_link import LateLink
+from workbench.tui.links.link import LinkLost
 from workbench.tui.safe import ControlFilter
 
 

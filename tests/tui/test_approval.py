@@ -10,8 +10,8 @@ from textual.widgets import Input
 
 from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
 from workbench.session.events import FileDelta, Segment
+from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.approval import ApprovalScreen
-from workbench.tui.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import STEADY, WORKSPACE, working_session
 from workbench.session import events as ev
-from workbench.tui.pieces import line_width
-from workbench.tui.state import FileState, SessionState
+from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.widgets.changes import ChangesPanel, file_line
+from workbench.tui.wording.pieces import line_width
 
 
 def text_of(file: FileState, width: int = 60) -> str:

@@ -5,8 +5,8 @@ from textual.content import Content
 from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import Script
 from workbench.session import events as ev
+from workbench.tui.fold.state import NoticeItem
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.state import NoticeItem
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.text_lines import TextLines
 from workbench.tui.widgets.texts import OpenNotice

@@ -11,16 +11,16 @@ from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import AFTER, BEFORE, STEADY, WORKSPACE, Script, long_session, working_session
 from workbench.session import events as ev
 from workbench.text import visible
-from workbench.tui.cards import OUTPUT_LINES, card
-from workbench.tui.markdown_cut import MarkdownCut
-from workbench.tui.pieces import line_width
+from workbench.tui.fold.state import ActionItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.state import ActionItem, UserItem
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.markdown_stream import plain_parser
 from workbench.tui.widgets.texts import AgentText, FinalText, MoreText, UserText
 from workbench.tui.window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
+from workbench.tui.wording.cards import OUTPUT_LINES, card
+from workbench.tui.wording.markdown_cut import MarkdownCut
+from workbench.tui.wording.pieces import line_width
 
 
 def lines_of(item: ActionItem, width: int = 70) -> list[str]:

@@ -7,14 +7,14 @@ import pytest
 from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import START, Script
 from workbench.session import events as ev
-from workbench.session.delegate_steps import told
-from workbench.tui.cards import card
-from workbench.tui.detail import detail_text
-from workbench.tui.explain import why_asked
-from workbench.tui.rows import row
-from workbench.tui.state import ActionItem, SessionState
+from workbench.session.delegation.delegate_steps import told
+from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.texts import FinalText
+from workbench.tui.wording.cards import card
+from workbench.tui.wording.detail import detail_text
+from workbench.tui.wording.explain import why_asked
+from workbench.tui.wording.rows import row
 
 
 def begun(name: str = "reviewer") -> Script:

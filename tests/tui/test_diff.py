@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from workbench.diff.hunks import FileDiff, compare, split_lines, taken
+from workbench.diff.matching import matching_blocks
+from workbench.diff.words import changed_words, line_pairs
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.hunks import FileDiff, compare, taken
 from workbench.tui.diff.layout import Row, split_rows, unified_rows
 from workbench.tui.diff.lexing import Lexed
-from workbench.tui.diff.lines import cut_cells, line_cells, paint_line, split_lines, wrap_places
-from workbench.tui.diff.matching import matching_blocks
-from workbench.tui.diff.words import changed_words, line_pairs
+from workbench.tui.diff.lines import cut_cells, line_cells, paint_line, wrap_places
 
 steady = settings(deadline=None, derandomize=True, max_examples=150)
 # Few different lines, so that texts share some; odd ends, wide signs and controls among them.

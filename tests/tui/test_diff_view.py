@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.tui.diff_app import DiffApp, ScreenApp, painted, until
-from workbench.tui.diff.hunks import FileDiff, compare
+from workbench.diff.hunks import FileDiff, compare
 from workbench.tui.diff.lines import DOT
+from workbench.tui.fold.state import FileState
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.state import FileState
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList
 

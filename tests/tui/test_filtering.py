@@ -9,11 +9,11 @@ from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import Script, working_session
 from tests.tui.trial import wait_until, workbench_app
 from workbench.session import events as ev
-from workbench.tui.filtering import Filter
+from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.state import ActionItem
 from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.timeline import Timeline
+from workbench.tui.wording.filtering import Filter
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tests.tui.sample_session import Script, working_session
 from tests.tui.trial import wait_until, workbench_app
 from workbench.session import events as ev
 from workbench.tui.branch import is_dirty
-from workbench.tui.link import CommandRefused, LinkLost
+from workbench.tui.links.link import CommandRefused, LinkLost
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen

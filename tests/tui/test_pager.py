@@ -10,10 +10,10 @@ from textual.widgets import Input
 from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import STEADY
 from workbench.text import visible
-from workbench.tui.pieces import line_width
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.text_lines import TextLines
-from workbench.tui.wrapped_text import WrappedText
+from workbench.tui.wording.pieces import line_width
+from workbench.tui.wording.wrapped_text import WrappedText
 
 LONG = "\n".join(f"line {number}{' needle' if number % 50 == 7 else ''}" for number in range(500))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.tui.arming import QUIET, Arming
-from workbench.tui.questions import QuestionDesk
+from workbench.tui.approving.arming import QUIET, Arming
+from workbench.tui.approving.questions import QuestionDesk
 
 
 def opens(desk: QuestionDesk, waiting: list[str], text: str = "", covered: bool = False) -> str | None:

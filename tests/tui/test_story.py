@@ -20,11 +20,11 @@ from tests.tui.sample_session import (
     working_session,
 )
 from workbench.session import events as ev
-from workbench.tui.detail import detail_text, detail_title
-from workbench.tui.line_counts import count_lines
-from workbench.tui.link import CommandRefused, EngineNotice, LinkLost
-from workbench.tui.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
-from workbench.tui.story import Changed, apply
+from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
+from workbench.tui.fold.story import Changed, apply
+from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
+from workbench.tui.wording.detail import detail_text, detail_title
+from workbench.tui.wording.line_counts import count_lines
 
 
 def test_a_session_under_way_is_told_in_order():

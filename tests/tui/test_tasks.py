@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import STEADY, Script, working_session
-from workbench.tui.pieces import line_width
-from workbench.tui.state import SessionState, Task
+from workbench.tui.fold.state import SessionState, Task
 from workbench.tui.widgets.tasks import TaskPanel, task_line
+from workbench.tui.wording.pieces import line_width
 
 
 def text_of(task: Task, width: int = 40) -> str:

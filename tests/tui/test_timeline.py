@@ -12,10 +12,10 @@ from tests.tui.panel_app import PanelApp, until
 from tests.tui.sample_session import START, STEADY, WORKSPACE, Script, long_session, working_session
 from workbench.session import events as ev
 from workbench.tui import clock
-from workbench.tui.pieces import Piece, clip, line_width, pad
-from workbench.tui.rows import row
-from workbench.tui.state import ActionItem, NoticeItem, UserItem
+from workbench.tui.fold.state import ActionItem, NoticeItem, UserItem
 from workbench.tui.widgets.timeline import Timeline
+from workbench.tui.wording.pieces import Piece, clip, line_width, pad
+from workbench.tui.wording.rows import row
 
 NOW = START + timedelta(seconds=60)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from workbench.session.bounds.failures import Failures
+from workbench.session.bounds.limits import TokenCount
+from workbench.session.bounds.loops import LoopWatch
 from workbench.session.events import Event, UserMessage
-from workbench.session.failures import Failures
-from workbench.session.history import MAX_OBSERVE, History
 from workbench.session.ledger import Ledger
-from workbench.session.limits import TokenCount
-from workbench.session.loops import LoopWatch
-from workbench.session.room import Room
-from workbench.session.store import Store, StoreError
+from workbench.session.model_turn.history import MAX_OBSERVE, History
+from workbench.session.model_turn.room import Room
+from workbench.session.storage.store import Store, StoreError
 
 
 def _ignore(event: Event) -> None:

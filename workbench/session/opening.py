@@ -19,20 +19,20 @@ from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
-from workbench.session.delegates import Delegates
+from workbench.session.bounds.limits import Limits
+from workbench.session.delegation.delegates import Delegates
 from workbench.session.events import (
     Event,
     LiveEvent,
     Mode,
     SessionStarted,
 )
-from workbench.session.limits import Limits
-from workbench.session.lock import SessionLock
-from workbench.session.models import SessionModels
+from workbench.session.model_turn.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
-from workbench.session.past import last_settings, remove_if_empty
 from workbench.session.session import Session
-from workbench.session.store import Store, StoreError
+from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.past import last_settings, remove_if_empty
+from workbench.session.storage.store import Store, StoreError
 from workbench.text import first_line
 from workbench.tools.selection import Selection, select_tools
 from workbench.tools.tool import ToolContext

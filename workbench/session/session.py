@@ -9,8 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.llm.model import Cancel, Model
-from workbench.session.actions import Actions
-from workbench.session.decisions import Refused, answer_to, condensing_wish, decision_on, settings_change
+from workbench.session.acting.actions import Actions
+from workbench.session.acting.decisions import Refused, answer_to, condensing_wish, decision_on, settings_change
+from workbench.session.acting.recalling import Recall
+from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
+from workbench.session.bounds.limits import USUAL_LIMITS, Limits
 from workbench.session.events import (
     ActionDecided,
     EngineState,
@@ -22,11 +25,8 @@ from workbench.session.events import (
 )
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
-from workbench.session.limits import USUAL_LIMITS, Limits
-from workbench.session.recalling import Recall
-from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
-from workbench.session.store import Store, StoreError
-from workbench.session.thinking import Responder, Thinking
+from workbench.session.model_turn.thinking import Responder, Thinking
+from workbench.session.storage.store import Store, StoreError
 from workbench.tools.tool import ToolDefinition
 
 __all__ = ["Refused", "Session"]

@@ -23,15 +23,15 @@ from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.background import in_daemon
+from workbench.tui.fold.state import SessionState
 from workbench.tui.keys import key_problems
-from workbench.tui.late_link import LateLink
-from workbench.tui.link import Link
+from workbench.tui.links.late_link import LateLink
+from workbench.tui.links.link import Link
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.opening import open_help, open_models
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
-from workbench.tui.state import SessionState
 from workbench.tui.themes import DEFAULT, load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.welcome import Welcome

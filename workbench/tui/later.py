@@ -10,7 +10,7 @@ _PARTS = (
     "screens.approval",
     "screens.answer",
     "screens.pager",
-    "detail",
+    "wording.detail",
     "screens.help",
     "screens.diff_viewer",
 )

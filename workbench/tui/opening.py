@@ -11,13 +11,13 @@ from textual.content import Content
 
 from workbench.config import Settings
 from workbench.text import visible
-from workbench.tui.state import FileState, SessionState
+from workbench.tui.fold.state import FileState, SessionState
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
     """Everything known about an action, in a pager that searches."""
-    from workbench.tui.detail import detail_text, detail_title
     from workbench.tui.screens.pager import PagerScreen
+    from workbench.tui.wording.detail import detail_text, detail_title
 
     item = state.actions.get(action_id)
     if item is not None:

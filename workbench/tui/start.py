@@ -13,9 +13,9 @@ from workbench.config import Locations, Settings
 from workbench.demo import DEMO_COMMANDS, DEMO_MODEL, DEMO_PROMPT, copy_demo
 from workbench.errors import WorkbenchError
 from workbench.tui.app import Opened, WorkbenchApp
-from workbench.tui.late_link import LateLink
-from workbench.tui.link import Link
-from workbench.tui.state import SessionState, UserItem
+from workbench.tui.fold.state import SessionState, UserItem
+from workbench.tui.links.late_link import LateLink
+from workbench.tui.links.link import Link
 
 
 def open_screen(
@@ -57,7 +57,7 @@ class Opener:
 
     def on_model(self, name: str, workspace: Path) -> Opened:
         """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""
-        from workbench.session.models import SessionModels
+        from workbench.session.model_turn.models import SessionModels
 
         settings = replace(self.settings, model=name)
         SessionModels(settings, dict(os.environ)).open(name).close()
@@ -82,7 +82,7 @@ class Opener:
     def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Link:
         from workbench.engine.launch import Launch
         from workbench.session.names import new_id
-        from workbench.tui.engine_link import EngineLink
+        from workbench.tui.links.engine_link import EngineLink
 
         name = session_id or new_id(hint or workspace.name)
         return EngineLink(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))
@@ -93,7 +93,7 @@ def farewell(locations: Locations, state: SessionState) -> str:
     if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
         return ""
     from workbench.session.names import session_path
-    from workbench.session.store import Store
+    from workbench.session.storage.store import Store
 
     path = session_path(locations, state.session_id)
     try:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.tui.state import ActionItem, AgentItem, Item
+from workbench.tui.fold.state import ActionItem, AgentItem, Item
 
 MAX_NODES: Final = 320
 MAX_ITEMS: Final = 80

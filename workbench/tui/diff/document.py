@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from workbench.tui.diff.hunks import FileDiff
+from workbench.diff.hunks import FileDiff
+from workbench.diff.words import Spans, changed_words, line_pairs
 from workbench.tui.diff.lexing import Lexed, SyntaxSpan
 from workbench.tui.diff.lines import PaintedLine, line_cells, paint_line
-from workbench.tui.diff.words import Spans, changed_words, line_pairs
 
 Side: TypeAlias = Literal["old", "new"]
 NEAR = 400

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from workbench.tui.diff.hunks import FileDiff, Hunk
-from workbench.tui.diff.words import line_pairs
+from workbench.diff.hunks import FileDiff, Hunk
+from workbench.diff.words import line_pairs
 
 CONTEXT = 3
 _SMALL_FOLD = 3

@@ -15,15 +15,6 @@ DOT = "·"
 _LONG_BLANKS = re.compile(r"(?<=\S) {3,}| +$")
 
 
-def split_lines(text: str | None) -> list[str]:
-    """The lines with their ends; only a newline ends a line, so joining them gives the text back."""
-    if not text:
-        return []
-    parts = text.split("\n")
-    lines = [f"{part}\n" for part in parts[:-1]]
-    return [*lines, parts[-1]] if parts[-1] else lines
-
-
 @dataclass(frozen=True)
 class PaintedLine:
     """One line ready to paint; `places[i]` is where sign `i` of the raw line begins (`None`: nothing moved)."""

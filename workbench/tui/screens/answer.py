@@ -20,10 +20,10 @@ from textual.widgets import Static
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question
-from workbench.tui.arming import Arming
-from workbench.tui.decision import Answer, Later
+from workbench.tui.approving.arming import Arming
+from workbench.tui.approving.decision import Answer, Later
+from workbench.tui.fold.state import ActionItem
 from workbench.tui.messages import BehindScrolled
-from workbench.tui.state import ActionItem
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import Hint, packed

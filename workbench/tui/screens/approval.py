@@ -14,13 +14,13 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input
 
-from workbench.tui.arming import Arming, Overheard
-from workbench.tui.decision import Decision
-from workbench.tui.explain import full_text
+from workbench.tui.approving.arming import Arming, Overheard
+from workbench.tui.approving.decision import Decision
+from workbench.tui.fold.state import ActionItem, FileState
 from workbench.tui.messages import BehindScrolled
-from workbench.tui.state import ActionItem, FileState
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import Hint, QuestionBox
+from workbench.tui.wording.explain import full_text
 
 ANSWERS = frozenset({"y", "n", "tab"})
 """Keys that do nothing before the quiet time is over."""

@@ -14,12 +14,12 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from workbench.tui.diff.hunks import FileDiff, compare
-from workbench.tui.state import FileState
-from workbench.tui.summaries import short_path
+from workbench.diff.hunks import FileDiff, compare
+from workbench.tui.fold.state import FileState
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList, FileRow
 from workbench.tui.widgets.painting import css_beside
+from workbench.tui.wording.summaries import short_path
 
 _KEYS = (
     *(("j k", "hunks"), ("] [", "files"), ("enter", "more lines"), ("s", "split"), ("w", "wrap"), ("← →", "sideways")),

@@ -16,17 +16,16 @@ from textual.widget import Widget
 
 from workbench.config import MODES
 from workbench.text import visible
-from workbench.tui.asking import Asking
-from workbench.tui.changed import Changed
+from workbench.tui.approving.asking import Asking
 from workbench.tui.commands import UnknownCommand, matching, parse_command
-from workbench.tui.follower import Follower
-from workbench.tui.link import Link
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import SessionState, UserItem
+from workbench.tui.links.follower import Follower
+from workbench.tui.links.link import Link
+from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
-from workbench.tui.outbox import Outbox
 from workbench.tui.screens.panel_keys import PanelKeys
-from workbench.tui.state import SessionState, UserItem
-from workbench.tui.titles import panel_titles
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
@@ -34,6 +33,7 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.welcome import Welcome
+from workbench.tui.wording.titles import panel_titles
 
 if TYPE_CHECKING:
     from workbench.session.events import Mode

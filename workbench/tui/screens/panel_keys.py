@@ -10,10 +10,10 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
-from workbench.tui.titles import PANELS
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import PanelTabs, SidePanels
+from workbench.tui.wording.titles import PANELS
 
 
 class PanelKeys(Screen[None]):

@@ -10,7 +10,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.text import first_line, visible
-from workbench.tui.state import ActionItem, SessionState
+from workbench.tui.fold.state import ActionItem, SessionState
 
 _NAMES = {
     "str_replace_editor": "editing",

@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from workbench.tui.cards import card
+from workbench.tui.fold.state import ActionItem
 from workbench.tui.messages import ActionChosen, DiffChosen
-from workbench.tui.state import ActionItem
 from workbench.tui.widgets.painting import as_content, css_beside
+from workbench.tui.wording.cards import card
 
 
 class ActionCard(Widget, can_focus=True):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from workbench.tui.changed import Changed
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.messages import FileChosen
-from workbench.tui.pieces import Line, Piece, spread
-from workbench.tui.state import FileState, SessionState
-from workbench.tui.summaries import plus_minus, short_path
 from workbench.tui.widgets.line_list import LineList
+from workbench.tui.wording.pieces import Line, Piece, spread
+from workbench.tui.wording.summaries import plus_minus, short_path
 
 _EMPTY = "No file changed yet"
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from workbench.tui.changed import Changed
-from workbench.tui.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.widgets.following_scroll import FollowingScroll
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.window import MAX_ITEMS, Window, nodes_of

@@ -15,9 +15,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
+from workbench.diff.hunks import FileDiff
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.hunks import FileDiff
 from workbench.tui.diff.layout import FoldId
 from workbench.tui.widgets.diff_painter import Painter
 from workbench.tui.widgets.painting import css_beside

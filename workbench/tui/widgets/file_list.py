@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from workbench.tui.pieces import clip, pad
 from workbench.tui.widgets.painting import css_beside
+from workbench.tui.wording.pieces import clip, pad
 
 
 class FileRow(NamedTuple):

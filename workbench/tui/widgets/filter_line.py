@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import Input
 
-from workbench.tui.filtering import HELP
 from workbench.tui.widgets.painting import css_beside
+from workbench.tui.wording.filtering import HELP
 
 
 class FilterLine(Input):

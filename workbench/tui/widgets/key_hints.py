@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.text import visible
-from workbench.tui.state import SessionState
+from workbench.tui.fold.state import SessionState
 from workbench.tui.widgets.activity import is_working
 
 Hint = tuple[str, str]

@@ -17,8 +17,8 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from workbench.tui.pieces import Line, Piece
 from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside
+from workbench.tui.wording.pieces import Line, Piece
 
 
 class LineList(ScrollView, can_focus=True):

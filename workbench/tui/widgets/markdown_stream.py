@@ -16,9 +16,9 @@ from textual.timer import Timer
 from textual.widgets import Markdown, Static
 
 from workbench.text import visible
-from workbench.tui.markdown_cut import MarkdownCut
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.window import LONGEST, head_of, markdown_nodes
+from workbench.tui.wording.markdown_cut import MarkdownCut
 
 FRAMES_A_SECOND: Final = 12
 TAIL_LINES: Final = 40

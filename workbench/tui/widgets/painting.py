@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
-from workbench.tui.pieces import Line
+from workbench.tui.wording.pieces import Line
 
 MARKS: Final = ("match", "match-now", "cursor")
 """Styles that bring a background: component classes `line--NAME` in line_list.tcss."""

@@ -14,11 +14,11 @@ from textual.scroll_view import ScrollView
 from textual.widgets import Input, Static
 
 from workbench.text import visible
-from workbench.tui.explain import files_written, what_runs, why_asked
-from workbench.tui.state import ActionItem
+from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_text import QuestionText
+from workbench.tui.wording.explain import files_written, what_runs, why_asked
 
 Hint = tuple[str, str]
 """A key and what it does; a hint without a key is a remark."""

@@ -13,8 +13,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from workbench.tui.diff.lines import wrap_places
-from workbench.tui.explain import Said
 from workbench.tui.widgets.painting import css_beside
+from workbench.tui.wording.explain import Said
 
 
 class QuestionText(ScrollView, can_focus=False):

@@ -11,13 +11,13 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from workbench.tui.changed import Changed
-from workbench.tui.state import SessionState
-from workbench.tui.titles import PANELS
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import SessionState
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
+from workbench.tui.wording.titles import PANELS
 
 _LEAST_WIDTH = 30
 _LEAST_HEIGHT = 4

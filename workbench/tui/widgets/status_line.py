@@ -13,9 +13,9 @@ from workbench.security.policy import MODE_NAMES
 from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.branch import current_branch, is_dirty
-from workbench.tui.changed import Changed
-from workbench.tui.state import ActionItem, SessionState
-from workbench.tui.summaries import SHELL_TOOL
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.tui.wording.summaries import SHELL_TOOL
 
 _GAP = 2
 _NEARLY_FULL = 0.8

@@ -6,9 +6,9 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from workbench.tui.pieces import Line, Piece
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.wrapped_text import MOST_MATCHES, WrappedText
+from workbench.tui.wording.pieces import Line, Piece
+from workbench.tui.wording.wrapped_text import MOST_MATCHES, WrappedText
 
 
 class TextLines(LineList):

@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from workbench.text import first_line, visible
+from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.window import head_of

@@ -11,13 +11,13 @@ from textual.message import Message
 from textual.timer import Timer
 
 from workbench.tui import clock
-from workbench.tui.changed import Changed
-from workbench.tui.filtering import Filter
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState
 from workbench.tui.messages import ActionChosen, DiffChosen
-from workbench.tui.pieces import Line, Piece
-from workbench.tui.rows import has_row, row
-from workbench.tui.state import ActionItem, Item, NoticeItem, SessionState
 from workbench.tui.widgets.line_list import LineList
+from workbench.tui.wording.filtering import Filter
+from workbench.tui.wording.pieces import Line, Piece
+from workbench.tui.wording.rows import has_row, row
 
 
 class Timeline(LineList):

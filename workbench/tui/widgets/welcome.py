@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from workbench.security.policy import MODE_NAMES
 from workbench.text import visible
-from workbench.tui.state import SessionState
+from workbench.tui.fold.state import SessionState
 
 _SETUP = (
     ("Name one when you start:", "ohw --model anthropic/claude-sonnet-4-5"),

@@ -1,0 +1,247 @@
+"""From a proposed action to its result: assess, decide by mode, check again, run, observe; driven by the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from workbench.llm.model import Cancel
+from workbench.security.policy import Ruling
+from workbench.session.acting.fingerprint import fingerprint
+from workbench.session.acting.rating import Rater, reasons, segments
+from workbench.session.acting.results import none_run, not_run
+from workbench.session.acting.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
+from workbench.session.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    FileDelta,
+    LiveEvent,
+    RunEnded,
+)
+from workbench.session.journal import Journal
+from workbench.session.ledger import OpenAction
+from workbench.session.storage.store import StoreError
+from workbench.text import first_line
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
+
+_CHANGED = "what was shown has changed since the decision, so it is asked again"
+_AFTER_END = "This call was not run: {tool} before it ended the run."
+
+
+class Actions:
+    """The actions of one session; commits nothing that runs without a decision on record."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        tools: Mapping[str, ToolDefinition],
+        on_live: Callable[[LiveEvent], None],
+        allowed: Sequence[str] = (),
+    ) -> None:
+        self._journal = journal
+        self._tools = tools
+        self._rater = Rater(journal.ledger, allowed)
+        self._runner = Runner(on_live, self._report)
+
+    def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
+        """What would run; raises ArgumentError when the tool is gone or does not take these arguments."""
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            raise ArgumentError(
+                f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
+            )
+        action = tool.action_from_arguments(arguments)
+        preparation = tool.preparation(action)
+        changes = () if preparation else tool.preview(action)
+        files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
+        folder = tool.working_dir() or self._journal.ledger.workspace
+        print_ = fingerprint(tool.name, arguments, folder, files)
+        return Readied(tool, action, files, folder, print_, preparation)
+
+    def assessed(self, proposed: ActionProposed, *, ask: str = "") -> list[Event]:
+        """What is to be recorded before the action may run: it is asked about, allowed, denied or unreadable.
+
+        Nothing yet when it has to be prepared first; `advance` does that. With `ask` (a reason) it is asked about even
+        when the mode would allow it.
+        """
+        if proposed.error:
+            return [self._failed(proposed, proposed.error)]
+        try:
+            readied = self.ready(proposed.tool, proposed.arguments)
+        except ArgumentError as error:
+            return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
+        local = self._rater.local(proposed, readied.tool)
+        risk, ruling = self._rater.ruling(proposed, readied.tool, local)
+        if readied.preparation and ruling.verdict != "deny":
+            return []
+        asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
+        event = ActionAssessed(
+            action_id=proposed.action_id,
+            risk=risk,
+            reasons=(*((ask,) if ask else ()), *reasons(local, shows_diff=bool(readied.files))),
+            segments=segments(local),
+            rule=ruling.rule,
+            preview=readied.files,
+            fingerprint=readied.fingerprint,
+            working_dir=readied.working_dir,
+            needs_decision=asks,
+            needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
+        )
+        return [event] if asks or event.needs_answer else [event, *_decided(proposed, ruling, readied.fingerprint)]
+
+    def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
+        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why), self._tools)
+
+    def reconsidered(self, waiting: OpenAction) -> list[Event]:
+        """What a change of the mode means for the question that is open; it never decides on something unseen."""
+        proposed, shown = waiting.proposed, waiting.assessed
+        tool = self._tools.get(proposed.tool)
+        if waiting.asks_person:
+            return []
+        if tool is None or shown is None:
+            return self.assessed(proposed)
+        _, ruling = self._rater.ruling(proposed, tool)
+        if ruling.verdict == "ask":
+            return []
+        if ruling.verdict == "deny" or self._is_same(proposed.tool, proposed.arguments, shown.fingerprint):
+            return _decided(proposed, ruling, shown.fingerprint)
+        return self.assessed(proposed, ask=_CHANGED)
+
+    def _is_same(self, tool: str, arguments: dict[str, Any], expected: str) -> bool:
+        try:
+            return self.ready(tool, arguments).fingerprint == expected
+        except ArgumentError:
+            return False
+
+    def advance(self, cancel: Cancel) -> None:
+        """Take the next action one step on: prepare it, assess it, or run it (beside others that may)."""
+        if self._prepares(cancel):
+            return
+        with self._journal.lock:
+            group = self._group()
+            if not group:
+                return
+            self._journal.commit(*(ActionStarted(action_id=run.proposed.action_id) for run in group), lasting=False)
+        fault: StoreError | None = None
+        for run, result in self._runner.results(group, cancel):
+            try:
+                self._finish(run, result)
+            except StoreError as error:  # the journal keeps the result; the others go on
+                fault = error
+        if fault and self._journal.has_unsaved:
+            raise fault
+
+    def _group(self) -> list[Run]:
+        """The actions that start now: the next one, and behind it those that may run at the same time."""
+        group: list[Run] = []
+        for action in list(self._journal.ledger.batch.values())[:AT_ONCE]:
+            readied = self._beside(action) if group else self._next(action)
+            if readied is None:
+                break
+            group.append(Run(action.proposed, readied))
+            if not runs_beside(readied.tool):
+                break
+        return group
+
+    def _next(self, action: OpenAction) -> Readied | None:
+        return None if action.is_waiting else self._checked(action)
+
+    def _beside(self, action: OpenAction) -> Readied | None:
+        """The action ready to run beside the ones before it; None when it has to wait for its turn."""
+        tool = self._tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or not runs_beside(tool):
+            return None
+        if not action.may_run:
+            self._journal.commit(*self.assessed(action.proposed))
+        return self._checked(action) if action.may_run else None
+
+    def _prepares(self, cancel: Cancel) -> bool:
+        """Do what takes long before the next action can be shown, without the lock; False when that is nothing."""
+        with self._journal.lock:
+            action = self._journal.ledger.next_action
+            found = self._preparation(action) if action and not action.is_waiting else None
+        if action is None or found is None:
+            return False
+        refusal = self._runner.prepare(*found, cancel)
+        if refusal is not None and not cancel.is_set:
+            self._journal.commit(not_run(action.proposed.action_id, refusal.text), happened=True)
+        return True
+
+    def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
+        tool = self._tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or self._rater.ruling(action.proposed, tool)[1].verdict == "deny":
+            return None
+        try:
+            prepare = tool.preparation(tool.action_from_arguments(action.arguments))
+        except ArgumentError:
+            return None
+        return (tool, prepare) if prepare else None
+
+    def _checked(self, action: OpenAction) -> Readied | None:
+        """The action ready to run; None when something else had to be recorded first."""
+        decided = action.decided
+        if decided is None or not action.may_run:
+            self._journal.commit(*self.assessed(action.proposed))
+            return None
+        try:
+            readied = self.ready(action.proposed.tool, action.arguments)
+        except ArgumentError as error:
+            self._journal.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
+            return None
+        by_person = decided.by == "person"
+        if readied.fingerprint == decided.fingerprint and (by_person or self._allows(action.proposed, readied.tool)):
+            return readied
+        self._journal.commit(*self.assessed(action.proposed, ask=_CHANGED if by_person else ""))
+        return None
+
+    def _allows(self, proposed: ActionProposed, tool: ToolDefinition) -> bool:
+        """Whether the mode set now lets it run: what an earlier mode allowed is not good for ever."""
+        return self._rater.ruling(proposed, tool)[1].verdict == "allow"
+
+    def _finish(self, run: Run, result: Result) -> None:
+        """Record the result; a tool that ends the run ends it, unless the person has said something since."""
+        proposed = run.proposed
+        with self._journal.lock:
+            if isinstance(result, ActionObserved):
+                result = self._journal.failures.advised(proposed, result, self._tools)
+            events: list[Event] = [result]
+            ledger = self._journal.ledger
+            is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
+            if run.readied.tool.ends_run and is_done and isinstance(result, ActionObserved):
+                rest = [action for name, action in ledger.batch.items() if name != proposed.action_id]
+                events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
+                if not ledger.unread:
+                    events.append(RunEnded(reason="finished", detail=_said(result)))
+            self._journal.commit(*events, happened=True)
+
+    def _report(self, event: Event) -> None:
+        """Record what belongs to a running action; where it cannot be written now, it is written with the next."""
+        with suppress(StoreError):
+            self._journal.commit(event, lasting=False, happened=True)
+
+    def close(self) -> None:
+        """Let the threads of the tools end."""
+        self._runner.close()
+
+
+def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
+    """The decision of a mode or rule, with the result when it is a denial."""
+    decided = ActionDecided(
+        action_id=proposed.action_id,
+        verdict="rejected" if ruling.verdict == "deny" else "approved",
+        by=ruling.by,
+        rule=ruling.rule,
+        fingerprint=print_,
+    )
+    return [decided] if ruling.verdict == "allow" else [decided, not_run(proposed.action_id, ruling.reason)]
+
+
+def _said(result: ActionObserved) -> str:
+    blocks = result.observation.get("content") or [{}]
+    return first_line(str(blocks[0].get("text", "")), 200)

@@ -1,0 +1,79 @@
+"""What the person may decide or answer on what waits for them, and what is recorded of it; used by the session."""
+
+from __future__ import annotations
+
+from workbench.errors import WorkbenchError
+from workbench.session.acting.actions import Actions
+from workbench.session.acting.results import answered, rejected
+from workbench.session.events import ActionDecided, ActionStarted, CondensingAsked, Event, Mode, SettingsChanged
+from workbench.session.ledger import OpenAction
+from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE
+from workbench.session.model_turn.middle import Middle
+from workbench.text import well_formed
+from workbench.tools.arguments import ArgumentError
+
+
+class Refused(WorkbenchError):
+    """A command does not fit the state of the session; one line for the person."""
+
+
+def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Actions) -> list[Event]:
+    """The events of a decision; raises Refused when it does not fit the question that is open."""
+    if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
+        raise Refused("this action does not wait for a decision any more")
+    if waiting.asks_person:
+        raise Refused("this is a question of the agent's; it takes an answer, not a decision")
+    if decided.hunks is not None:
+        raise Refused("an edit can be approved or rejected only as a whole; reject it with a note")
+    shown = waiting.assessed.fingerprint
+    if decided.verdict == "rejected":
+        plain = decided.model_copy(update={"edited": None, "fingerprint": shown})
+        return [plain, rejected(decided.action_id, decided.note)]
+    if decided.fingerprint != shown:
+        raise Refused("the action has changed since it was shown; look at it again")
+    if decided.verdict == "edited":
+        return [_edited(decided, waiting, actions)]
+    return [decided.model_copy(update={"edited": None})]
+
+
+def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
+    """The events of an answer, which is the action's result; raises Refused when that question is not open."""
+    if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
+        raise Refused("this question does not wait for an answer any more")
+    if not waiting.asks_person:
+        raise Refused("this action waits for a decision, not for an answer")
+    said = well_formed(text).strip()
+    if not said:
+        raise Refused("there is no text to answer with")
+    shown = waiting.assessed
+    decided = ActionDecided(
+        action_id=action_id, verdict="approved", by="rule", rule=shown.rule, fingerprint=shown.fingerprint
+    )
+    return [decided, ActionStarted(action_id=action_id), answered(action_id, said)]
+
+
+def _edited(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> ActionDecided:
+    """The approval bound to the person's own version of the arguments."""
+    if decided.edited is None:
+        raise Refused("the edited arguments are missing")
+    try:
+        readied = actions.ready(waiting.proposed.tool, decided.edited)
+    except ArgumentError as error:
+        raise Refused(f"these arguments do not fit: {error}") from error
+    if readied.preparation:
+        raise Refused("what these arguments would do is not known yet; reject the action with a note instead")
+    return decided.model_copy(update={"fingerprint": readied.fingerprint})
+
+
+def condensing_wish(middle: Middle | None) -> CondensingAsked:
+    """The event that asks for condensing; raises Refused where nothing could be summed up."""
+    if middle is None:
+        raise Refused(NOTHING_TO_CONDENSE)
+    return CondensingAsked()
+
+
+def settings_change(model: str | None, mode: Mode | None, max_steps: int | None) -> SettingsChanged:
+    """The event that changes these; raises Refused for a limit that is none."""
+    if max_steps is not None and max_steps < 1:
+        raise Refused("the limit of steps must be at least 1")
+    return SettingsChanged(model=model, mode=mode, max_steps=max_steps)

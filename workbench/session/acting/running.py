@@ -1,0 +1,139 @@
+"""Runs actions whose decision is on record: one, or several that only read side by side; used by `actions`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from workbench.llm.model import Cancel
+from workbench.session.acting.results import not_run, observed
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionObserved,
+    ActionProposed,
+    Event,
+    FileDelta,
+    LiveEvent,
+    ToolOutput,
+)
+from workbench.session.lane import Job, Lane, LeftBehind, as_they_end
+from workbench.session.lane import run as run_alone
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolDefinition
+
+AT_ONCE = 4
+"""How many actions may run side by side."""
+_GRACE = 1.0
+_NO_STOP = "it was interrupted and did not stop in time"
+_NOT_BEGUN = "This action was not run: the person interrupted."
+
+Result: TypeAlias = ActionObserved | ActionAbandoned
+_Report: TypeAlias = Callable[[Event], None]
+_Seen: TypeAlias = tuple[Observation, float] | None
+Preparation: TypeAlias = Callable[[], Observation | None]
+"""Done before an action can be shown; gives back why it cannot be run, or None."""
+
+
+@dataclass(frozen=True)
+class Readied:
+    """An action that could run now (after its `preparation`), and what a decision on it is bound to."""
+
+    tool: ToolDefinition
+    action: Action
+    files: tuple[FileDelta, ...]
+    working_dir: str
+    fingerprint: str
+    preparation: Preparation | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A proposed action that starts now."""
+
+    proposed: ActionProposed
+    readied: Readied
+
+
+@dataclass(frozen=True)
+class CallPlace:
+    """The call that runs in this thread: its action, and the way of what belongs to it into the log and to screens."""
+
+    action_id: str
+    report: _Report
+    show: Callable[[LiveEvent], None]
+
+
+CALL_PLACE: ContextVar[CallPlace | None] = ContextVar("CALL_PLACE", default=None)
+
+
+class Runner:
+    """The threads in which the tools of a session work; a single action always runs in the same one."""
+
+    def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report) -> None:
+        self._on_live = on_live
+        self._report = report
+        self._lanes = [Lane(f"session-tools-{number}") for number in range(AT_ONCE)]
+
+    def results(self, group: Sequence[Run], cancel: Cancel) -> Iterator[tuple[Run, Result]]:
+        """Run all at once (at most AT_ONCE) and give each result as it comes."""
+        runs = {
+            Job(lane, partial(self._called, run, cancel), run.readied.tool.interrupt): run
+            for lane, run in zip(self._lanes, group, strict=False)
+        }
+        self._listen(group)
+        try:
+            for job, future in as_they_end(tuple(runs), cancel, _GRACE):
+                yield runs[job], _result(runs[job], future)
+        finally:
+            for run in group:
+                if run.readied.tool.executor is not None:
+                    run.readied.tool.executor.on_output = None
+
+    def prepare(self, tool: ToolDefinition, preparation: Preparation, cancel: Cancel) -> Observation | None:
+        """Do it where the tool runs; None also when it was interrupted."""
+        job = Job(self._lanes[0], lambda: None if cancel.is_set else preparation(), tool.interrupt)
+        try:
+            return run_alone(job, cancel, _GRACE)
+        except LeftBehind:
+            return None
+
+    def _listen(self, group: Sequence[Run]) -> None:
+        """Show output live; where two calls of one tool run at once nobody could tell whose it is."""
+        executors = [run.readied.tool.executor for run in group]
+        for run, executor in zip(group, executors, strict=True):
+            if executor is not None and executors.count(executor) == 1:
+                executor.on_output = partial(self._show, run.proposed.action_id)
+
+    def _called(self, run: Run, cancel: Cancel) -> _Seen:
+        if cancel.is_set:
+            return None
+        CALL_PLACE.set(CallPlace(run.proposed.action_id, self._report, self._on_live))
+        began = time.monotonic()
+        return run.readied.tool(run.readied.action), time.monotonic() - began
+
+    def _show(self, action_id: str, text: str) -> None:
+        self._on_live(ToolOutput(action_id=action_id, text=text))
+
+    def close(self) -> None:
+        """Let the threads end."""
+        for lane in self._lanes:
+            lane.close()
+
+
+def runs_beside(tool: ToolDefinition) -> bool:
+    """Whether calls of the tool may run beside other such calls."""
+    may = tool.executor is not None and tool.executor.side_by_side
+    return may and tool.is_read_only and not tool.ends_run and not tool.asks_person
+
+
+def _result(run: Run, future: Future[_Seen] | None) -> Result:
+    action_id = run.proposed.action_id
+    if future is None:
+        return ActionAbandoned(action_id=action_id, reason=_NO_STOP)
+    seen = future.result()
+    return observed(action_id, *seen, run.readied.files) if seen else not_run(action_id, _NOT_BEGUN)

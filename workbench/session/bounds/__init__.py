@@ -1,0 +1,1 @@
+"""What ends or nudges a run: limits, circles, failures that repeat."""

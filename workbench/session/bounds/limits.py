@@ -1,0 +1,131 @@
+"""Where a run stops by itself: steps, tokens and dollars it may take, and what of a result is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.session.events import (
+    ActionObserved,
+    DelegateStep,
+    Event,
+    HistoryCondensed,
+    ModelResponded,
+    RunEnded,
+    UserMessage,
+)
+from workbench.session.ledger import Ledger
+from workbench.session.model_turn.history import MAX_OBSERVE
+from workbench.session.storage.words import observed_text
+
+SIGNS_A_TOKEN = 4
+"""For estimates where nobody counts: characters."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a session's runs, as its settings say."""
+
+    max_steps: int = 100
+    """Calls of the model in one run."""
+    max_observe: int = MAX_OBSERVE
+    """Characters of one observation that reach the model."""
+    token_limit: int = 0
+    """Tokens of one run, in and out; 0 is no limit."""
+    max_cost: float = 0.0
+    """US dollars of one run; 0 is no limit."""
+    stop_loops: bool = True
+    """Whether a run that goes in circles is paused."""
+    allowed: tuple[str, ...] = ()
+    """Commands that are not asked about at MEDIUM, to the letter."""
+    condense_percent: int = 80
+    """The history is condensed when it takes more of the model's window; 0 is never."""
+    condense_events: int = 500
+    """The history is condensed when it is sent as more messages (each answer and result is one); 0 is never."""
+    context_window: int = 0
+    """Tokens of the model's window; 0 is what is known of the model."""
+
+    def reached(self, ledger: Ledger, tokens: TokenCount) -> RunEnded | None:
+        """The end of the run when it may not call the model again; a message begins a new run."""
+        most = ledger.max_steps or self.max_steps
+        if ledger.steps >= most:
+            said = f"paused after {ledger.steps} calls of the model (max_steps)"
+        elif self.token_limit and tokens.spent >= self.token_limit:
+            about = "about " if tokens.is_estimate else ""
+            said = f"paused after {about}{tokens.spent:,} tokens (token_limit {self.token_limit:,})"
+        elif self.max_cost and tokens.cost >= self.max_cost:
+            said = f"paused after {dollars(tokens.cost)} (max_cost {dollars(self.max_cost)})"
+        elif self.max_cost and tokens.unpriced and not tokens.went_on_unpriced:
+            said = f"paused: what {tokens.unpriced} costs is not known, so max_cost cannot be held"
+        else:
+            return None
+        return RunEnded(reason="limit", detail=f"{said}; send a message to go on")
+
+
+USUAL_LIMITS = Limits()
+
+
+def dollars(amount: float) -> str:
+    """An amount as people write it; small ones with the digits that say something."""
+    return f"${amount:.2f}" if amount >= 1 or round(amount, 2) == round(amount, 4) else f"${amount:.4f}"
+
+
+class TokenCount:
+    """The tokens of the run, event by event; estimated from the characters where the provider does not say."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+        self.is_estimate = False
+        self.cost = 0.0
+        """US dollars of the run, as far as prices are known."""
+        self.unpriced = ""
+        """A model of the run whose price is not known."""
+        self.went_on_unpriced = False
+        """Whether the person sent a message after a pause because of that."""
+        self._signs = 0
+        self._is_running = False
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event."""
+        match event:
+            case UserMessage():
+                if not self._is_running:
+                    self._begin()
+                self._signs += len(event.text)
+            case ModelResponded():
+                self._apply_answer(event)
+            case ActionObserved():
+                self._signs += len(observed_text(event.observation))
+            case HistoryCondensed():
+                self.spent += (event.usage.input or 0) + (event.usage.output or 0)
+                self.cost += event.cost or 0.0
+                self._signs //= 2
+            case DelegateStep():
+                self._apply_delegated(event.event)
+            case RunEnded():
+                self._is_running = False
+                self.went_on_unpriced |= bool(self.unpriced) and event.reason == "limit"
+
+    def _apply_delegated(self, event: Event) -> None:
+        """What a sub-agent spends counts here too."""
+        if isinstance(event, ModelResponded | HistoryCondensed):
+            self.spent += (event.usage.input or 0) + (event.usage.output or 0)
+            self.cost += event.cost or 0.0
+        if isinstance(event, ModelResponded) and event.cost is None:
+            self.unpriced = event.model
+
+    def _begin(self) -> None:
+        """A message of the person's begins a run."""
+        self.spent, self.is_estimate = 0, False
+        self.cost, self.unpriced = 0.0, ""
+        self._is_running = True
+
+    def _apply_answer(self, event: ModelResponded) -> None:
+        self.cost += event.cost or 0.0
+        if event.cost is None:
+            self.unpriced = event.model
+        written = len(event.text) + sum(len(call.arguments) for call in event.tool_calls)
+        given, made = event.usage.input, event.usage.output
+        self.is_estimate = self.is_estimate or given is None or made is None
+        self.spent += self._signs // SIGNS_A_TOKEN if given is None else given
+        self.spent += (written + len(event.reasoning)) // SIGNS_A_TOKEN if made is None else made
+        self._signs += written

@@ -1,0 +1,1 @@
+"""Sub-agents: sessions of their own, driven inside an action of their parent."""

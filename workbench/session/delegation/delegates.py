@@ -1,0 +1,88 @@
+"""Sub-agents: each is a session of its own, with its own log, that is driven inside an action of its parent.
+
+What it does is also told in the parent's log, so that one screen shows both and can answer for both. The ids of its
+actions are `session:action` there, by which a decision finds its way back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from workbench.session.acting.running import CALL_PLACE
+from workbench.session.delegation.sub_agent import Starter, SubAgent
+from workbench.session.events import Mode
+from workbench.session.session import Session
+from workbench.tools.delegation import Delegated
+
+_NOT_BEGUN = "The sub-agent was not started: the run was stopped."
+
+
+class Delegates:
+    """The sub-agents of one session; the `delegation` of its tools, and the way of decisions to them."""
+
+    def __init__(self) -> None:
+        self.on_wait: Callable[[], None] = lambda: None
+        """Called from any thread when `waiting` may have changed."""
+        self._start: Starter | None = None
+        self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._working: list[SubAgent] = []
+
+    def use(self, start: Starter) -> None:
+        """Start them so from here on; the tools of a session are opened before it is."""
+        self._start = start
+
+    def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
+        """Have a sub-agent do the task; returns when it has come to its end."""
+        one = SubAgent(agent, CALL_PLACE.get(), lambda: self.on_wait())
+        with self._lock:
+            self._working.append(one)
+        try:
+            with self._starting:  # opening tools is nothing for two threads at once
+                if self._start is None or not one.begin(self._start, max_steps):
+                    return Delegated(_NOT_BEGUN, is_error=True)
+            return one.work(task)
+        finally:
+            one.close()
+            with self._lock:
+                self._working.remove(one)
+            if self.waiting is not None:  # the others were only waiting for this one
+                self.on_wait()
+
+    def _now(self) -> list[SubAgent]:
+        with self._lock:
+            return list(self._working)
+
+    def interrupt(self) -> None:
+        """Stop all of them."""
+        for one in self._now():
+            one.interrupt()
+
+    @property
+    def waiting(self) -> SubAgent | None:
+        """The first that waits for the person, when none can go on without them."""
+        working = self._now()
+        return working[0] if working and all(one.is_waiting for one in working) else None
+
+    def leave(self) -> bool:
+        """Where all wait for the person: leave their questions open and end their calls; whether it was so."""
+        if self.waiting is None:
+            return False
+        for one in self._now():
+            one.leave()
+        return True
+
+    def command(self, action_id: str, give: Callable[[Session, str], None]) -> bool:
+        """Give a command about an action to the sub-agent whose it is; False when there is none of that id."""
+        session_id, _, its_id = action_id.partition(":")
+        for one in self._now():
+            if its_id and one.id == session_id:
+                one.command(lambda session: give(session, its_id))
+                return True
+        return False
+
+    def set_mode(self, mode: Mode) -> None:
+        """The person changed when they want to be asked."""
+        for one in self._now():
+            one.command(lambda session: session.set(mode=mode))

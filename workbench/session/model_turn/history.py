@@ -1,0 +1,282 @@
+"""The messages a model gets, made from the log; used by the session before each call of the model.
+
+Whatever the log holds, the messages are valid for a provider: each tool call has exactly one result, which follows it
+before anything else, ids occur once, names and arguments have the form that is asked for, none is empty, and the first
+and the last are not the model's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from workbench.llm.model import Message
+from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, unsigned
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    AgentNudged,
+    Event,
+    HistoryCondensed,
+    ModelResponded,
+    RawToolCall,
+    RunEnded,
+    SessionStarted,
+    SettingsChanged,
+    UserMessage,
+)
+from workbench.session.model_turn.middle import Middle, Tagged, condensed, find_middle
+from workbench.session.storage.words import observed_text
+from workbench.text import cut_middle, well_formed
+
+MAX_OBSERVE = 30_000
+"""Characters of one observation that reach the model."""
+ABANDONED = (
+    "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
+    "Look at what it has done before you go on."
+)
+_LOST = "There is no result of this call on record. Look at the state of things before you go on."
+_NO_BEGINNING = "[The beginning of this conversation is not on record.]"
+_GO_ON = "[Nothing was said since. Go on.]"
+_CUT_OFF = "[This answer was cut off here.]"
+_NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_ARGUMENTS = 2_000_000
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
+
+
+def messages(events: Iterable[Event]) -> list[Message]:
+    """The messages that follow from these events."""
+    history = History()
+    for event in events:
+        history.apply(event)
+    return history.request()
+
+
+class History:
+    """The messages of a session, kept up event by event; no call costs more in a longer session."""
+
+    def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
+        self.last_seq = 0
+        self._max_observe = max_observe
+        self._settled = Tagged([], [])
+        self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
+        self._places: dict[str, int] = {}  # call id -> its place among the calls of the last answer
+        self._ids: set[str] = set()
+        self._response: ModelResponded | None = None
+        self._answer: Message | None = None  # may still get calls: only results stand behind it
+        self._answer_id = ""
+        self._later: list[tuple[int, Message]] = []  # what follows once every call has its result
+        self._edits: dict[str, str] = {}
+        self._nudge = 0
+        self._model, self._model_since = "", 0
+
+    def request(self) -> list[Message]:
+        """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
+        self._close_calls()
+        self._settle(None)
+        if not self.length or self._settled.messages[-1]["role"] == "assistant":  # a part of the log is lost
+            self._answer = None
+            self._add({"role": "user", "content": _GO_ON}, self.last_seq)
+        return self._settled.messages
+
+    @property
+    def length(self) -> int:
+        """How many messages there are."""
+        return len(self._settled.messages)
+
+    @property
+    def middle(self) -> Middle | None:
+        """The part of the messages that a summary can stand for."""
+        return find_middle(self._settled)
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event; total: no order of events raises."""
+        self.last_seq = max(self.last_seq, event.seq)
+        match event:
+            case UserMessage():
+                self._later.append((event.seq, _user_message(event)))
+            case ModelResponded():
+                self._apply_answer(event)
+            case AgentNudged():
+                self._later.append((event.seq, {"role": "user", "content": _words(event.text)}))
+                self._nudge = event.seq
+            case HistoryCondensed():
+                self._apply_summary(event)
+            case SessionStarted() | SettingsChanged():
+                self._apply_model(event)
+            case RunEnded():  # nobody waits for an answer to a nudge any more
+                self._later = [entry for entry in self._later if entry[0] != self._nudge]
+            case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
+                self._apply_action(event)
+
+    def _apply_action(self, event: ActionProposed | ActionDecided | ActionObserved | ActionAbandoned) -> None:
+        match event:
+            case ActionProposed():
+                self._apply_call(event)
+            case ActionDecided():
+                self._edits.pop(event.action_id, None)  # asked again, it may run as the model wanted it
+                if event.edited is not None:
+                    self._edits[event.action_id] = json.dumps(event.edited, ensure_ascii=False)
+            case ActionObserved():
+                self._apply_result(event)
+            case ActionAbandoned():
+                self._add_result(event.action_id, ABANDONED, event.seq)
+
+    def _apply_answer(self, event: ModelResponded) -> None:
+        self._close_calls()
+        self._settle(event.seen)
+        self._response, self._answer, self._answer_id = event, None, event.response_id
+        self._places = {}
+        text = well_formed(event.text).strip()
+        if text and event.incomplete:
+            text = f"{text}\n{_CUT_OFF}"
+        if text:
+            self._answer = self._signed({"role": "assistant", "content": text})
+            self._add(self._answer, event.seq)
+
+    def _signed(self, answer: Message, response_id: str | None = None) -> Message:
+        """The message of the last answer with the reasoning that its provider wants back."""
+        said = self._response
+        if said and said.thinking and response_id in (None, said.response_id) and self._is_own(said):
+            answer[BLOCKS] = [dict(block) for block in said.thinking]
+        return answer
+
+    def _is_own(self, answer: ModelResponded) -> bool:
+        """Whether the model set now has given the answer, and not the one before it."""
+        return answer.seen is None or answer.seen >= self._model_since
+
+    def _apply_model(self, event: SessionStarted | SettingsChanged) -> None:
+        """Another model cannot read what this one signed; a call that still runs may hold the old list."""
+        if event.model and event.model != self._model:
+            self._model, self._model_since = event.model, event.seq
+            self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
+            self._answer = None
+
+    def _apply_summary(self, event: HistoryCondensed) -> None:
+        """Put the summary in its place in a list of its own: a call that still runs may hold the old one."""
+        self._close_calls()
+        self._settled = condensed(self._settled, event.first, event.last, well_formed(event.summary))
+        self._answer = None
+
+    def _apply_call(self, event: ActionProposed) -> None:
+        if event.call_id in self._ids or event.action_id in self._calls:
+            return
+        answer = self._answer_for(event)
+        self._ids.add(event.call_id)
+        self._calls[event.action_id] = event.call_id
+        self._places[event.call_id] = len(self._places)
+        raw = self._raw_call(event)
+        name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
+        function = {"name": name, "arguments": _arguments(raw.arguments if raw else json.dumps(event.arguments))}
+        call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
+        if raw and raw.signature and self._response and self._is_own(self._response):
+            call[FIELDS] = {SIGNATURE: raw.signature}
+            answer.setdefault(BLOCKS, [])
+        answer["tool_calls"].append(call)
+
+    def _raw_call(self, event: ActionProposed) -> RawToolCall | None:
+        calls = self._response.tool_calls if self._response else ()
+        if not self._response or self._response.response_id != event.response_id:
+            return None
+        return calls[event.position] if 0 <= event.position < len(calls) else None
+
+    def _answer_for(self, event: ActionProposed) -> Message:
+        """The assistant message the call belongs to; only results may stand behind it."""
+        answer = self._answer
+        if answer is None or self._answer_id != event.response_id:
+            answer = self._answer = self._signed({"role": "assistant", "content": None}, event.response_id)
+            self._answer_id = event.response_id
+            self._close_calls()
+            self._add(answer, event.seq)
+        answer.setdefault("tool_calls", [])
+        return answer
+
+    def _apply_result(self, event: ActionObserved) -> None:
+        text = well_formed(observed_text(event.observation))
+        edited = self._edits.pop(event.action_id, None)
+        if edited and event.ran:
+            text = f"[The person changed the arguments before it ran: {cut_middle(well_formed(edited), 4_000)}]\n{text}"
+        if self._add_result(event.action_id, text, event.seq):
+            pictures = _pictures(event.observation)
+            if pictures:
+                said = {"type": "text", "text": "The image of the result above:"}
+                self._later.append((event.seq, {"role": "user", "content": [said, *pictures]}))
+
+    def _add_result(self, action_id: str, text: str, seq: int) -> bool:
+        call_id = self._calls.pop(action_id, None)
+        if call_id is None:
+            return False
+        content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
+        at = self.length
+        while at and self._place_at(at - 1) > self._places.get(call_id, -1):
+            at -= 1  # results come as they end and are sent in the order of their calls
+        self._add({"role": "tool", "tool_call_id": call_id, "content": content}, seq, at)
+        return True
+
+    def _place_at(self, at: int) -> int:
+        return self._places.get(self._settled.messages[at].get("tool_call_id", ""), -1)
+
+    def _add(self, message: Message, seq: int, at: int | None = None) -> None:
+        if not self.length and message["role"] != "user":
+            self._add({"role": "user", "content": _NO_BEGINNING}, seq)
+        at = self.length if at is None else at
+        self._settled.messages.insert(at, message)
+        self._settled.seqs.insert(at, seq)
+
+    def _close_calls(self) -> None:
+        for action_id in list(self._calls):
+            self._add_result(action_id, _LOST, self.last_seq)
+
+    def _settle(self, seen: int | None) -> None:
+        """Put what waited behind the results in its place; what came after `seen` goes on waiting."""
+        now = [entry for entry in self._later if seen is None or entry[0] <= seen]
+        self._later = [entry for entry in self._later if seen is not None and entry[0] > seen]
+        if now:
+            self._answer = None
+            for seq, message in now:
+                self._add(message, seq)
+
+
+def _user_message(event: UserMessage) -> Message:
+    text = _words(event.text)
+    pictures = _shown(event.images)
+    return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
+
+
+def _words(text: str) -> str:
+    return well_formed(text) if text.strip() else "(empty message)"
+
+
+def _pictures(observation: dict[str, Any]) -> list[dict[str, Any]]:
+    blocks = observation.get("content")
+    pictures = [
+        f"data:{block.get('mime_type', 'image/png')};base64,{block.get('data', '')}"
+        for block in (blocks if isinstance(blocks, list | tuple) else ())
+        if isinstance(block, dict) and block.get("type") == "image"
+    ]
+    return _shown(pictures)
+
+
+def _shown(urls: Iterable[str]) -> list[dict[str, Any]]:
+    """The pictures a provider takes; a request with any other would be refused as a whole."""
+    return [{"type": "image_url", "image_url": {"url": url}} for url in urls if _PICTURE.fullmatch(url)]
+
+
+def _arguments(text: str) -> str:
+    """JSON text of an object: what the model wrote, or (when that is none) an object that shows it."""
+    try:
+        value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST_ARGUMENTS else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        value = {} if not text.strip() else {"unreadable_arguments": cut_middle(text, 4_000)}
+        return well_formed(json.dumps(value, ensure_ascii=False))
+    return well_formed(json.dumps(value, ensure_ascii=False) if "\\u" in text else text)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)

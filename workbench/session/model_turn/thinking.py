@@ -1,0 +1,202 @@
+"""One call of the model: the log's messages out, its answer and the actions it proposes in; driven by the session."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Protocol
+
+from workbench.agent.responses import ReadCall, read_response
+from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
+from workbench.session.acting.actions import Actions
+from workbench.session.acting.results import none_run
+from workbench.session.bounds.limits import Limits
+from workbench.session.bounds.pausing import MANY, NO_TOOLS, UNREADABLE, after_words, before_call
+from workbench.session.events import (
+    ActionProposed,
+    EngineState,
+    LiveEvent,
+    ModelResponded,
+    RawToolCall,
+    ReasoningDelta,
+    RunEnded,
+    TextDelta,
+    Usage,
+)
+from workbench.session.journal import Journal
+from workbench.session.lane import Job, Lane, LeftBehind, run
+from workbench.session.model_turn.condensing import GRACE, NOTHING_TO_CONDENSE, Condensing
+from workbench.text import first_line
+from workbench.tools.tool import ToolDefinition
+
+logger = logging.getLogger(__name__)
+
+
+class Responder(Protocol):
+    """What the session needs of an agent."""
+
+    model: Model
+    plan: bool
+    tool_choice: ToolChoice
+
+    def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        """The model's next answer. Raises ModelError; a cancelled call returns what came."""
+        ...
+
+
+class Thinking:
+    """The calls of the model in one session; no failure of a model leaves here as an exception."""
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        agent: Responder,
+        tools: Mapping[str, ToolDefinition],
+        actions: Actions,
+        open_model: Callable[[str], Model] | None,
+        on_live: Callable[[LiveEvent], None],
+    ) -> None:
+        self._journal = journal
+        self._agent = agent
+        self._tools = tools
+        self._actions = actions
+        self._open_model = open_model
+        self._on_live = on_live
+        self._model = journal.ledger.model
+        self._lane = Lane("session-model")
+        self._condensing = Condensing(journal, self._lane, on_live)
+
+    def advance(self, limits: Limits, cancel: Cancel) -> None:
+        """Call the model once and record its answer, or condense the history; a limit or a failure ends the run."""
+        journal, ledger = self._journal, self._journal.ledger
+        with journal.lock:
+            if not ledger.only_condenses:
+                journal.commit(*before_call(ledger, limits, journal.tokens, journal.loops))
+            if not ledger.is_running:
+                return
+            self._agent.plan = ledger.mode == "plan"
+            messages, seen = journal.history.request(), journal.history.last_seq
+        try:
+            self._use_model(ledger.model)
+            response = self._called(messages, limits, cancel)
+        except LeftBehind:
+            return
+        except ModelError as error:
+            if not cancel.is_set:
+                journal.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
+            return
+        if response is not None:
+            self._record(response, seen, cancel)
+
+    def _called(self, messages: list[Message], limits: Limits, cancel: Cancel) -> ModelResponse | None:
+        """The model's answer; None when the history was condensed instead, then it is to be called again."""
+        model, condensing = self._agent.model, self._condensing
+        if condensing.before_call(model, limits, cancel):
+            return None
+        if self._journal.ledger.only_condenses:
+            raise ModelError(NOTHING_TO_CONDENSE)
+        try:
+            return run(Job(self._lane, lambda: self._respond(messages, cancel)), cancel, GRACE)
+        except ContextOverflow:
+            if cancel.is_set or condensing.after_overflow(model, limits, cancel):
+                return None
+            raise
+
+    def check_model(self, name: str | None) -> None:
+        """See whether a model of that name can be asked, if one is given; raises ModelError that says what to set."""
+        if name is not None and self._open_model is not None:
+            self._open_model(name).close()
+
+    def _use_model(self, name: str) -> None:
+        if name != self._model and self._open_model is not None:
+            old, self._agent.model = self._agent.model, self._open_model(name)
+            self._model = name
+            old.close()
+
+    def _respond(self, messages: list[Message], cancel: Cancel) -> ModelResponse:
+        waited = False
+
+        def on_delta(delta: Delta) -> None:
+            nonlocal waited
+            if cancel.is_set:
+                return
+            if waited or delta.kind == "status":  # what was said of a wait is no longer so when the answer comes
+                waited = delta.kind == "status"
+                self._say(delta.text if waited else "")
+            if delta.kind == "text":
+                self._on_live(TextDelta(text=delta.text))
+            elif delta.kind == "reasoning":
+                self._on_live(ReasoningDelta(text=delta.text))
+
+        return self._agent.respond(messages, on_delta, cancel)
+
+    def _say(self, detail: str) -> None:
+        self._on_live(EngineState(state="thinking", detail=detail, queued=self._journal.ledger.queued))
+
+    def _record(self, response: ModelResponse, seen: int, cancel: Cancel) -> None:
+        with self._journal.lock:
+            answer = _answer(response, seen)
+            if cancel.is_set:  # its calls were never proposed; an interrupted answer without text says nothing
+                if response.text.strip() or response.reasoning.strip():
+                    self._journal.commit(
+                        answer.model_copy(update={"tool_calls": (), "incomplete": True}), happened=True
+                    )
+                return
+            ledger, choice = self._journal.ledger, self._agent.tool_choice
+            calls = read_response(response, self._tools, ledger.call_ids, NO_TOOLS if choice == "none" else "")
+            if not calls:
+                self._journal.commit(answer, *after_words(ledger, answer, choice), happened=True)
+                return
+            if choice == "none":
+                logger.warning("the model called %d tools though tools are switched off", len(calls))
+            proposed = [_proposal(answer, call, position, len(calls)) for position, call in enumerate(calls)]
+            first = self._actions.assessed(proposed[0])
+            self._journal.commit(answer, *proposed, *first, happened=True)
+            self._stop_when_unreadable()
+
+    def _stop_when_unreadable(self) -> None:
+        ledger = self._journal.ledger
+        if ledger.unreadable_answers >= MANY:
+            results = none_run(ledger.batch.values(), UNREADABLE)
+            self._journal.commit(*results, RunEnded(reason="stuck", detail=UNREADABLE))
+
+    def close(self) -> None:
+        """Let the thread of the model end."""
+        self._lane.close()
+
+
+def _answer(response: ModelResponse, seen: int) -> ModelResponded:
+    return ModelResponded(
+        response_id=response.id,
+        model=response.model,
+        text=response.text,
+        reasoning=response.reasoning,
+        thinking=response.thinking,
+        tool_calls=tuple(RawToolCall(**asdict(call)) for call in response.tool_calls),
+        finish_reason=response.finish_reason,
+        usage=Usage(**asdict(response.usage)),
+        cost=response.cost,
+        latency=response.latency,
+        first_token=response.first_token,
+        incomplete=response.incomplete,
+        seen=seen,
+    )
+
+
+def _proposal(answer: ModelResponded, call: ReadCall, position: int, batch: int) -> ActionProposed:
+    return ActionProposed(
+        action_id=call.call_id,
+        response_id=answer.response_id,
+        call_id=call.call_id,
+        tool=call.tool,
+        function=call.function,
+        arguments=call.arguments,
+        thought=call.thought,
+        summary=call.summary,
+        risk=call.risk,
+        position=position,
+        batch=batch,
+        error=call.error,
+    )

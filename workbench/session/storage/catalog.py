@@ -1,0 +1,140 @@
+"""The sessions there are, each read cheaply from its file; damaged ones are listed as such. Used by the commands."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from workbench.config import Locations
+from workbench.errors import UsageError
+from workbench.session.events import UserMessage
+from workbench.session.names import SUFFIX
+from workbench.session.storage.store import Store, StoreError
+from workbench.text import first_line
+
+_FACTS = """
+SELECT count(*), max(seq),
+  sum(kind = 'model_responded'),
+  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost')
+           WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.cost') END),
+  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost') IS NULL
+           WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.kind')
+                IN ('model_responded', 'history_condensed') AND json_extract(json, '$.event.cost') IS NULL END),
+  min(CASE WHEN kind = 'user_message' THEN seq END),
+  max(CASE WHEN kind = 'user_message' THEN seq END),
+  max(CASE WHEN kind = 'run_ended' THEN seq END)
+FROM events
+"""
+_MODEL = """
+SELECT json_extract(json, '$.model') FROM events
+WHERE kind = 'settings_changed' AND json_extract(json, '$.model') IS NOT NULL ORDER BY seq DESC LIMIT 1
+"""
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True)
+class SessionSummary:
+    """One line of the list; `cost` is None when a price is unknown, `ended` "" while a run is open, `damaged` a reason.
+
+    `parent` is the session whose sub-agent worked in it; that one's cost holds this one's.
+    `title`, `workspace` and `model` are as they were written: make them visible before they are shown.
+    """
+
+    id: str
+    title: str = ""
+    workspace: str = ""
+    model: str = ""
+    started: datetime = _LONG_AGO
+    updated: datetime = _LONG_AGO
+    events: int = 0
+    cost: float | None = None
+    ended: str = ""
+    damaged: str = ""
+    parent: str = ""
+
+
+def list_sessions(locations: Locations) -> list[SessionSummary]:
+    """All sessions, the last used first."""
+    found = [summary for summary in map(_summary, _paths(locations)) if summary is not None]
+    return sorted(found, key=lambda summary: summary.updated, reverse=True)
+
+
+def _paths(locations: Locations) -> list[Path]:
+    try:
+        return sorted(locations.sessions.glob(f"*{SUFFIX}"))
+    except OSError as error:
+        raise UsageError(f"cannot read {locations.sessions}: {error.strerror or error}") from error
+
+
+def find_session(locations: Locations, name: str) -> SessionSummary:
+    """The session of that id, or of that only one that begins with it; raises UsageError."""
+    paths = _paths(locations)
+    exact = [path for path in paths if path.stem == name]
+    found = exact or [path for path in paths if name and path.stem.startswith(name)]
+    if len(found) > 1:
+        raise UsageError(f"{name!r} could be {found[0].stem} or {found[1].stem}; write more of the id")
+    summary = _summary(found[0]) if found else None  # the others are not read
+    if summary is None:
+        raise UsageError(f"there is no session {name!r}; `ohw sessions` lists them")
+    return summary
+
+
+def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:
+    """The session used last (in that folder), leaving out damaged ones and those of sub-agents."""
+    for entry in list_sessions(locations):
+        if not entry.damaged and not entry.parent and (workspace is None or entry.workspace == str(workspace)):
+            return entry
+    return None
+
+
+def _summary(path: Path) -> SessionSummary | None:
+    try:
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except OSError:
+        return None  # it was deleted just now
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
+        try:
+            return _read(path, db)
+        finally:
+            db.close()
+    except (sqlite3.Error, StoreError, ValueError, TypeError, LookupError) as error:
+        reason = first_line(str(error)) or type(error).__name__
+        return SessionSummary(path.stem, started=changed, updated=changed, damaged=reason)
+
+
+def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
+    count, last, answers, cost, unpriced, first_said, last_said, last_end = db.execute(_FACTS).fetchone()
+    started = json.loads(db.execute("SELECT json FROM events WHERE seq = 1").fetchone()[0])
+    (updated,) = db.execute("SELECT at FROM events WHERE seq = ?", (last,)).fetchone()
+    model = db.execute(_MODEL).fetchone()
+    is_over = last_end is not None and last_end > (last_said or 0)
+    return SessionSummary(
+        id=path.stem,
+        title=_title(path, first_said),
+        workspace=str(started["workspace"]),
+        model=str(model[0] if model else started["model"]),
+        started=datetime.fromisoformat(started["at"]),
+        updated=datetime.fromisoformat(updated),
+        events=int(count),
+        cost=None if unpriced else float(cost or 0.0) if answers else 0.0,
+        ended=_reason(db, last_end) if is_over else "",
+        parent=str(started.get("parent", "")),
+    )
+
+
+def _reason(db: sqlite3.Connection, seq: int) -> str:
+    (line,) = db.execute("SELECT json FROM events WHERE seq = ?", (seq,)).fetchone()
+    return str(json.loads(line)["reason"])
+
+
+def _title(path: Path, seq: int | None) -> str:
+    if seq is None:
+        return ""
+    with Store.open(path, readonly=True) as store:
+        return next(
+            (first_line(event.text) for event in store.events(seq - 1, 1) if isinstance(event, UserMessage)), ""
+        )

@@ -1,0 +1,238 @@
+"""The session file: an append-only log of events in SQLite; the engine writes it, screens read it at the same time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import ValidationError
+
+from workbench.errors import WorkbenchError
+from workbench.session.events import Event, event_from_json
+from workbench.session.storage.rows import Gap, read_rows, write_row
+from workbench.session.storage.words import find_words, index_words
+from workbench.text import first_line
+
+APPLICATION_ID = 0x6F687731
+SCHEMA_VERSION = 1
+_SCHEMA = f"""
+PRAGMA journal_mode = WAL;
+BEGIN;
+CREATE TABLE events(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, at TEXT NOT NULL, json TEXT NOT NULL, parts TEXT);
+CREATE TABLE blobs(hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5(text, content='');
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+COMMIT;
+"""
+
+
+class StoreError(WorkbenchError):
+    """A session file cannot be read or written; the message says which, why and what to do."""
+
+
+class Store:
+    """One session file. `gaps` lists what reading had to leave out; `readonly` is also true for newer files."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection, *, readonly: bool) -> None:
+        self.path = path
+        self.readonly = readonly
+        self.gaps: list[Gap] = []
+        self._db = db
+        self._lock = threading.RLock()
+        self._closed = False
+        self.last_seq = _last_seq(db)
+
+    @classmethod
+    def create(cls, path: Path) -> Store:
+        """A new, empty file with mode 0600; raises StoreError where one exists or the place cannot be written."""
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError as error:
+            raise StoreError(f"{path} exists already; choose another name") from error
+        except OSError as error:
+            raise StoreError(f"cannot create the session file {path}: {error.strerror}") from error
+        try:
+            return cls(path, _with_tables(path), readonly=False)
+        except sqlite3.Error as error:
+            delete_file(path)
+            raise _said(path, error) from error
+
+    @classmethod
+    def open(cls, path: Path, readonly: bool = False) -> Store:
+        """An existing file. A damaged one opens for reading only when asked so (`readonly`), and has `gaps`."""
+        if not path.is_file():
+            raise StoreError(f"there is no session file {path}; `ohw sessions` lists the sessions there are")
+        try:
+            return cls(path, _opened(path, readonly), readonly=True) if readonly else cls._open_to_write(path)
+        except sqlite3.Error as error:
+            raise _said(path, error) from error
+
+    @classmethod
+    def _open_to_write(cls, path: Path) -> Store:
+        db = _opened(path, readonly=True)  # looks before anything could be written: a damaged file stays as it is
+        try:
+            if db.execute("PRAGMA user_version").fetchone()[0] > SCHEMA_VERSION:
+                return cls(path, db, readonly=True)
+            found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.Error:
+            db.close()
+            raise
+        db.close()
+        if found != "ok":
+            raise _damaged(path, first_line(str(found)))
+        return cls(path, _opened(path, readonly=False), readonly=False)
+
+    def append(self, *events: Event, lasting: bool = True) -> tuple[Event, ...]:
+        """Number the events and commit them together.
+
+        The commit has reached the disk on return; with `lasting` false it survives a crash of the process but perhaps
+        not of the machine. Raises StoreError, then nothing of them is in the file.
+        """
+        with self._lock:
+            if self.readonly:
+                raise StoreError(f"the session {self.path.stem} is open for reading only, nothing can be added")
+            numbered = tuple(
+                event.model_copy(update={"seq": seq}) for seq, event in enumerate(events, self.last_seq + 1)
+            )
+            try:
+                kept = self._commit(numbered, lasting)
+            except sqlite3.Error as error:
+                raise _said(self.path, error) from error
+            self.last_seq += len(kept)
+            return kept
+
+    def _commit(self, events: tuple[Event, ...], lasting: bool) -> tuple[Event, ...]:
+        self._db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            kept = tuple(write_row(self._db, event) for event in events)
+            for event in kept:
+                index_words(self._db, event)
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        return kept
+
+    def lines(self, after: int = 0, limit: int | None = None) -> Iterator[tuple[int, str]]:
+        """(seq, JSON) of the events behind `after`, at most `limit`; damaged rows are left out and noted in `gaps`."""
+        for row in read_rows(self._db, self._lock, after, limit):
+            if isinstance(row, Gap):
+                self._note(row)
+            else:
+                yield row
+
+    def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+        """The events behind `after`; those of unknown kind or wrong shape are left out and noted in `gaps`."""
+        for seq, line in self.lines(after, limit):
+            try:
+                yield event_from_json(line)
+            except ValidationError as error:
+                self._note(Gap(seq, seq, first_line(f"not understood: {error.errors()[0]['msg']}", 120)))
+
+    def _note(self, gap: Gap) -> None:
+        if gap not in self.gaps:
+            self.gaps.append(gap)
+
+    def search(self, text: str, limit: int = 100) -> list[int]:
+        """The newest events (their seq) that hold all words of the text."""
+        with self._lock:
+            try:
+                return find_words(self._db, text, limit)
+            except sqlite3.Error as error:
+                raise _said(self.path, error) from error
+
+    def refresh(self) -> int:
+        """Look how far another process has written; returns and sets `last_seq`."""
+        with self._lock:
+            self.last_seq = max(self.last_seq, _last_seq(self._db))
+            return self.last_seq
+
+    def close(self) -> None:
+        """Leave the file; closing twice is fine."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def delete_file(path: Path) -> None:
+    """Delete a session file and what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _with_tables(path: Path) -> sqlite3.Connection:
+    db = _connect(path, "rw")
+    try:
+        db.executescript(_SCHEMA)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=5)
+
+
+def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
+    """A connection that has proven to be a session; raises StoreError or sqlite3.Error."""
+    db = _connect(path, "ro" if readonly else "rw")
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise StoreError(f"{path} is not a session file; `ohw sessions` lists the sessions there are")
+        db.execute("SELECT seq, parts FROM events LIMIT 0")
+    except (sqlite3.Error, StoreError):
+        db.close()
+        raise
+    return db
+
+
+def _last_seq(db: sqlite3.Connection) -> int:
+    try:
+        return int(db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
+    except sqlite3.DatabaseError:
+        return 0  # the last page is damaged; reading goes on row by row
+
+
+_ADVICE = {
+    "SQLITE_FULL": "the disk is full; free some space",
+    "SQLITE_IOERR": "the disk failed or is full; free some space and look at the disk",
+    "SQLITE_READONLY": "it cannot be written; look at its permissions and those of its folder",
+    "SQLITE_CANTOPEN": "it cannot be opened; look at its permissions and those of its folder",
+    "SQLITE_PERM": "it cannot be opened; look at its permissions and those of its folder",
+    "SQLITE_BUSY": "it is in use by another program; close that one first",
+    "SQLITE_LOCKED": "it is in use by another program; close that one first",
+    "SQLITE_CONSTRAINT": "another program has written to it; open it again",
+}
+
+
+def _said(path: Path, error: sqlite3.Error) -> StoreError:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    for start, advice in _ADVICE.items():
+        if name.startswith(start):
+            return StoreError(f"the session file {path}: {advice}")
+    if name == "SQLITE_NOTADB":
+        return StoreError(f"{path} is not a session file, or its beginning is damaged; it was left as it is")
+    return _damaged(path, first_line(str(error)))
+
+
+def _damaged(path: Path, why: str) -> StoreError:
+    return StoreError(f"the session file {path} is damaged ({why}) and was left as it is; start a new session")

@@ -1,0 +1,141 @@
+"""Opens the questions of the main screen and carries the answers to the link; when one may open, the desk decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from workbench.tui.approving.decision import Answer, Decision, Later
+from workbench.tui.approving.questions import QuestionDesk
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState
+from workbench.tui.links.link import Link
+from workbench.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from workbench.tui.screens.answer import AnswerScreen
+    from workbench.tui.screens.approval import ApprovalScreen
+    from workbench.tui.screens.main import MainScreen
+
+
+class Asking:
+    """One per main screen; at most one question is open."""
+
+    def __init__(self, screen: MainScreen, link: Link, state: SessionState) -> None:
+        self._screen = screen
+        self._link = link
+        self._state = state
+        self._desk = QuestionDesk()
+        self._answered: set[tuple[str, str]] = set()
+        self._drafts: dict[str, str] = {}
+        self._open: tuple[tuple[str, str], ApprovalScreen | AnswerScreen] | None = None
+
+    def look(self, changed: Changed | None = None) -> None:
+        """Something changed: open a question, close one that is settled, or ring."""
+        self._forget_refused(changed)
+        waiting = self._waiting()
+        self._close_settled(waiting)
+        app = self._screen.app
+        is_covered = app.screen is not self._screen
+        text = self._screen.query_one(Prompt).text
+        action_id = self._desk.next_to_open(waiting, prompt_text=text, is_covered=is_covered)
+        if action_id is not None:
+            self._show(action_id, waiting, called=self._desk.is_called)
+        unseen = self._open is None or not app.app_focus
+        if waiting and unseen and self._desk.rings(waiting):
+            app.bell()
+
+    def open(self, action_id: str) -> bool:
+        """Ask about this action now, if it waits; says whether it does."""
+        waiting = self._waiting()
+        if action_id not in waiting or self._open is not None:
+            return False
+        self._show(action_id, waiting, called=True)
+        return True
+
+    def ask_again(self) -> None:
+        """Open what waits, also what was put off."""
+        self._desk.call()
+        self.look()
+
+    def _waiting(self) -> list[str]:
+        """What waits for a person; answers on their way do not count."""
+        actions = self._state.actions
+        return [name for name in self._state.waiting if _key(actions[name]) not in self._answered]
+
+    def _show(self, action_id: str, waiting: list[str], *, called: bool) -> None:
+        item = self._state.actions[action_id]
+        if item.asks:
+            self._ask(item, called)
+            return
+        from workbench.tui.screens.approval import ApprovalScreen
+
+        place = waiting.index(action_id) + 1
+        screen = ApprovalScreen(item, place, len(waiting), self._state.mode, typed=self._type)
+        shown = _key(item)
+        self._open = (shown, screen)
+        self._screen.app.push_screen(screen, lambda decision: self._closed(shown, decision))
+
+    def _type(self, text: str) -> None:
+        """Letters that were meant for the prompt when the question came up."""
+        self._screen.query_one(Prompt).type_in(text)
+
+    def _ask(self, item: ActionItem, called: bool) -> None:
+        """Show a question of the agent's; keys that it does not take yet are the prompt's, unless it was called for."""
+        from workbench.tui.screens.answer import AnswerScreen
+
+        pass_on = None if called else self._pass_on
+        screen = AnswerScreen(item, draft=self._drafts.get(item.action_id, ""), pass_on=pass_on)
+        shown = _key(item)
+        self._open = (shown, screen)
+        self._screen.app.push_screen(screen, lambda result: self._closed(shown, result))
+
+    def _pass_on(self, event: events.Key | events.Paste) -> None:
+        prompt = self._screen.query_one(Prompt)
+        if isinstance(event, events.Key):
+            prompt.post_message(events.Key(event.key, event.character))
+        else:
+            prompt.post_message(events.Paste(event.text))
+
+    def _closed(self, shown: tuple[str, str], result: Decision | Answer | Later | None) -> None:
+        self._open = None
+        action_id, fingerprint = shown
+        if action_id not in self._state.waiting:
+            return
+        if isinstance(result, Decision):
+            self._answered.add(shown)
+            self._desk.answered(action_id)
+            self._link.decide(action_id, result.verdict, fingerprint, result.note)
+        elif isinstance(result, Answer):
+            self._answered.add(shown)
+            self._desk.answered(action_id)
+            self._drafts[action_id] = result.text
+            self._link.answer(action_id, result.text)
+        else:
+            self._leave_open(action_id, result or Later())
+        self._screen.call_after_refresh(self.look)
+
+    def _leave_open(self, action_id: str, later: Later) -> None:
+        self._drafts[action_id] = later.draft
+        if not later.aside:
+            self._desk.put_off(self._state.waiting)
+
+    def _close_settled(self, waiting: list[str]) -> None:
+        """Somebody else answered, the run was stopped, or the action is asked about anew."""
+        if self._open is None:
+            return
+        shown, screen = self._open
+        action_id, _ = shown
+        if action_id not in waiting or _key(self._state.actions[action_id]) != shown:
+            screen.withdraw()
+
+    def _forget_refused(self, changed: Changed | None) -> None:
+        """An answer that was refused did not count: the question comes back."""
+        added = changed.added if changed is not None else []
+        if any(isinstance(item, NoticeItem) and not item.seq for item in added):
+            self._answered.clear()
+
+
+def _key(item: ActionItem) -> tuple[str, str]:
+    return item.action_id, item.fingerprint

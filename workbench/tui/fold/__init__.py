@@ -1,0 +1,1 @@
+"""The fold from events to what the screen shows; pure, no textual."""

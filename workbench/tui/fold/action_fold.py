@@ -1,0 +1,176 @@
+"""How an action goes from proposal to result: the part of `story` that folds events of the kind `action_…`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.tui.fold import delegate_fold
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.changes_fold import take_files
+from workbench.tui.fold.state import ActionItem, NoticeItem, Phase, SessionState
+from workbench.tui.fold.tasks_fold import take_plan, take_step
+
+if TYPE_CHECKING:
+    from workbench.session.events import (
+        ActionAbandoned,
+        ActionAssessed,
+        ActionDecided,
+        ActionObserved,
+        ActionProposed,
+        ActionStarted,
+        ToolOutput,
+    )
+
+LIVE_LIMIT = 20_000
+"""Characters of live output that are kept."""
+
+
+def proposed(state: SessionState, event: ActionProposed) -> Changed:
+    """A new card and row."""
+    answer = state.last_response
+    item = ActionItem(
+        seq=event.seq,
+        number=len(state.actions) + 1,
+        action_id=event.action_id,
+        tool=event.tool,
+        arguments=event.arguments,
+        summary=event.summary,
+        thought=event.thought,
+        position=event.position,
+        batch=event.batch,
+        model_risk=event.risk,
+        risk=event.risk,
+        error=event.error,
+        response=answer if answer is not None and answer.response_id == event.response_id else None,
+        at=event.at,
+    )
+    state.actions[event.action_id] = item
+    state.items.append(item)
+    return Changed(added=[item], status=True)
+
+
+def assessed(state: SessionState, event: ActionAssessed) -> Changed:
+    """What is known of it; it waits for the person when nobody else decides."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.risk = event.risk
+    item.reasons = event.reasons
+    item.segments = event.segments
+    item.rule = event.rule
+    item.preview = event.preview
+    item.fingerprint = event.fingerprint
+    item.working_dir = event.working_dir
+    item.asks = event.needs_answer
+    if not event.needs_decision and not event.needs_answer:
+        return Changed(updated=[item])
+    item.phase = "waiting"
+    if item.action_id not in state.waiting:
+        state.waiting.append(item.action_id)
+    return Changed(updated=[item], status=True, waiting=True)
+
+
+def decided(state: SessionState, event: ActionDecided) -> Changed:
+    """Approved, edited or rejected: it waits no longer."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.phase = "rejected" if event.verdict == "rejected" else "approved"
+    item.decided_by = event.by
+    item.decided_rule = event.rule
+    item.note = event.note
+    if event.edited is not None:
+        item.arguments = event.edited
+    return Changed(updated=[item], status=True, waiting=_no_longer_waits(state, item))
+
+
+def started(state: SessionState, event: ActionStarted) -> Changed:
+    """It runs; the tasks in progress get it as a step."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.phase = "running"
+    item.started = event.at
+    item.output = ""
+    state.running[item.action_id] = item
+    return Changed(updated=[item], status=True, tasks=take_step(state, item))
+
+
+def tool_output(state: SessionState, event: ToolOutput) -> Changed:
+    """Live output of a running action."""
+    item = state.running.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.output = (item.output + event.text)[-LIVE_LIMIT:]
+    return Changed(updated=[item])
+
+
+def observed(state: SessionState, event: ActionObserved) -> Changed:
+    """The result, also of an action that never ran."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    state.running.pop(item.action_id, None)
+    item.observation = event.observation
+    item.output = observation_text(event.observation)
+    code = event.observation.get("exit_code")
+    item.exit_code = code if isinstance(code, int) else None
+    item.duration = event.duration if event.ran else None
+    item.files = event.files_changed
+    item.phase = _ran(item) if event.ran else _did_not_run(item)
+    changed = Changed(
+        updated=[item],
+        status=True,
+        tasks=event.ran and not item.agent and take_plan(state, item),
+        changes=take_files(state, event.files_changed),
+        waiting=_no_longer_waits(state, item),
+    )
+    return changed.merge(delegate_fold.close(state, item.action_id))
+
+
+def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
+    """Its outcome is unknown for good."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.phase = "lost"
+    item.note = event.reason or item.note
+    state.running.pop(item.action_id, None)
+    text = f"Action {item.number}: the outcome is unknown; it is not run again"
+    notice = NoticeItem(event.seq, text, "warning")
+    state.items.append(notice)
+    changed = Changed(added=[notice], updated=[item], status=True, waiting=_no_longer_waits(state, item))
+    return changed.merge(delegate_fold.close(state, item.action_id))
+
+
+def observation_text(observation: dict[str, Any]) -> str:
+    """All text of a dumped observation; an image is named."""
+    content = observation.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list | tuple):
+        return ""
+    return "\n".join(_block_text(block) for block in content)
+
+
+def _block_text(block: Any) -> str:
+    if not isinstance(block, dict):
+        return str(block)
+    return str(block["text"]) if "text" in block else f"[{block.get('mime_type', 'block')}]"
+
+
+def _ran(item: ActionItem) -> Phase:
+    return "failed" if item.observation.get("is_error") or item.exit_code not in (None, 0, -1) else "done"
+
+
+def _did_not_run(item: ActionItem) -> Phase:
+    if item.phase == "rejected":
+        return "rejected"
+    return "failed" if item.error else "skipped"
+
+
+def _no_longer_waits(state: SessionState, item: ActionItem) -> bool:
+    if item.action_id not in state.waiting:
+        return False
+    state.waiting.remove(item.action_id)
+    return True

@@ -1,0 +1,31 @@
+"""What one or more events changed, so that a widget repaints only when it must."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from workbench.tui.fold.state import Item
+
+
+@dataclass
+class Changed:
+    """Parts of the session that differ from what was shown; `added` items stand at the end of `state.items`."""
+
+    added: list[Item] = field(default_factory=list)
+    updated: list[Item] = field(default_factory=list)
+    live: bool = False
+    tasks: bool = False
+    changes: bool = False
+    status: bool = False
+    waiting: bool = False
+
+    def merge(self, later: Changed) -> Changed:
+        """Take in what a later event changed; returns self, so that a batch folds into one repaint."""
+        self.added.extend(later.added)
+        self.updated.extend(item for item in later.updated if not (self.updated and self.updated[-1] is item))
+        self.live |= later.live
+        self.tasks |= later.tasks
+        self.changes |= later.changes
+        self.status |= later.status
+        self.waiting |= later.waiting
+        return self

@@ -1,0 +1,24 @@
+"""The files a session changed: for each the first text before and the last one after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workbench.tui.fold.state import FileState, SessionState
+
+if TYPE_CHECKING:
+    from workbench.session.events import FileDelta
+
+
+def take_files(state: SessionState, files: Sequence[FileDelta], *, by_others: bool = False) -> bool:
+    """Fold what an action or another program wrote; a file that is back where it began leaves the list."""
+    for delta in files:
+        known = state.changes.get(delta.path)
+        if known is None:
+            known = state.changes[delta.path] = FileState(delta.path, delta.before, delta.after)
+        known.after = delta.after
+        known.by_others |= by_others
+        if known.before == known.after:
+            del state.changes[delta.path]
+    return bool(files)

@@ -1,0 +1,176 @@
+"""The session as the screen shows it: plain data, no textual. Widgets read it; `story.apply` alone changes it.
+
+Live events (deltas, tool output) are folded in too; what they hold is replaced when the stored event comes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from workbench.tui.wording.line_counts import count_lines
+
+if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
+    from workbench.session.events import FileDelta, ModelResponded, Risk, Segment
+
+Phase: TypeAlias = Literal[
+    "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"
+]
+EngineWork: TypeAlias = Literal["starting", "idle", "thinking", "deciding", "acting", "lost"]
+
+
+@dataclass
+class UserItem:
+    """A message of the person's; `queued` until the agent has read it."""
+
+    seq: int
+    text: str
+    at: datetime
+    queued: bool = False
+
+
+@dataclass
+class AgentItem:
+    """Text of the agent: streaming (`seq` 0) or complete; `reasoning` is folded on the screen."""
+
+    seq: int
+    text: str = ""
+    reasoning: str = ""
+    streaming: bool = False
+    incomplete: bool = False
+
+
+@dataclass
+class ActionItem:
+    """One action from proposal to result: a card in the conversation and a row on the timeline."""
+
+    seq: int
+    number: int
+    action_id: str
+    tool: str
+    arguments: dict[str, Any]
+    summary: str = ""
+    thought: str = ""
+    position: int = 0
+    batch: int = 1
+    model_risk: Risk = "UNKNOWN"
+    risk: Risk = "UNKNOWN"
+    reasons: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    rule: str = ""
+    preview: tuple[FileDelta, ...] = ()
+    fingerprint: str = ""
+    working_dir: str = ""
+    phase: Phase = "proposed"
+    asks: bool = False
+    """It is a question to the person: what waits is an answer, not a decision."""
+    error: str = ""
+    """Why the call could not become an action."""
+    response: ModelResponded | None = None
+    """The answer of the model that asked for it."""
+    at: datetime | None = None
+    decided_by: str = ""
+    decided_rule: str = ""
+    note: str = ""
+    started: datetime | None = None
+    duration: float | None = None
+    observation: dict[str, Any] = field(default_factory=dict)
+    output: str = ""
+    """Text of the observation, or of the live output while it runs (its last 20,000 characters)."""
+    exit_code: int | None = None
+    files: tuple[FileDelta, ...] = ()
+    agent: str = ""
+    """The sub-agent whose action it is, safe to show; empty for the agent's own."""
+    call_id: str = ""
+    """The action that sub-agent works for."""
+
+
+@dataclass
+class NoticeItem:
+    """One line of the workbench itself: a run that ended, a changed mode, a lost engine."""
+
+    seq: int
+    text: str
+    kind: Literal["info", "finished", "warning", "error"] = "info"
+    detail: str = ""
+    """More about it, which can be opened; it has a title then."""
+    title: str = ""
+
+
+Item: TypeAlias = UserItem | AgentItem | ActionItem | NoticeItem
+
+
+@dataclass
+class Task:
+    """One entry of the agent's plan; `steps` are the numbers of the actions run while it was in progress."""
+
+    id: str
+    title: str
+    status: Literal["todo", "in_progress", "done"]
+    notes: str = ""
+    steps: list[int] = field(default_factory=list)
+
+    @property
+    def is_claimed(self) -> bool:
+        """Marked done with no step behind it."""
+        return self.status == "done" and not self.steps
+
+
+@dataclass
+class FileState:
+    """One file of the changes list: as it was when the session began, and as it is."""
+
+    path: str
+    before: str | None
+    after: str | None
+    by_others: bool = False
+    """Changed (also) by the person or another program."""
+
+    @property
+    def added(self) -> int:
+        """Lines that are new; counted when asked for and remembered."""
+        return count_lines(self.before, self.after)[0]
+
+    @property
+    def removed(self) -> int:
+        """Lines that are gone."""
+        return count_lines(self.before, self.after)[1]
+
+
+@dataclass
+class SessionState:
+    """Everything the screen shows of a session."""
+
+    session_id: str = ""
+    workspace: str = ""
+    model: str = ""
+    mode: str = "medium"
+    scripted: bool = False
+    items: list[Item] = field(default_factory=list)
+    actions: dict[str, ActionItem] = field(default_factory=dict)
+    live: AgentItem | None = None
+    """The answer that streams now (not in `items`)."""
+    waiting: list[str] = field(default_factory=list)
+    """Ids of the actions that wait for the person, in order."""
+    running: dict[str, ActionItem] = field(default_factory=dict)
+    """Actions that run now, by id."""
+    queued: deque[UserItem] = field(default_factory=deque)
+    tasks: list[Task] = field(default_factory=list)
+    changes: dict[str, FileState] = field(default_factory=dict)
+    last_seq: int = 0
+    work: EngineWork = "starting"
+    work_detail: str = ""
+    cost: float | None = 0.0
+    """US dollars; `None` as soon as one call's price is unknown."""
+    input_tokens: int | None = None
+    """Tokens of the last request: how full the context is."""
+    window: int | None = None
+    """Tokens that the model takes in one request, where that is known."""
+    total_tokens: int = 0
+    is_running: bool = False
+    """A run is on: from a message of the person's to the run's end, a waiting question included."""
+    ended: str = ""
+    """The reason of the last run's end, empty while one runs."""
+    last_response: ModelResponded | None = None

@@ -1,0 +1,243 @@
+"""The fold from events to what the screen shows: `apply(state, message)`; pure, and the same cost for each event.
+
+The main screen calls it for the history once and then for whatever the link brings; widgets get what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.tui.fold import action_fold, delegate_fold
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.changes_fold import take_files
+from workbench.tui.fold.notices import condensed_notice, nudge_notice, run_end_notice, settings_notice
+from workbench.tui.fold.state import AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
+
+if TYPE_CHECKING:
+    from workbench.session.events import (
+        AgentNudged,
+        CondensingAsked,
+        DelegateStep,
+        EngineState,
+        FilesChanged,
+        HistoryCondensed,
+        ModelResponded,
+        ReasoningDelta,
+        Rewound,
+        RunEnded,
+        SessionStarted,
+        SettingsChanged,
+        TextDelta,
+        UserMessage,
+    )
+    from workbench.tui.links.link import Incoming
+
+__all__ = ["Changed", "apply"]
+
+
+def apply(state: SessionState, message: Incoming) -> Changed:
+    """Change the state by one message of the link and say what is different now; a stored event counts once."""
+    if isinstance(message, LinkLost):
+        return _link_lost(state, message)
+    if isinstance(message, CommandRefused):
+        return _notice(state, NoticeItem(0, message.reason, "warning"))
+    if isinstance(message, EngineNotice):
+        return _notice(state, NoticeItem(0, message.text, "warning"))
+    seq = getattr(message, "seq", 0)
+    if seq and seq <= state.last_seq:
+        return Changed()
+    state.last_seq = max(state.last_seq, seq)
+    fold = _FOLDS.get(message.kind)
+    return fold(state, message) if fold else Changed()
+
+
+def _session_started(state: SessionState, event: SessionStarted) -> Changed:
+    state.session_id = event.id
+    state.workspace = event.workspace
+    state.model = event.model
+    state.mode = event.mode
+    state.scripted = event.scripted
+    return Changed(status=True)
+
+
+def _user_message(state: SessionState, event: UserMessage) -> Changed:
+    item = UserItem(event.seq, event.text, event.at, queued=state.is_running)
+    if item.queued:
+        state.queued.append(item)
+    _run_is_on(state)
+    return _added(state, item)
+
+
+def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
+    _run_is_on(state)
+    state.live = None
+    state.last_response = event
+    _count(state, event)
+    if event.usage.input is not None:
+        state.input_tokens = event.usage.input
+        state.window = event.usage.window
+    read = _queue_read(state, event)
+    changed = Changed(updated=read, live=True, status=True)
+    if event.text or event.reasoning:
+        item = AgentItem(event.seq, event.text, event.reasoning, incomplete=event.incomplete)
+        changed.merge(_added(state, item))
+    return changed
+
+
+def _count(state: SessionState, event: ModelResponded | HistoryCondensed) -> None:
+    state.cost = None if state.cost is None or event.cost is None else state.cost + event.cost
+    state.total_tokens += (event.usage.input or 0) + (event.usage.output or 0)
+
+
+def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
+    """Messages that this call of the model held; later ones wait for the next."""
+    began = event.at - timedelta(seconds=event.latency)
+    read: list[Item] = []
+    while state.queued and _was_seen(state.queued[0], event, began):
+        item = state.queued.popleft()
+        item.queued = False
+        read.append(item)
+    return read
+
+
+def _was_seen(item: UserItem, event: ModelResponded, began: datetime) -> bool:
+    return item.at <= began if event.seen is None else item.seq <= event.seen
+
+
+def _spent(state: SessionState, event: ModelResponded | HistoryCondensed) -> Changed:
+    """A call of a sub-agent's model: it costs, and is no answer here."""
+    _count(state, event)
+    return Changed(status=True)
+
+
+def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
+    return delegate_fold.take(state, event, _DELEGATE_FOLDS)
+
+
+def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
+    return Changed(changes=take_files(state, event.files, by_others=True))
+
+
+def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
+    _count(state, event)
+    return _notice(state, condensed_notice(event)).merge(Changed(status=True))
+
+
+def _condensing_asked(state: SessionState, event: CondensingAsked) -> Changed:
+    return _notice(state, NoticeItem(event.seq, "Condensing the history was asked for"))
+
+
+def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
+    return _notice(state, nudge_notice(event))
+
+
+def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
+    if event.model:
+        state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
+    state.mode = event.mode or state.mode
+    return _notice(state, settings_notice(event))
+
+
+def _rewound(state: SessionState, event: Rewound) -> Changed:
+    return _notice(state, NoticeItem(event.seq, f"Rewound to event {event.target}"))
+
+
+def _run_ended(state: SessionState, event: RunEnded) -> Changed:
+    state.is_running = False
+    state.ended = event.reason
+    changed = Changed(status=True, live=state.live is not None)
+    if state.live is not None:
+        changed.merge(_cut_short(state))
+    changed.updated.extend(state.queued)
+    for item in state.queued:
+        item.queued = False
+    state.queued.clear()
+    notice = run_end_notice(event)
+    return changed.merge(_notice(state, notice)) if notice else changed
+
+
+def _text_delta(state: SessionState, event: TextDelta) -> Changed:
+    _live(state).text += event.text
+    return Changed(live=True)
+
+
+def _reasoning_delta(state: SessionState, event: ReasoningDelta) -> Changed:
+    _live(state).reasoning += event.text
+    return Changed(live=True)
+
+
+def _engine_state(state: SessionState, event: EngineState) -> Changed:
+    state.work = event.state
+    state.work_detail = event.detail
+    return Changed(status=True)
+
+
+def _link_lost(state: SessionState, lost: LinkLost) -> Changed:
+    """The engine is gone: nothing runs or streams any more, and nothing that was shown disappears."""
+    changed = Changed(status=True, live=True)
+    state.work = "lost"
+    state.work_detail = lost.reason
+    for item in state.running.values():
+        item.phase = "lost"
+        changed.updated.append(item)
+    state.running.clear()
+    if state.live is not None:
+        changed.merge(_cut_short(state))
+    return changed.merge(_notice(state, NoticeItem(0, lost.reason, "error" if lost.for_good else "warning")))
+
+
+def _cut_short(state: SessionState) -> Changed:
+    item, state.live = state.live, None
+    if item is None or not (item.text or item.reasoning):
+        return Changed(live=True)
+    item.streaming, item.incomplete = False, True
+    return _added(state, item)
+
+
+def _live(state: SessionState) -> AgentItem:
+    if state.live is None:
+        state.live = AgentItem(0, streaming=True)
+    return state.live
+
+
+def _run_is_on(state: SessionState) -> None:
+    state.is_running = True
+    state.ended = ""
+
+
+def _notice(state: SessionState, notice: NoticeItem) -> Changed:
+    return _added(state, notice)
+
+
+def _added(state: SessionState, item: Item) -> Changed:
+    state.items.append(item)
+    return Changed(added=[item], status=True)
+
+
+_FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
+    "session_started": _session_started,
+    "user_message": _user_message,
+    "model_responded": _model_responded,
+    "action_proposed": action_fold.proposed,
+    "action_assessed": action_fold.assessed,
+    "action_decided": action_fold.decided,
+    "action_started": action_fold.started,
+    "action_observed": action_fold.observed,
+    "action_abandoned": action_fold.abandoned,
+    "files_changed": _files_changed,
+    "agent_nudged": _agent_nudged,
+    "history_condensed": _history_condensed,
+    "condensing_asked": _condensing_asked,
+    "settings_changed": _settings_changed,
+    "rewound": _rewound,
+    "run_ended": _run_ended,
+    "delegate_step": _delegate_step,
+    "text_delta": _text_delta,
+    "reasoning_delta": _reasoning_delta,
+    "tool_output": action_fold.tool_output,
+    "engine_state": _engine_state,
+}
+_DELEGATE_FOLDS: Final = _FOLDS | {"model_responded": _spent, "history_condensed": _spent}

@@ -1,0 +1,1 @@
+"""The link between the screen and an engine, and what follows a session through it."""

@@ -1,0 +1,160 @@
+"""The link over an engine's socket: history straight from the session file, then live; two threads, never the loop.
+
+Made by `start.py` behind the first frame; this module loads the event models, so nothing imports it before.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.engine.client import EngineConnection, EngineGone
+from workbench.engine.launch import Launch
+from workbench.engine.protocol import Answer, Command, Compact, Decide, Interrupt, Leave, Refused, Send, Set
+from workbench.errors import WorkbenchError
+from workbench.session.events import Event, LiveEvent, Mode
+from workbench.session.names import session_path
+from workbench.session.storage.store import Store
+from workbench.tui.links.inbox import Inbox
+from workbench.tui.links.link import CommandRefused, EngineNotice, Incoming, LinkLost
+
+_GONE = "The engine has stopped; what you send next starts it again"
+_PARTING = 1.0
+
+
+class EngineLink:
+    """One session of the engine's; the engine is started when the first command, or `history`, needs it."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._path = session_path(launch.locations, launch.session_id)
+        self._seen = 0
+        self._inbox = Inbox()
+        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._connection: EngineConnection | None = None
+        self._closing = False
+        self._noticed: set[str] = set()
+        self._parting = Leave()
+        self._worker = threading.Thread(target=self._give, daemon=True, name="link-commands")
+
+    def history(self) -> Sequence[Event]:
+        """Read the file, then let the engine be started beside it. Raises StoreError."""
+        events: list[Event] = []
+        if not self._launch.is_new:
+            with Store.open(self._path, readonly=True) as store:
+                events = list(store.events())
+        self._seen = events[-1].seq if events else 0
+        self._worker.start()
+        return events
+
+    async def receive(self) -> Sequence[Incoming]:
+        """The next messages of the engine, or that it is gone."""
+        return await self._inbox.take()
+
+    def send(self, text: str) -> None:
+        """A message of the person's."""
+        self._commands.put(Send(text=text))
+
+    def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
+        """Approve or reject one action as it was shown."""
+        said = {"action_id": action_id, "verdict": verdict, "fingerprint": fingerprint, "note": note, **more}
+        self._commands.put(Decide.model_validate(said))
+
+    def answer(self, action_id: str, text: str) -> None:
+        """Answer a question of the agent's."""
+        self._commands.put(Answer(action_id=action_id, text=text))
+
+    def interrupt(self) -> None:
+        """Stop the agent."""
+        self._commands.put(Interrupt())
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change the approval mode."""
+        self._commands.put(Set(mode=mode))
+
+    def set_model(self, name: str) -> None:
+        """Use another model from the next call on: a profile, or PROVIDER/NAME."""
+        self._commands.put(Set(model=name))
+
+    def compact(self) -> None:
+        """Have the history condensed: at once, or before the next call of the model."""
+        self._commands.put(Compact())
+
+    def close(self, *, stop: bool = False) -> None:
+        """Leave once all commands are given; waits a moment for that."""
+        self._parting = Leave(stop=stop)
+        self._commands.put(None)
+        if self._worker.is_alive():
+            self._worker.join(_PARTING)
+        self._closing = True
+
+    def _give(self) -> None:
+        """The command thread: connect, then carry every command over."""
+        self._carry(None)
+        while (command := self._commands.get()) is not None:
+            self._carry(command)
+        self._closing = True
+        if self._connection is not None:
+            self._leave(self._connection)
+
+    def _carry(self, command: Command | None) -> None:
+        try:
+            self._deliver(command)
+        except EngineGone:
+            try:
+                self._connection = None
+                self._deliver(command)  # a new engine
+            except WorkbenchError as error:
+                self._inbox.put([LinkLost(str(error))])
+        except WorkbenchError as error:
+            self._inbox.put([LinkLost(str(error))])
+
+    def _deliver(self, command: Command | None) -> None:
+        connection = self._connection or self._connect()
+        if command is not None:
+            connection.send_command(command)
+
+    def _connect(self) -> EngineConnection:
+        launch = replace(self._launch, is_new=self._launch.is_new and not self._path.exists())
+        connection = EngineConnection.open(launch, seen=self._seen)
+        self._connection = connection
+        if fresh := [text for text in connection.notices if text not in self._noticed]:
+            self._inbox.put([EngineNotice(text) for text in fresh])
+            self._noticed.update(fresh)
+        threading.Thread(target=self._read, args=(connection,), daemon=True, name="link-reader").start()
+        return connection
+
+    def _read(self, connection: EngineConnection) -> None:
+        """The reader thread: one a connection."""
+        try:
+            while True:
+                self._inbox.put([self._taken(message) for message in connection.receive()])
+        except EngineGone:
+            self._lost(connection, _GONE)
+        except (ValueError, KeyError):
+            connection.close()
+            self._lost(connection, "The engine speaks another language; close this screen and open the session again")
+
+    def _lost(self, connection: EngineConnection, reason: str) -> None:
+        if self._connection is connection:
+            self._connection = None
+        if not self._closing:
+            self._inbox.put([LinkLost(reason)])
+            connection.close()
+
+    def _taken(self, message: Event | LiveEvent | Refused) -> Incoming:
+        if isinstance(message, Refused):
+            return CommandRefused(message.reason)
+        self._seen = max(self._seen, getattr(message, "seq", 0))
+        return message
+
+    def _leave(self, connection: EngineConnection) -> None:
+        try:
+            connection.send_command(self._parting)
+        except EngineGone:
+            pass  # it left first
+        finally:
+            connection.close()

@@ -1,0 +1,101 @@
+"""A link that stands at once, while the real one is still being made behind the first frame.
+
+Commands given meanwhile are kept in order and handed over, so that nothing typed early is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+from workbench.tui.links.link import Incoming, Link, LinkLost
+
+if TYPE_CHECKING:
+    from workbench.session.events import Event, Mode
+
+
+class LateLink:
+    """Makes the real link in the thread that asks for the history."""
+
+    def __init__(self, make: Callable[[], Link]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._link: Link | None = None
+        self._kept: list[Callable[[Link], None]] = []
+        self._lost: LinkLost | None = None
+        self._closed = False
+        self._stop = False
+
+    def history(self) -> Sequence[Event]:
+        """Make the link and read what the log holds; blocks, so it is called from a thread."""
+        try:
+            link = self._make()
+            self._stand_in(link)
+            return link.history()
+        except WorkbenchError as error:
+            self._lost = LinkLost(str(error), for_good=True)
+            return ()
+
+    def _stand_in(self, link: Link) -> None:
+        with self._lock:
+            self._link = link
+            for command in self._kept:
+                command(link)
+            self._kept.clear()
+            if self._closed:
+                link.close(stop=self._stop)
+
+    async def receive(self) -> Sequence[Incoming]:
+        """The next messages of the real link; a link that could not be made is lost, once."""
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            return [lost]
+        if self._link is None:
+            await asyncio.Event().wait()  # lost before: there is nothing more to come
+        assert self._link is not None
+        return await self._link.receive()
+
+    def send(self, text: str) -> None:
+        """A message of the person's."""
+        self._give(lambda link: link.send(text))
+
+    def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
+        """Approve or reject one action as it was shown."""
+        self._give(lambda link: link.decide(action_id, verdict, fingerprint, note, **more))
+
+    def answer(self, action_id: str, text: str) -> None:
+        """Answer a question of the agent's."""
+        self._give(lambda link: link.answer(action_id, text))
+
+    def interrupt(self) -> None:
+        """Stop the agent."""
+        self._give(lambda link: link.interrupt())
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change the approval mode."""
+        self._give(lambda link: link.set_mode(mode))
+
+    def set_model(self, name: str) -> None:
+        """Use another model from the next call on: a profile, or PROVIDER/NAME."""
+        self._give(lambda link: link.set_model(name))
+
+    def compact(self) -> None:
+        """Have the history condensed: at once, or before the next call of the model."""
+        self._give(lambda link: link.compact())
+
+    def close(self, *, stop: bool = False) -> None:
+        """Leave the session, also one whose link is still being made."""
+        with self._lock:
+            already, self._closed, self._stop = self._closed, True, stop
+            if self._link is not None and not already:
+                self._link.close(stop=stop)
+
+    def _give(self, command: Callable[[Link], None]) -> None:
+        with self._lock:
+            if self._link is None:
+                self._kept.append(command)
+            else:
+                command(self._link)

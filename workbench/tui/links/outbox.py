@@ -1,0 +1,42 @@
+"""Messages that were sent and are not in the log yet; they come back to the prompt when they cannot get there."""
+
+from __future__ import annotations
+
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import NoticeItem, SessionState, UserItem
+from workbench.tui.widgets.prompt import Prompt
+
+
+class Outbox:
+    """Kept by the main screen, so that no engine that fails takes a person's words with it."""
+
+    def __init__(self) -> None:
+        self._unsent: list[str] = []
+
+    @property
+    def count(self) -> int:
+        """How many messages are on their way."""
+        return len(self._unsent)
+
+    def sent(self, text: str) -> None:
+        """The message is on its way."""
+        self._unsent.append(text)
+
+    def take_back(self, prompt: Prompt, state: SessionState, changed: Changed | None) -> None:
+        """What was sent and never reached the log stands in the prompt again, before what is being typed."""
+        text = self._returned(state, changed)
+        if text:
+            prompt.give_back(text)
+
+    def _returned(self, state: SessionState, changed: Changed | None) -> str:
+        """Strike off what is recorded; what was refused, or lost with the engine, comes back as one text."""
+        added = changed.added if changed is not None else []
+        for item in added:
+            if isinstance(item, UserItem) and item.text in self._unsent:
+                self._unsent.remove(item.text)
+        refused = any(isinstance(item, NoticeItem) and not item.seq for item in added)
+        if not self._unsent or not (refused or state.work == "lost"):
+            return ""
+        text = "\n".join(self._unsent)
+        self._unsent.clear()
+        return text

@@ -1,0 +1,124 @@
+"""An action as a card of the conversation: one line, and a few lines of what came of it. Pure; `widgets.card` paints.
+
+A card has the same number of lines at every width, so that the conversation never has to measure it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from workbench.text import visible
+from workbench.tools.ask_human.question import read_question
+from workbench.tui.fold.state import ActionItem
+from workbench.tui.wording.few_changes import first_changes
+from workbench.tui.wording.pieces import Line, Piece, clip, pad, spread
+from workbench.tui.wording.summaries import (
+    ASK_TOOL,
+    EDITOR_TOOL,
+    SEARCH_TOOLS,
+    STATE_SIGNS,
+    one_line,
+    outcome,
+    seconds,
+    tool_sign,
+)
+
+OUTPUT_LINES: Final = 5
+DIFF_LINES: Final = 8
+LONGEST_LINE: Final = 1_000
+
+_QUIET_TOOLS: Final = frozenset({"task_tracker", "finish"})
+
+
+def card(item: ActionItem, width: int, workspace: str = "") -> list[Line]:
+    """All lines of a card, each at most `width` cells."""
+    return [_head(item, width, workspace), *_body(item, width)]
+
+
+def shown_output(item: ActionItem) -> str:
+    """What a tool printed, without what was said to the model about it."""
+    said = item.observation.get("output")
+    told = isinstance(said, str) and (said.strip() or not item.observation.get("is_error"))
+    return str(said) if told else item.output
+
+
+def _head(item: ActionItem, width: int, workspace: str) -> Line:
+    sign, style = STATE_SIGNS[item.phase]
+    failed = item.phase == "failed"
+    left = [
+        Piece(f"{sign} ", style),
+        Piece(f"↳ {item.agent} · " if item.agent else "", "accent"),
+        Piece(f"{tool_sign(item)} ", "tool"),
+        Piece(one_line(item, workspace), "failed" if failed else "bold"),
+    ]
+    return spread(left, _ended(item), width)
+
+
+def _ended(item: ActionItem) -> Line:
+    word = outcome(item)
+    style = "failed" if item.phase in ("failed", "lost") else "added" if word.startswith(("+", "−")) else "dim"
+    pieces = [Piece(word, style)] if word else []
+    if item.phase == "waiting":
+        pieces = [Piece("waiting for you", "waiting")]
+    if item.duration is not None and item.duration >= 0.1:
+        pieces.append(Piece(f"{' · ' if word else ''}{seconds(item.duration)}", "dim"))
+    return pieces
+
+
+def _body(item: ActionItem, width: int) -> list[Line]:
+    if item.phase in ("rejected", "lost", "skipped"):
+        return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
+    if item.tool == "think":
+        return _output(str(item.arguments.get("thought", "")), item, width, head=True, style="dim")
+    if item.tool == ASK_TOOL and item.phase == "waiting":
+        return _asked(item, width)
+    if item.tool in _QUIET_TOOLS and item.phase != "failed":
+        return []
+    if item.tool == EDITOR_TOOL and item.phase != "failed":
+        return [] if item.arguments.get("command") == "view" else _diff(item, width)
+    return _output(shown_output(item), item, width, head=item.tool in SEARCH_TOOLS)
+
+
+def _asked(item: ActionItem, width: int) -> list[Line]:
+    """The rest of a question, and the numbered answers to choose from."""
+    question = read_question(item.arguments)
+    rest = question.text.splitlines()[1:]
+    lines: list[Line] = [[Piece(clip(_one(line), width - 3))] for line in rest[:OUTPUT_LINES]]
+    for number, option in enumerate(question.options, 1):
+        lines.append([Piece(f"{number}  ", "accent"), Piece(clip(_one(option), max(1, width - 6)))])
+    return _bars(lines, item)
+
+
+def _diff(item: ActionItem, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for delta in item.files or item.preview:
+        for sign, text in first_changes(delta.before, delta.after, DIFF_LINES + 1):
+            lines.append(
+                [Piece(pad(f"{sign} {_one(text)}", width - 3), "diff-added" if sign == "+" else "diff-removed")]
+            )
+        if len(lines) > DIFF_LINES:
+            more: Line = [Piece("more · enter", "dim")]
+            return _bars([*lines[: DIFF_LINES - 1], spread([Piece("…", "dim")], more, width - 3)], item)
+    return _bars(lines, item)
+
+
+def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
+    """The last lines of an output (the first ones of a thought or a search), and how many more there are."""
+    lines = text.rstrip().splitlines()
+    more = max(0, len(lines) - OUTPUT_LINES)
+    few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
+    shown: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
+    if more and shown:
+        hint = [Piece(f"{more} line{'s' if more > 1 else ''} more · enter", "dim")]
+        shown[-1] = spread(shown[-1], hint, width - 3)
+    return _bars(shown, item)
+
+
+def _bars(lines: Sequence[Line], item: ActionItem) -> list[Line]:
+    style = "failed" if item.phase == "failed" else "dim"
+    return [[Piece(" │ ", style), *line] for line in lines]
+
+
+def _one(text: str) -> str:
+    return visible(text[:LONGEST_LINE].expandtabs(4), lines=False)

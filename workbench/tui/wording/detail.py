@@ -1,0 +1,93 @@
+"""Everything known about an action, as text for the pager. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.security.policy import MODE_NAMES
+from workbench.tui.fold.state import ActionItem
+from workbench.tui.wording.cards import shown_output
+from workbench.tui.wording.summaries import outcome, seconds, short_path
+
+
+def detail_title(item: ActionItem) -> str:
+    """One line: number, tool and how it stands."""
+    ended = outcome(item)
+    return f"Action {item.number} · {item.tool} · {item.phase}{f' · {ended}' if ended else ''}"
+
+
+def detail_text(item: ActionItem, workspace: str = "") -> str:
+    """What was asked for, why it was allowed, what came of it, when and by which model; not yet safe to show."""
+    return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in _parts(item, workspace) if body) + "\n"
+
+
+def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
+    yield "ARGUMENTS", "\n".join(_argument(name, value) for name, value in item.arguments.items())
+    yield "COULD NOT BE READ", item.error
+    yield "RESULT", _result(item)
+    yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
+    yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
+    yield "RISK", _risk(item)
+    yield "DECISION", _decision(item)
+    yield "OTHER FIELDS OF THE RESULT", _other_fields(item.observation)
+    yield "TIME AND MODEL", _time_and_model(item)
+
+
+def _argument(name: str, value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return f"{name}:\n{_indented(text)}" if "\n" in text else f"{name}: {text}"
+
+
+def _result(item: ActionItem) -> str:
+    text = item.output or shown_output(item)
+    return text or ("it runs, nothing printed yet" if item.phase == "running" else "")
+
+
+def _risk(item: ActionItem) -> str:
+    lines = [f"{item.risk} (the model said {item.model_risk})", *item.reasons]
+    lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
+    return "\n".join(lines)
+
+
+def _decision(item: ActionItem) -> str:
+    if not item.decided_by:
+        if item.asks and item.phase == "waiting":
+            return "none needed: it waits for your answer"
+        return f"waits for you; asked by {item.rule}" if item.phase == "waiting" else item.note
+    who = "you" if item.decided_by == "person" else f"the {item.decided_by}"
+    said = "rejected" if item.phase == "rejected" else "allowed"
+    rule = item.decided_rule or item.rule
+    lines = [f"{said} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
+    return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
+
+
+def _other_fields(observation: dict[str, Any]) -> str:
+    hidden = {"content", "output", "old_content", "new_content"}
+    fields = ((name, value) for name, value in observation.items() if name not in hidden and value not in (None, ""))
+    return "\n".join(_argument(name, value) for name, value in fields)
+
+
+def _time_and_model(item: ActionItem) -> str:
+    lines = [f"proposed {item.at:%Y-%m-%d %H:%M:%S} UTC"] if item.at else []
+    if item.started:
+        lines.append(f"started {item.started:%Y-%m-%d %H:%M:%S} UTC")
+    if item.duration is not None:
+        lines.append(f"took {seconds(item.duration)}")
+    if item.working_dir:
+        lines.append(f"in {item.working_dir}")
+    answer = item.response
+    if answer is not None:
+        usage = answer.usage
+        cost = "unknown" if answer.cost is None else f"${answer.cost:.4f}"
+        lines.append(f"{answer.model}: {_known(usage.input)} tokens in, {_known(usage.output)} out, cost {cost}")
+    return "\n".join(lines)
+
+
+def _known(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" if line else "" for line in text.rstrip("\n").split("\n"))

@@ -1,0 +1,117 @@
+"""A question in words: all that will run, why it is asked, what the model says. Pure; used by the approval screen.
+
+Text is safe to show: each line went through `paint_line`, so what hides elsewhere is an escape or a dot here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from workbench.diff.hunks import FileDiff, compare
+from workbench.tui.diff.lines import paint_line
+from workbench.tui.fold.state import ActionItem
+from workbench.tui.wording.line_counts import count_lines
+from workbench.tui.wording.summaries import EDITOR_TOOL, SHELL_TOOL, plus_minus, short_path, tool_sign
+
+LONGEST_QUOTE = 300
+_VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
+
+
+class Said(NamedTuple):
+    """One line that is safe to show, and the name of its style (`text--…` of the text widget; "" for plain)."""
+
+    text: str
+    style: str = ""
+
+
+def what_runs(action: ActionItem) -> list[Said]:
+    """All of what will run: the command or the arguments, then the parts of a command with their risks."""
+    if action.tool == SHELL_TOOL:
+        lines = list(_command(action.arguments))
+    elif action.tool == EDITOR_TOOL and action.preview:
+        lines = [Said(_one(_edit_line(action)), "command")]
+    else:
+        lines = [Said(_one(f"{tool_sign(action)} {action.tool}"), "command"), *_arguments(action.arguments)]
+    if action.segments:
+        lines.append(Said(""))
+        lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
+    return lines
+
+
+def why_asked(action: ActionItem, mode: str) -> list[Said]:
+    """The rule that asks, reasons, the model's own words and the folder it happens in."""
+    rule = action.rule or f'mode "{mode}"'
+    said = _one(action.summary.strip()[:LONGEST_QUOTE])
+    quote = f' The model says {action.model_risk}: "{said}".' if said else f" The model says {action.model_risk}."
+    lines = [Said(_one(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
+    lines += [Said(_one(f"Why asked: {rule}.") + quote)]
+    lines += [Said(f"· {_one(reason)}") for reason in action.reasons]
+    if action.working_dir:
+        lines.append(Said(f"Working directory {_one(action.working_dir)}", "dim"))
+    return lines
+
+
+def full_text(action: ActionItem) -> str:
+    """The whole question as plain text, for the pager: what runs, what the model thought and said."""
+    parts = [line.text for line in what_runs(action)]
+    if action.preview:
+        parts += ["", *(line.text for line in _arguments(action.arguments))]
+    for label, text in (("Summary", action.summary), ("Thought", action.thought)):
+        if text:
+            parts += ["", f"{label}:", *(_one(line) for line in text.split("\n"))]
+    return "\n".join(parts)
+
+
+def files_written(action: ActionItem) -> list[FileDiff]:
+    """The differences the action would make, named below its folder where they lie in it."""
+    return [compare(short_path(delta.path, action.working_dir), delta.before, delta.after) for delta in action.preview]
+
+
+def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
+    command = str(arguments.get("command", ""))
+    if str(arguments.get("reset", "")).lower() == "true":
+        yield Said("a new shell: variables and directory are lost", "label")
+    if str(arguments.get("is_input", "")).lower() == "true":
+        yield Said("input to the running command:", "label")
+    lines = command.split("\n") if command else []
+    for index, line in enumerate(lines):
+        yield Said(("$ " if index == 0 else "  ") + _one(line), "command")
+    rest = {name: value for name, value in arguments.items() if name not in ("command", "reset", "is_input")}
+    yield from _arguments({name: value for name, value in rest.items() if value is not None})
+
+
+def _edit_line(action: ActionItem) -> str:
+    path = short_path(str(action.arguments.get("path", "")), action.working_dir)
+    counts = [count_lines(delta.before, delta.after) for delta in action.preview]
+    changes = plus_minus(sum(added for added, _ in counts), sum(removed for _, removed in counts))
+    return f"± {path}  {_VERBS.get(str(action.arguments.get('command')), 'edit')}  {changes}"
+
+
+def _arguments(arguments: Mapping[str, Any]) -> Iterator[Said]:
+    """`name: value`; a value of several lines below its name."""
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        if "\n" not in text:
+            yield Said(f"{_one(name)}: {_one(text)}", "argument")
+            continue
+        yield Said(f"{_one(name)}:", "label")
+        for line in text.split("\n"):
+            yield Said(f"  {_one(line)}", "argument")
+
+
+def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
+    """A part of the command: short ones on one line with their risk, long ones above it."""
+    shown = [_one(line) for line in text.split("\n")]
+    if len(shown) == 1 and len(shown[0]) <= 24:
+        yield Said(f"  {shown[0]:<24}  {risk:<7} {_one(reason)}", f"risk-{risk.lower()}")
+        return
+    for line in shown:
+        yield Said(f"  {line}")
+    yield Said(f"  {'':<24}  {risk:<7} {_one(reason)}", f"risk-{risk.lower()}")
+
+
+def _one(text: str) -> str:
+    """One line of it, where a tab is an escape too: in a command it is no mere blank."""
+    return paint_line(text.replace("\n", " ").replace("\t", "\\t")).text

@@ -1,0 +1,28 @@
+"""Titles of the panels with their counts; used on the panels' borders and on the folded tabs."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from workbench.tui.fold.state import SessionState
+from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.widgets.tasks import TaskPanel
+from workbench.tui.widgets.timeline import Timeline
+
+PANELS = ("timeline", "tasks", "changes")
+"""Ids of the panels on the right, in order."""
+
+
+def panel_titles(state: SessionState) -> dict[str, Content]:
+    """The title of each panel, by its id."""
+    timeline = _title("Timeline", Timeline.title_counts(state))
+    return {
+        "conversation": Content("Conversation"),
+        "timeline": timeline.stylize("$sign-waiting") if state.waiting else timeline,
+        "tasks": _title("Tasks", TaskPanel.title_counts(state)),
+        "changes": _title("Changes", ChangesPanel.title_counts(state)),
+    }
+
+
+def _title(name: str, counts: str) -> Content:
+    return Content(f"{name} · {counts}" if counts else name)
