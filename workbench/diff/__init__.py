@@ -1,1 +1,1 @@
-"""The difference of two texts: lines that match, hunks, words. Pure; used by the session and by every view of a diff."""
+"""The difference of two texts: lines that match, hunks, words. Pure; for the session and every view of a diff."""
