@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import statistics
 import tempfile
@@ -11,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests.bench.measure import Measure
+from tests.session import long_run
 from tests.session.fake_agent import Desk, FakeAgent, calls, says
 from workbench.session.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
 from workbench.session.session import Session
@@ -111,11 +113,34 @@ def steps(folder: Path, times: int = 1_000) -> list[Measure]:
     ]
 
 
+def long_run_steps(folder: Path, times: int = 1_000) -> list[Measure]:
+    """The same with the offline model, real tools and condensing on, as CPU, the condensing itself left out."""
+    folder = folder / "long"
+    folder.mkdir()
+    events: list[str] = []
+    with long_run.session(folder, times, events) as made:
+        run = long_run.drive(made, events)
+    early, late = run.cost(50, 250), run.cost(times - 200, times)
+    return [
+        Measure("a step with condensing on, 50 to 250", early * 1e3, "ms", None, None, True),
+        Measure(
+            f"a step with condensing on, at {times}", late * 1e3, "ms", early * 1e3, 1.4e3 * early, late <= 1.4 * early
+        ),
+    ]
+
+
 def measures() -> list[Measure]:
     """All measures of this file."""
+    os.environ["OHW_SCRIPT_PACE"] = "0"
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
         folder = Path(name)
-        return [commits(folder), *opening(folder, 10_000, 0.5), *opening(folder, 100_000, 1.0), *steps(folder)]
+        return [
+            commits(folder),
+            *opening(folder, 10_000, 0.5),
+            *opening(folder, 100_000, 1.0),
+            *steps(folder),
+            *long_run_steps(folder),
+        ]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.agent.condenser import summary_request
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.router import open_model
 
@@ -167,3 +168,26 @@ def test_a_pace_that_is_no_number_is_the_usual_one_and_a_cancel_ends_it(script, 
     response = open_model(script).respond(ModelRequest(START), lambda delta: None, cancel)
     assert (response.text, response.tool_calls, response.finish_reason) == ("", (), "interrupted")
     assert response.incomplete
+
+
+def summed_up(script_name: str) -> str:
+    middle = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "I look."}]
+    return open_model(script_name).respond(summary_request(middle, 1_000), lambda delta: None, Cancel()).text
+
+
+def test_a_script_has_a_turn_of_its_own_for_the_summary_of_the_history(tmp_path):
+    path = tmp_path / "sums.toml"
+    path.write_text(SCRIPT + '[[turn]]\nname = "sum"\nafter = "summary"\ntext = "GOAL: to look"')
+    assert summed_up(f"scripted/{path}") == "GOAL: to look"
+
+
+def test_a_script_without_such_a_turn_says_so_and_plays_none_of_its_others(script):
+    assert "no summary" in summed_up(script)
+
+
+def test_answers_are_counted_on_where_a_summary_stands_for_the_first(script):
+    calls = [{"id": "s41-look-1", "type": "function", "function": {"name": "execute_bash", "arguments": "{}"}}]
+    later = [{"role": "assistant", "content": None, "tool_calls": calls}, {"role": "tool", "content": "x"}]
+    request = ModelRequest([*START, *later], tools=[{"type": "function"}])
+    response = open_model(script).respond(request, lambda delta: None, Cancel())
+    assert response.id == "scripted-42-seen"

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.llm.model import Message
+from workbench.llm.model import Message, ModelRequest
 from workbench.llm.script import ANY, START, Script, Turn, When
 
-_ID = re.compile(r"s\d+-(\w+)-\d+")
+_ID = re.compile(r"s(\d+)-(\w+)-\d+")
 _NOT_RUN = re.compile(r"\b(rejected|not run|did not run|not allowed|was skipped|interrupted before)\b", re.IGNORECASE)
 _NOTE = re.compile(r"(?:note|reason|they said|person said|says?)\b[^:\n]*:\s*(.+)", re.IGNORECASE | re.DOTALL)
 _WORKSPACE = re.compile(r"^Working directory: (.+)$", re.MULTILINE)
@@ -48,7 +48,7 @@ def situation(messages: Sequence[Message], script: Script) -> Situation:
     user = users[-1] if users else ""
     return Situation(
         last=last,
-        answers=sum(message["role"] == "assistant" for message in messages),
+        answers=_answers(messages),
         rejected=bool(refused),
         note=note,
         user=user,
@@ -64,6 +64,11 @@ def next_turn(script: Script, now: Situation) -> Turn | None:
         if (ANY in turn.after or now.last in turn.after) and _holds(turn.when, now):
             return turn
     return None
+
+
+def is_for_summary(request: ModelRequest) -> bool:
+    """Whether the request is for a summary of the history: one message with the record of it, and no tools."""
+    return not request.tools and bool(request.messages) and text_of(request.messages[-1]).startswith("<record>")
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
@@ -121,10 +126,21 @@ def _last_answer(messages: Sequence[Message], script: Script) -> int:
     return -1
 
 
+def _answers(messages: Sequence[Message]) -> int:
+    """How many answers were given, also of those that a summary stands for: the ids of calls count them."""
+    since = 0
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            if found := next((_ID.match(call["id"]) for call in message.get("tool_calls") or ()), None):
+                return int(found.group(1)) + since
+            since += 1
+    return since
+
+
 def _turn_of(message: Message, script: Script) -> str:
     for call in message.get("tool_calls") or ():
         if found := _ID.match(call["id"]):
-            return found.group(1)
+            return found.group(2)
     said = text_of(message).strip()
     return next((turn.name for turn in script.turns if not turn.calls and turn.text == said), "")
 

@@ -6,6 +6,7 @@ fits what has happened is played. One turn has
     name = "look"              # unique; letters, digits, "_"
     after = "plan"             # the turn before it: a name, a list of names, "start" or "any".
                                # Left out: the turn above it in the file (for the first one: "start").
+                               # "summary" alone: played where the history is to be summed up.
     when = { … }               # all of these must hold, each may be left out:
                                #   rejected = true | false   a call of the turn before was not run, or all were
                                #   result = "text"           a result of the turn before contains it
@@ -38,6 +39,7 @@ from workbench.llm.model import ModelError, ModelUsage
 
 START = "start"
 ANY = "any"
+SUMMARY = "summary"
 _WHEN: dict[str, type] = {"rejected": bool, "waiting": bool, "result": str, "note": str, "user": str}
 _USAGE: dict[str, type] = {"input": int, "output": int, "cached": int, "reasoning": int}
 _KINDS = {bool: "true or false", str: "a text", int: "a whole number"}
@@ -116,7 +118,7 @@ def read_script(text: str, title: str = "script") -> Script:
         if names.count(turn.name) > 1:
             raise ValueError(f"two turns are named {turn.name!r}")
         for before in turn.after:
-            if before not in (*names, START, ANY):
+            if before not in (*names, START, ANY, SUMMARY):
                 raise ValueError(f"turn {turn.name!r} comes after {before!r}, which does not exist")
     if not turns:
         raise ValueError("it has no [[turn]]")
@@ -127,7 +129,7 @@ def _turn(entry: object, above: str) -> Turn:
     if not isinstance(entry, dict):
         raise ValueError("a turn must be a table")
     name = entry.get("name")
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or name in (START, ANY):
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name in (START, ANY, SUMMARY):
         raise ValueError(f"a turn needs a name of letters, digits and '_', not {name!r}")
     where = f"turn {name!r}"
     _only(entry, {"name", "after", "when", "text", "reasoning", "usage", "call"}, where)

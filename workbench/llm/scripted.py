@@ -12,14 +12,15 @@ import time
 from collections.abc import Callable, Iterator
 
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse, ModelUsage, ToolCall
-from workbench.llm.playback import Situation, filled, next_turn, situation
-from workbench.llm.script import Turn, load_script
+from workbench.llm.playback import Situation, filled, is_for_summary, next_turn, situation
+from workbench.llm.script import SUMMARY, Turn, load_script
 from workbench.text import well_formed
 
 PREFIX = "scripted/"
 _PIECE = re.compile(r"\s*\S+(?:\s+\S+)?\s*")
 _BEFORE_FIRST = 0.6
 _BETWEEN_PIECES = 0.045
+_NO_SUMMARY = Turn("summary", (), text="This part is not summed up here: my script holds no summary. The log holds it.")
 _OVER = Turn("over", (), text="My script is over; there is nothing more that I can say.")
 
 
@@ -33,7 +34,7 @@ class ScriptedModel:
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Play the turn that fits the messages."""
         now = situation(request.messages, self._script)
-        turn = next_turn(self._script, now) or _OVER
+        turn = self._turn(request, now)
         begun = time.monotonic()
         pace = _pace()
         reasoning = filled(turn.reasoning, now.values)
@@ -56,6 +57,11 @@ class ScriptedModel:
             first_token=first_token,
             incomplete=stopped,
         )
+
+    def _turn(self, request: ModelRequest, now: Situation) -> Turn:
+        if is_for_summary(request):
+            return next((turn for turn in self._script.turns if SUMMARY in turn.after), _NO_SUMMARY)
+        return next_turn(self._script, now) or _OVER
 
     def close(self) -> None:
         """Nothing to free."""

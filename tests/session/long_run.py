@@ -1,0 +1,106 @@
+"""A long run with condensing on, offline through the real session: driven by a test and by a measure."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workbench.config import Locations, Settings
+from workbench.session.events import Event
+from workbench.session.opening import OpenedSession, start_session
+
+NAME = "20260101-long-1111"
+WINDOW = 60
+"""Messages above which the history is condensed."""
+_THOUGHT = "I look at the next part and keep in mind what it says. " * 60
+_SCRIPT = f"""
+[[turn]]
+name = "again"
+after = ["start", "again"]
+text = "On with it."
+[[turn.call]]
+tool = "think"
+summary = "Think"
+arguments = {{ thought = "{_THOUGHT}" }}
+
+[[turn]]
+name = "sum"
+after = "summary"
+text = "GOAL: go on. DONE: some parts."
+usage = {{ input = 500, output = 20 }}
+"""
+
+
+@dataclass
+class LongRun:
+    """What was seen of a run: a step is a model's answer with what it calls."""
+
+    step_times: list[float] = field(default_factory=list)
+    """Seconds of CPU of each step that had no condensing in it."""
+    kept: list[tuple[int, int]] = field(default_factory=list)
+    """After a condensing: the step, and the bytes that live since memory is looked at."""
+
+    def cost(self, begin: int, end: int) -> float:
+        """Seconds of CPU of a step between these two: the lower quartile, which a busy machine moves least."""
+        return statistics.quantiles(self.step_times[begin:end], n=4)[0]
+
+
+def script(folder: Path) -> str:
+    """The name of an offline model that thinks the same for ever and sums up when asked."""
+    path = folder / "long.toml"
+    path.write_text(_SCRIPT)
+    return f"scripted/{path}"
+
+
+def locations(folder: Path) -> Locations:
+    """A home of its own."""
+    return Locations(folder / "c", folder / "d", folder / "s", folder / "r")
+
+
+@contextmanager
+def session(folder: Path, steps: int, events: list[str], *, window: int = WINDOW) -> Iterator[OpenedSession]:
+    """The session that will make so many steps; the kinds of what it commits go to `events`."""
+
+    def heard(event: Event) -> None:
+        events.append(event.kind)
+
+    settings = Settings(
+        model=script(folder), max_steps=steps, stop_loops=False, condense_events=window, condense_percent=0
+    )
+    made = start_session(locations(folder), settings, folder, NAME, on_event=heard, on_live=lambda event: None)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def drive(made: OpenedSession, events: list[str], trace_from: int | None = None) -> LongRun:
+    """Run to the end; memory is looked at from one step on, which makes steps slower from there."""
+    run = LongRun()
+    made.session.send("go through it all")
+    began, is_on = time.process_time(), True
+    while is_on:
+        events.clear()
+        is_on = made.session.step()
+        if "history_condensed" in events:
+            _look(run)
+            began = time.process_time()
+        elif "action_observed" in events:
+            run.step_times.append(time.process_time() - began)
+            if len(run.step_times) == trace_from:
+                tracemalloc.start()
+            began = time.process_time()
+    tracemalloc.stop()
+    return run
+
+
+def _look(run: LongRun) -> None:
+    if tracemalloc.is_tracing():
+        gc.collect()
+        run.kept.append((len(run.step_times), tracemalloc.get_traced_memory()[0]))

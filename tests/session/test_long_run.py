@@ -1,0 +1,66 @@
+"""A run of a thousand steps with condensing on: memory and the cost of a step stay flat, and the log is whole."""
+
+import pytest
+
+from tests.session import long_run
+from tests.session.fake_agent import faults_of
+from workbench.session.events import ActionObserved, ActionProposed, HistoryCondensed, ModelResponded, RunEnded
+from workbench.session.model_turn.history import messages
+
+STEPS = 1_000
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """The run with its log; memory is traced over its last third."""
+    folder, kinds = tmp_path_factory.mktemp("long"), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OHW_SCRIPT_PACE", "0")
+        with long_run.session(folder, STEPS, kinds) as made:
+            run = long_run.drive(made, kinds, trace_from=650)
+            log = list(made.events())
+    return run, log
+
+
+def test_the_run_made_a_thousand_steps_and_was_condensed_again_and_again(ran):
+    run, log = ran
+    assert len(run.step_times) == STEPS
+    end = log[-1]
+    assert isinstance(end, RunEnded)
+    assert (end.reason, "max_steps" in end.detail) == ("limit", True)
+    summaries = [event for event in log if isinstance(event, HistoryCondensed)]
+    assert len(summaries) > 2 * STEPS / long_run.WINDOW
+    assert {event.reason for event in summaries} == {"events"}
+    assert all(event.summary.startswith("GOAL") for event in summaries)
+
+
+def test_the_log_holds_every_step_word_for_word(ran):
+    _, log = ran
+    assert [event.seq for event in log] == list(range(1, len(log) + 1))
+    answers = [event for event in log if isinstance(event, ModelResponded)]
+    proposed = [event for event in log if isinstance(event, ActionProposed)]
+    observed = [event for event in log if isinstance(event, ActionObserved)]
+    assert len(answers) == len(proposed) == len(observed) == STEPS
+    assert len({event.action_id for event in proposed}) == STEPS
+    assert [event.action_id for event in observed] == [event.action_id for event in proposed]
+    assert {len(answer.tool_calls[0].arguments) for answer in answers} == {len(answers[0].tool_calls[0].arguments)}
+
+
+def test_what_the_log_makes_of_the_messages_is_short_and_valid_at_its_end(ran):
+    _, log = ran
+    at_the_end = messages(log)
+    assert len(at_the_end) <= long_run.WINDOW + 4
+    assert faults_of(at_the_end) == []
+    assert "go through it all" in at_the_end[0]["content"]
+
+
+def test_the_memory_that_a_step_leaves_behind_is_far_smaller_than_its_texts(ran):
+    run, _ = ran
+    (first_step, first), (last_step, last) = run.kept[1], run.kept[-1]
+    assert last_step - first_step > 200
+    assert (last - first) / (last_step - first_step) < 2_000
+
+
+def test_a_step_costs_the_same_after_hundreds_of_others(ran):
+    run, _ = ran
+    assert run.cost(450, 650) <= 2 * run.cost(50, 250)
