@@ -55,7 +55,7 @@ def is_settled(app, events) -> bool:
         return False
     if not app.state.waiting:
         return True
-    return isinstance(app.screen, ApprovalScreen) and app.screen.arming.is_armed(app.screen._clock())
+    return isinstance(app.screen, ApprovalScreen) and app.screen.is_armed
 
 
 def text_on(app) -> str:

@@ -14,16 +14,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.timer import Timer
 from textual.widgets import Static
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question
-from workbench.tui.approving.arming import Arming
 from workbench.tui.approving.decision import Answer, Later
 from workbench.tui.fold.state import ActionItem
-from workbench.tui.messages import BehindScrolled
+from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import Hint, packed
@@ -43,7 +40,7 @@ class Choice(Static):
         self.number = number
 
 
-class AnswerScreen(ModalScreen[Answer | Later]):
+class AnswerScreen(QuestionScreen[Answer | Later]):
     """Asks one question; dismisses with the answer, or with Later when it is left open or withdrawn.
 
     `pass_on` takes the keys that were pressed too early; without it, because the person called for the card, they
@@ -70,24 +67,19 @@ class AnswerScreen(ModalScreen[Answer | Later]):
         pass_on: Callable[[events.Key | events.Paste], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
-        self.arming = Arming()
+        super().__init__(clock)
         self._question = read_question(action.arguments)
         self._title = f"The sub-agent {action.agent} asks" if action.agent else "The agent asks"
         self._pass_on = pass_on
-        self._clock = clock
         placeholder = "or something else" if self._question.options else "your answer"
         self._draft = draft
         self._line = AnswerLine(self._takes, placeholder)
         self._keys = Static(id="keys")
         self._asked = VerticalScroll(id="asked", can_focus=False)
         self._card = Vertical(id="card")
-        self._ticks: Timer | None = None
         self._width = _WIDEST
         self._early: list[events.Key | events.Paste] = []
         self._passed_on = False
-        self._withdrawn = False
-        self._has_left = False
 
     def compose(self) -> ComposeResult:
         """The box: question, options, free text, keys."""
@@ -101,22 +93,9 @@ class AnswerScreen(ModalScreen[Answer | Later]):
             yield self._line
             yield self._keys
 
-    def on_mount(self) -> None:
-        """A click that brings the window to the front is no answer: it begins the quiet time anew."""
-        self.watch(self.app, "app_focus", self._appeared, init=False)
-
-    def on_screen_resume(self) -> None:
-        """Visible (again): the quiet time begins when it has been painted."""
-        if self._withdrawn:
-            self._leave(Later(self._line.value))
-            return
-        self.call_after_refresh(self._appeared)
-
-    def _appeared(self) -> None:
-        self.arming.shown(self._clock())
-        if self._ticks is None:
-            self._ticks = self.set_interval(0.1, self._tell)
-        self._tell()
+    def unanswered(self) -> Later:
+        """Left open, with what was written so far."""
+        return Later(self._line.value)
 
     def on_resize(self) -> None:
         """Take the room there is now."""
@@ -126,19 +105,12 @@ class AnswerScreen(ModalScreen[Answer | Later]):
         self.set_class(is_small, "-small")
         room = self.size.height - (_AROUND - 1 if is_small else _AROUND + _BELOW)
         self._asked.styles.max_height = max(1, room)
-        self._tell()
-
-    def withdraw(self) -> None:
-        """Answered elsewhere or ended: go away, at once or when this screen is on top again."""
-        self._withdrawn = True
-        if self.is_current:
-            self._leave(Later(self._line.value))
+        self.tell()
 
     def _takes(self, event: events.Key | events.Paste) -> bool:
         """Whether the event is text of the answer; what chooses or sends is carried out here."""
-        pressed = self._clock() - max(0.0, time.monotonic() - event.time)
-        armed = self.arming.key(pressed)
-        self.call_after_refresh(self._tell)
+        armed = self.heard(event)
+        self.call_after_refresh(self.tell)
         if not armed:
             return not self._passes_on(event)
         self._early.clear()
@@ -178,21 +150,15 @@ class AnswerScreen(ModalScreen[Answer | Later]):
 
     def _answer(self, text: str) -> None:
         if text.strip():
-            self._leave(Answer(text.strip()))
+            self.leave(Answer(text.strip()))
 
-    def _leave(self, result: Answer | Later) -> None:
-        """Close, once: what comes after the first answer is not heard."""
-        if not self._has_left:
-            self._has_left = True
-            self.dismiss(result)
-
-    def _tell(self) -> None:
+    def tell(self) -> None:
         """Show the keys that work now; once nobody types any more, make room for what was passed on."""
-        if self._has_left:
+        if self.has_left:
             return
-        armed = self.arming.is_armed(self._clock())
+        armed = self.is_armed
         if armed and self._passed_on and self.is_current:
-            self._leave(Later(self._line.value, aside=True))
+            self.leave(Later(self._line.value, aside=True))
             return
         lines = packed(self._hints(armed), self._width - 4)
         self._keys.update(Content("\n").join(lines))
@@ -205,17 +171,13 @@ class AnswerScreen(ModalScreen[Answer | Later]):
 
     def on_click(self, event: events.Click) -> None:
         """A click on an option chooses it."""
-        if isinstance(event.widget, Choice) and self.arming.is_armed(self._clock()):
+        if isinstance(event.widget, Choice) and self.is_armed:
             self._chosen(event.widget.number)
 
     def action_later(self) -> None:
         """Leave it open."""
-        self._leave(Later(self._line.value))
+        self.leave(Later(self._line.value))
 
     def action_move(self, lines: int) -> None:
         """Scroll the question."""
         self._asked.scroll_relative(y=lines, animate=False)
-
-    def action_behind(self, lines: int) -> None:
-        """Scroll the conversation behind."""
-        self.post_message(BehindScrolled(lines))

@@ -10,14 +10,12 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.timer import Timer
 from textual.widgets import Input
 
-from workbench.tui.approving.arming import Arming, Overheard
+from workbench.tui.approving.arming import Overheard
 from workbench.tui.approving.decision import Decision
 from workbench.tui.fold.state import ActionItem, FileState
-from workbench.tui.messages import BehindScrolled
+from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import Hint, QuestionBox
 from workbench.tui.wording.explain import full_text
@@ -30,11 +28,10 @@ _NOTE_ASKED = "a note to the model, sent with your answer"
 _REASON_ASKED = "why not? goes to the model, may stay empty"
 
 
-class ApprovalScreen(ModalScreen[Decision | None]):
+class ApprovalScreen(QuestionScreen[Decision | None]):
     """Asks about one action; dismisses with the decision, or None for later and for a question that is withdrawn."""
 
     DEFAULT_CSS = css_beside(__file__)
-    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "approve", "Approve", id="approval.approve"),
         Binding("n", "note(True)", "Reject", id="approval.reject"),
@@ -67,15 +64,10 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         typed: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`typed` takes the letters that were meant for the prompt."""
-        super().__init__()
+        super().__init__(clock)
         self.item = action
-        self.arming = Arming()
-        self._clock = clock
         self._box = QuestionBox(action, position, total, mode)
-        self._ticks: Timer | None = None
         self._rejecting = False
-        self._withdrawn = False
-        self._has_left = False
         self._overheard = Overheard(_LETTERS)
         self._typed = typed
 
@@ -83,31 +75,20 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         """Nothing but the box."""
         yield self._box
 
-    def on_screen_resume(self) -> None:
-        """Visible (again): the quiet time begins when it has been painted."""
-        if self._withdrawn:
-            self._leave(None)
-            return
-        self.call_after_refresh(self._appeared)
-
-    def _appeared(self) -> None:
-        self.arming.shown(self._clock())
-        if self._ticks is None:
-            self._ticks = self.set_interval(0.1, self._tell)
-        self._tell()
+    def unanswered(self) -> None:
+        """Later."""
 
     def on_resize(self) -> None:
         """Take the room there is now."""
         self._box.fit(self.size)
-        self.call_after_refresh(self._tell)
+        self.call_after_refresh(self.tell)
 
     def on_key(self, event: events.Key) -> None:
         """Each key before the quiet time is over begins it anew; none of those answers, and words go to the prompt."""
-        if self._has_left and event.is_printable and event.character:
+        if self.has_left and event.is_printable and event.character:
             self._type(event.character)  # it came in one burst with the letter that closed the question
             return
-        pressed = self._clock() - max(0.0, time.monotonic() - event.time)
-        if self.arming.key(pressed):
+        if self.heard(event):
             self._overheard.forget()
             return
         if event.key in ANSWERS:
@@ -115,7 +96,7 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         if event.is_printable and event.character and (text := self._overheard.hear(event.character)):
             event.stop()
             self._type(text)
-        self.call_after_refresh(self._tell)
+        self.call_after_refresh(self.tell)
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste is text for the prompt."""
@@ -126,57 +107,45 @@ class ApprovalScreen(ModalScreen[Decision | None]):
         """Text meant for the prompt goes there, and the question waits until it is called for."""
         self._overheard.forget()
         self._typed(text)
-        self._leave(None)
+        self.leave(None)
 
-    def withdraw(self) -> None:
-        """The action was decided elsewhere or has ended: go away, at once or when this screen is on top again."""
-        self._withdrawn = True
-        if self.is_current:
-            self._leave(None)
-
-    def _leave(self, result: Decision | None) -> None:
-        """Close, once: what comes after the first answer is not heard."""
-        if not self._has_left:
-            self._has_left = True
-            self.dismiss(result)
-
-    def _tell(self) -> None:
+    def tell(self) -> None:
         """Show the keys that work now."""
-        if self._has_left:
+        if self.has_left:
             return
         seen = self._box.look()
         if self._box.is_writing:
             self._box.show_keys((("enter", "reject" if self._rejecting else "keep the note"), ("esc", "back")))
         else:
-            self._box.show_keys(answer_keys(self.item, seen=seen, armed=self.arming.is_armed(self._clock())))
+            self._box.show_keys(answer_keys(self.item, seen=seen, armed=self.is_armed))
 
     def action_approve(self) -> None:
         """Approve, if the question was seen to its end."""
         if self._box.look() and not self._box.is_writing:
-            self._leave(Decision("approved", self._box.note))
+            self.leave(Decision("approved", self._box.note))
 
     def action_note(self, rejecting: bool) -> None:
         """Ask for a reason, with which Enter rejects, or for a note that goes with either answer."""
         if not self._box.is_writing:
             self._rejecting = rejecting
             self._box.open_note(_REASON_ASKED if rejecting else _NOTE_ASKED)
-            self._tell()
+            self.tell()
 
     @on(Input.Submitted)
     def on_note_written(self, written: Input.Submitted) -> None:
         """Enter in the note: keeps it, or rejects with it."""
         self._box.close_note(written.value.strip())
         if self._rejecting:
-            self._leave(Decision("rejected", self._box.note))
-        self._tell()
+            self.leave(Decision("rejected", self._box.note))
+        self.tell()
 
     def action_later(self) -> None:
         """Out of the note, or out of the question without an answer."""
         if self._box.is_writing:
             self._box.close_note(None)
-            self._tell()
+            self.tell()
         else:
-            self._leave(None)
+            self.leave(None)
 
     async def action_diff(self, command: str) -> None:
         """Pass a command on to the diff."""
@@ -187,10 +156,6 @@ class ApprovalScreen(ModalScreen[Decision | None]):
     def action_move(self, lines: int) -> None:
         """Scroll the question."""
         self._box.scroll_on(lines)
-
-    def action_behind(self, lines: int) -> None:
-        """Scroll the conversation behind."""
-        self.post_message(BehindScrolled(lines))
 
     def action_full(self) -> None:
         """Everything as one text that can be searched."""

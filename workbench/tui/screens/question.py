@@ -1,0 +1,81 @@
+"""What the modals that ask have in common: the quiet time, leaving once, going away when the question is settled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from textual import events
+from textual.screen import ModalScreen
+from textual.timer import Timer
+
+from workbench.tui.approving.arming import Arming
+from workbench.tui.messages import BehindScrolled
+
+ResultT = TypeVar("ResultT")
+
+
+class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
+    """A modal that takes an answer only once it has been in sight for a while without a key."""
+
+    AUTO_FOCUS = ""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.arming = Arming()
+        self.clock = clock
+        self.has_left = False
+        self._ticks: Timer | None = None
+        self._withdrawn = False
+
+    def tell(self) -> None:
+        """Show the keys that work now."""
+        raise NotImplementedError
+
+    def unanswered(self) -> ResultT:
+        """What the screen is dismissed with when nobody answered."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """A click that brings the window to the front is no answer: it begins the quiet time anew."""
+        self.watch(self.app, "app_focus", self.appeared, init=False)
+
+    def on_screen_resume(self) -> None:
+        """Visible (again): the quiet time begins when it has been painted."""
+        if self._withdrawn:
+            self.leave(self.unanswered())
+            return
+        self.call_after_refresh(self.appeared)
+
+    def appeared(self) -> None:
+        """In sight from now on: the quiet time begins."""
+        self.arming.shown(self.clock())
+        if self._ticks is None:
+            self._ticks = self.set_interval(0.1, self.tell)
+        self.tell()
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether a key pressed now may answer."""
+        return self.arming.is_armed(self.clock())
+
+    def heard(self, event: events.Event) -> bool:
+        """A key was pressed or text pasted; whether that may answer. When it happened counts, not when it came here."""
+        return self.arming.key(self.clock() - max(0.0, time.monotonic() - event.time))
+
+    def withdraw(self) -> None:
+        """The question was settled elsewhere or has ended: go away, at once or when this screen is on top again."""
+        self._withdrawn = True
+        if self.is_current:
+            self.leave(self.unanswered())
+
+    def leave(self, result: ResultT) -> None:
+        """Close, once: what comes after the first answer is not heard."""
+        if not self.has_left:
+            self.has_left = True
+            self.dismiss(result)
+
+    def action_behind(self, lines: int) -> None:
+        """Scroll the conversation behind."""
+        self.post_message(BehindScrolled(lines))
