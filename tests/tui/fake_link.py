@@ -34,7 +34,7 @@ class FakeLink:
         self.commands.append(("send", text))
 
     def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
-        self.commands.append(("decide", action_id, verdict, fingerprint, note))
+        self.commands.append(("decide", action_id, verdict, fingerprint, note, *([more] if more else [])))
 
     def answer(self, action_id: str, text: str) -> None:
         self.commands.append(("answer", action_id, text))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from workbench.session.events import Mode, Verdict
+from workbench.session.events import FileText, Mode, Verdict
 
 VERSION = 1
 
@@ -49,6 +49,7 @@ class Decide(_Line):
     note: str = ""
     edited: dict[str, Any] | None = None
     hunks: tuple[int, ...] | None = None
+    written: tuple[FileText, ...] | None = None
 
 
 class Answer(_Line):

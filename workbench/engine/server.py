@@ -195,6 +195,7 @@ def _settle(command: Decide | Answer, session: Session, action_id: str) -> None:
         note=command.note,
         edited=command.edited,
         hunks=command.hunks,
+        written=command.written,
     )
 
 

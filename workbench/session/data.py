@@ -21,6 +21,13 @@ class FileDelta(Data):
     after: str | None
 
 
+class FileText(Data):
+    """What one file shall hold, to the byte; `None`: it shall not exist."""
+
+    path: str
+    text: str | None
+
+
 class RawToolCall(Data):
     """A tool call exactly as the model wrote it; `arguments` is its JSON text, valid or not."""
 

@@ -14,6 +14,7 @@ from workbench.security.policy import Mode as Mode
 from workbench.security.risk import Risk as Risk
 from workbench.session.data import Data
 from workbench.session.data import FileDelta as FileDelta
+from workbench.session.data import FileText as FileText
 from workbench.session.data import RawToolCall as RawToolCall
 from workbench.session.data import Segment as Segment
 from workbench.session.data import Usage as Usage
@@ -126,7 +127,11 @@ class ActionAssessed(EventBase):
 
 
 class ActionDecided(EventBase):
-    """The decision on one action, committed before it starts; `rule` names the mode or rule that decided."""
+    """The decision on one action, committed before it starts; `rule` names the mode or rule that decided.
+
+    Of an action whose files were shown a part may be taken: `hunks` are the accepted hunks of the preview (from 0, over
+    its files in order), `written` is what each of its files shall hold. The tool does not run then.
+    """
 
     kind: Literal["action_decided"] = "action_decided"
     action_id: str
@@ -136,6 +141,7 @@ class ActionDecided(EventBase):
     note: str = ""
     edited: dict[str, Any] | None = None
     hunks: tuple[int, ...] | None = None
+    written: tuple[FileText, ...] | None = None
     fingerprint: str = ""
 
 

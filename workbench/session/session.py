@@ -18,6 +18,7 @@ from workbench.session.events import (
     ActionDecided,
     EngineState,
     Event,
+    FileText,
     LiveEvent,
     Mode,
     UserMessage,
@@ -113,6 +114,7 @@ class Session:
         note: str = "",
         edited: dict[str, Any] | None = None,
         hunks: tuple[int, ...] | None = None,
+        written: tuple[FileText, ...] | None = None,
     ) -> None:
         """The person's decision on the action that was shown with this fingerprint; raises Refused."""
         with self._lock:
@@ -124,6 +126,7 @@ class Session:
                 note=note,
                 edited=edited,
                 hunks=hunks,
+                written=written,
                 fingerprint=fingerprint,
             )
             self._journal.commit(*decision_on(self.question, decided, self._actions))

@@ -23,7 +23,7 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
         raise Refused("this action does not wait for a decision any more")
     if waiting.asks_person:
         raise Refused("this is a question of the agent's; it takes an answer, not a decision")
-    if decided.hunks is not None:
+    if decided.hunks is not None or decided.written is not None:
         raise Refused("an edit can be approved or rejected only as a whole; reject it with a note")
     shown = waiting.assessed.fingerprint
     if decided.verdict == "rejected":

@@ -106,7 +106,7 @@ class Asking:
         if isinstance(result, Decision):
             self._answered.add(shown)
             self._desk.answered(action_id)
-            self._link.decide(action_id, result.verdict, fingerprint, result.note)
+            self._link.decide(action_id, result.verdict, fingerprint, result.note, **result.changes)
         elif isinstance(result, Answer):
             self._answered.add(shown)
             self._desk.answered(action_id)

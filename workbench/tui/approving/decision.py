@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
+    from workbench.session.events import FileText
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision on one action and the words that go to the model with it."""
+    """The decision on one action and the words that go to the model with it; the verdict is "edited" with the rest.
 
-    verdict: Literal["approved", "rejected"]
+    `edited` are other arguments; `hunks` the accepted ones of the preview, and `written` what its files shall hold.
+    """
+
+    verdict: Literal["approved", "rejected", "edited"]
     note: str = ""
+    edited: dict[str, Any] | None = None
+    hunks: tuple[int, ...] | None = None
+    written: tuple[FileText, ...] | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """How what is approved differs from what was proposed, as the link takes it; empty when it does not."""
+        said = {"edited": self.edited, "hunks": self.hunks, "written": self.written}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True)
