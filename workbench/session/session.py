@@ -6,11 +6,11 @@ One thread calls `step()`; commands come from any other thread. Nothing runs bef
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Unpack
 
 from workbench.llm.model import Cancel, Model
 from workbench.session.acting.actions import Actions
-from workbench.session.acting.decisions import Refused, answer_to, condensing_wish, decision_on, settings_change
+from workbench.session.acting.decisions import Changes, Refused, answer_to, condensing_wish, decision_on, settings_change
 from workbench.session.acting.recalling import Recall
 from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.bounds.limits import USUAL_LIMITS, Limits
@@ -18,7 +18,6 @@ from workbench.session.events import (
     ActionDecided,
     EngineState,
     Event,
-    FileText,
     LiveEvent,
     Mode,
     UserMessage,
@@ -106,29 +105,13 @@ class Session:
             self._announce()
 
     def decide(
-        self,
-        action_id: str,
-        verdict: Verdict,
-        *,
-        fingerprint: str,
-        note: str = "",
-        edited: dict[str, Any] | None = None,
-        hunks: tuple[int, ...] | None = None,
-        written: tuple[FileText, ...] | None = None,
+        self, action_id: str, verdict: Verdict, *, fingerprint: str, note: str = "", **changes: Unpack[Changes]
     ) -> None:
         """The person's decision on the action that was shown with this fingerprint; raises Refused."""
         with self._lock:
             self._journal.save()
-            decided = ActionDecided(
-                action_id=action_id,
-                verdict=verdict,
-                by="person",
-                note=note,
-                edited=edited,
-                hunks=hunks,
-                written=written,
-                fingerprint=fingerprint,
-            )
+            said = {"action_id": action_id, "verdict": verdict, "note": note, "fingerprint": fingerprint, **changes}
+            decided = ActionDecided.model_validate({"by": "person", **said})
             self._journal.commit(*decision_on(self.question, decided, self._actions))
             self._announce()
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, TypedDict
+
 from workbench.errors import WorkbenchError
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.results import answered, rejected
-from workbench.session.events import ActionDecided, ActionStarted, CondensingAsked, Event, Mode, SettingsChanged
+from workbench.session.events import ActionDecided, ActionStarted, CondensingAsked, Event, FileText, Mode, SettingsChanged
 from workbench.session.ledger import OpenAction
 from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE
 from workbench.session.model_turn.middle import Middle
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
+
+
+class Changes(TypedDict, total=False):
+    """How what the person approves differs from the proposal: as in ActionDecided."""
+
+    edited: dict[str, Any] | None
+    hunks: tuple[int, ...] | None
+    written: tuple[FileText, ...] | None
 
 
 class Refused(WorkbenchError):
