@@ -10,7 +10,14 @@ from typing import Unpack
 
 from workbench.llm.model import Cancel, Model
 from workbench.session.acting.actions import Actions
-from workbench.session.acting.decisions import Changes, Refused, answer_to, condensing_wish, decision_on, settings_change
+from workbench.session.acting.decisions import (
+    Changes,
+    Refused,
+    answer_to,
+    condensing_wish,
+    decision_on,
+    settings_change,
+)
 from workbench.session.acting.recalling import Recall
 from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.bounds.limits import USUAL_LIMITS, Limits

@@ -7,7 +7,15 @@ from typing import Any, TypedDict
 from workbench.errors import WorkbenchError
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.results import answered, rejected
-from workbench.session.events import ActionDecided, ActionStarted, CondensingAsked, Event, FileText, Mode, SettingsChanged
+from workbench.session.events import (
+    ActionDecided,
+    ActionStarted,
+    CondensingAsked,
+    Event,
+    FileText,
+    Mode,
+    SettingsChanged,
+)
 from workbench.session.ledger import OpenAction
 from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE
 from workbench.session.model_turn.middle import Middle
