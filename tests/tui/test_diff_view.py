@@ -221,3 +221,18 @@ async def test_the_viewer_takes_new_contents() -> None:
         await until(pilot, lambda: "x = 3" in painted(view))
         assert not app.pushed.query_one(FileList).display
         assert DOT not in painted(view)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+async def test_a_hunk_left_out_shows_what_stays_and_what_does_not_come(beside: bool) -> None:
+    app = DiffApp([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\n3\n")])
+    async with app.run_test(size=(100, 40)) as pilot:
+        view = app.query_one(DiffView)
+        view.beside = beside
+        view.lay_out()
+        await until(pilot, lambda: "− one" in painted(view))
+        view.left_out = {1}
+        text = painted(view)
+        assert all(part in text for part in ("− one", "+ 1", "= three", "× 3"))
+        view.show_edited([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\nIII\n")])
+        assert "× III" in painted(view)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from rich.cells import cell_len, set_cell_size
@@ -15,7 +15,8 @@ from workbench.tui.diff.geometry import LONGEST, Geometry
 from workbench.tui.diff.layout import Row
 from workbench.tui.diff.lines import cut_cells
 
-_SIGNS = {"removed": "−", "added": "+"}
+_SIGNS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
+_LEFT_OUT = {"removed": "stays", "added": "left-out"}
 _STATES = {"A": "new file", "D": "deleted", "M": "changed", "=": "unchanged"}
 _Painted = list[tuple[int, int, str]]
 
@@ -23,16 +24,27 @@ _Painted = list[tuple[int, int, str]]
 class Painter:
     """Rows of one geometry; `style` gives the Rich style of a name, `offset` is the first cell of text shown."""
 
-    def __init__(self, geometry: Geometry, style: Callable[[str], Style], offset: int, current: int) -> None:
+    def __init__(
+        self,
+        geometry: Geometry,
+        style: Callable[[str], Style],
+        offset: int,
+        current: int,
+        left_out: Collection[int] = (),
+    ) -> None:
         self.geometry = geometry
         self.style = style
         self.offset = offset
         self.current = current
         """The chosen hunk, marked in the gutter."""
+        self._index = 0
+        self.left_out = left_out
+        """Hunks that are not taken: what they would remove stays, what they would add does not come."""
 
     def paint(self, index: int, part: int) -> list[Segment]:
         """One screen line: part `part` of a row."""
         row = self.geometry.rows[index]
+        self._index = index
         if row.kind == "file":
             return self._whole(self._file_text(row), "file")
         if row.kind == "fold":
@@ -80,9 +92,10 @@ class Painter:
         return [Segment(" " * spare)] if spare > 0 else []
 
     def _kind_of(self, row: Row, side: Side) -> str:
-        if row.kind == "changed":
-            return "removed" if side == "old" else "added"
-        return row.kind
+        kind = ("removed" if side == "old" else "added") if row.kind == "changed" else row.kind
+        if self.left_out and self.geometry.hunk_at(self._index) in self.left_out:
+            return _LEFT_OUT.get(kind, kind)
+        return kind
 
     def _numbers(self, row: Row, side: Side, part: int) -> str:
         digits = self.geometry.digits
@@ -118,6 +131,8 @@ class Painter:
         return first, end, indent, end < len(text)
 
     def _spans(self, row: Row, side: Side, line: int, kind: str) -> _Painted:
+        if kind in ("stays", "left-out"):
+            return []
         document = self.geometry.document
         spans: _Painted = [*document.syntax(row.file, side, line)]
         if row.hunk >= 0:

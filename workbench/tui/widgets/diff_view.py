@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -27,6 +27,7 @@ WIDE = 140
 _NAMES = (
     *("same", "added", "removed", "added-word", "removed-word", "nothing", "fold", "file", "note", "mark"),
     *("gutter", "gutter-same", "gutter-added", "gutter-removed", "sign-same", "sign-added", "sign-removed"),
+    *("stays", "left-out", "gutter-stays", "gutter-left-out", "sign-stays", "sign-left-out"),
     *("comment", "keyword", "string", "number", "builtin", "definition"),
 )
 
@@ -59,6 +60,8 @@ class DiffView(ScrollView, can_focus=True):
         self.beside: bool | None = None
         """Chosen by the person; None lets the width of the screen decide."""
         self.current = -1
+        self.left_out: Collection[int] = ()
+        """Hunks that are not taken, counted over all files; they are shown as such."""
         self._opened: set[FoldId] = set()
         self._geometry: Geometry | None = None
         self._styles: dict[str, Style] = {}
@@ -71,6 +74,11 @@ class DiffView(ScrollView, can_focus=True):
         self.current = -1
         self.lay_out()
         self.scroll_to(0, 0, animate=False)
+
+    def show_edited(self, files: Sequence[FileDiff]) -> None:
+        """Show the same files with other texts in their hunks, at the same place."""
+        self.document = Document(files)
+        self._keep_hunk()
 
     @property
     def geometry(self) -> Geometry:
@@ -117,7 +125,7 @@ class DiffView(ScrollView, can_focus=True):
         place = y + int(self.scroll_offset.y)
         if place >= geometry.height:
             return Strip.blank(width, self.rich_style)
-        painter = Painter(geometry, self.style_named, int(self.scroll_offset.x), self.current)
+        painter = Painter(geometry, self.style_named, int(self.scroll_offset.x), self.current, self.left_out)
         segments = [
             Segment(text, self.rich_style + (style or Style())) for text, style, _ in painter.paint(*geometry.at(place))
         ]

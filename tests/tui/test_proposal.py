@@ -1,0 +1,111 @@
+"""What the person makes of a proposed edit: the file gets base + accepted hunks, as the question shows them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.diff.hunks import compare, taken
+from workbench.tui.approving.proposal import Proposal
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "\u2028x\n", "d"]), max_size=12).map("".join)
+BASE = "".join(f"line {number}\n" for number in range(40))
+WANTED = BASE.replace("line 3\n", "three\n").replace("line 20\n", "").replace("line 37\n", "line 37\nmore\n")
+
+
+def proposal(before: str | None = BASE, after: str | None = WANTED) -> Proposal:
+    return Proposal([compare("a.py", before, after)], ["/w/a.py"])
+
+
+def text(of: Proposal) -> str | None:
+    ((path, written),) = of.written()
+    assert path == "/w/a.py"
+    return written
+
+
+@given(LINES, LINES, st.sets(st.integers(0, 12)))
+def test_any_subset_of_hunks_is_base_and_accepted_hunks(before: str, after: str, out: set[int]) -> None:
+    of = proposal(before, after)
+    for hunk in out:
+        if hunk < of.count:
+            of.toggle(hunk)
+    assert text(of) == taken(compare("a.py", before, after), of.accepted)
+    if not of.out:
+        assert text(of) == after
+    if len(of.out) == of.count:
+        assert text(of) == before
+
+
+@given(LINES, LINES, st.data())
+def test_what_is_written_is_what_is_shown(before: str, after: str, data: st.DataObject) -> None:
+    of = proposal(before, after)
+    for hunk in range(of.count):
+        if data.draw(st.booleans()):
+            of.edit(hunk, data.draw(LINES))
+        if data.draw(st.booleans()):
+            of.toggle(hunk)
+    (shown,) = of.shown()
+    assert len(shown.hunks) == of.count
+    assert "".join(shown.new) == shown.after
+    assert text(of) == taken(shown, of.accepted)
+    assert shown.before == before
+
+
+def test_two_of_three_hunks_left_out() -> None:
+    of = proposal()
+    assert of.count == 3
+    of.toggle(0)
+    of.toggle(2)
+    assert of.accepted == (1,)
+    assert text(of) == BASE.replace("line 20\n", "")
+    of.toggle(0)
+    assert of.accepted == (0, 1)
+
+
+def test_an_edited_hunk_keeps_its_place_among_the_others() -> None:
+    of = proposal()
+    of.edit(0, "drei\nund mehr")
+    assert of.edited == (0,)
+    assert text(of) == WANTED.replace("three\n", "drei\nund mehr\n")
+    of.toggle(1)
+    assert text(of) == BASE.replace("line 3\n", "drei\nund mehr\n").replace("line 37\n", "line 37\nmore\n")
+    assert of.text(0) == "drei\nund mehr\n"
+    assert of.where(2) == ("a.py", 39, 38)
+
+
+def test_the_text_of_the_base_leaves_the_hunk_out_and_that_of_the_proposal_takes_it_as_it_was() -> None:
+    of = proposal()
+    of.edit(0, "line 3")
+    assert (of.out, of.edited) == ({0}, ())
+    of.edit(0, "three\n")
+    assert not of.is_changed
+
+
+def test_a_new_file_that_is_left_out_shall_not_exist() -> None:
+    of = proposal(None, "new\n")
+    of.toggle(0)
+    assert of.is_empty
+    assert text(of) is None
+    of.edit(0, "other\n")
+    assert text(of) == "other\n"
+
+
+def test_a_file_that_would_go_stays_when_that_is_left_out() -> None:
+    of = proposal("old\n", None)
+    assert text(of) is None
+    of.toggle(0)
+    assert text(of) == "old\n"
+
+
+def test_the_last_line_may_stay_without_an_end() -> None:
+    of = proposal("a\nb", "a\nc")
+    of.edit(0, "d")
+    assert text(of) == "a\nd"
+
+
+def test_hunks_are_counted_over_all_files() -> None:
+    of = Proposal([compare("a", "1\n", "2\n"), compare("b", "3\n", "4\n")], ["/a", "/b"])
+    of.toggle(0)
+    of.edit(1, "5\n")
+    assert of.accepted == (1,)
+    assert of.written() == (("/a", "1\n"), ("/b", "5\n"))
