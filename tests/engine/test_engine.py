@@ -13,9 +13,9 @@ from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection, EngineGone, Incoming
 from workbench.engine.launch import EngineRefused, Launch
-from workbench.engine.protocol import Answer, Decide, Interrupt, Refused, Send
+from workbench.engine.protocol import Answer, Decide, Interrupt, Refused, Send, TakeBack
 from workbench.engine.sockets import socket_path
-from workbench.session.events import ActionAssessed, ActionObserved, Event, RunEnded
+from workbench.session.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
 from workbench.session.names import session_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store
@@ -118,6 +118,22 @@ def test_a_second_screen_sees_everything_and_the_pen_passes_on(there: World):
 def _interrupted(connection: EngineConnection) -> bool:
     connection.send_command(Interrupt())
     return any(isinstance(message, RunEnded) for message in connection.receive())
+
+
+def test_a_change_is_taken_back_once(there: World):
+    path = there.project / "a.txt"
+    path.write_text("new\n")
+    command = TakeBack(files=(FileDelta(path=str(path), before="new\n", after="old\n"),))
+    screen = EngineConnection.open(launch(there, there.script(finish())))
+    screen.send_command(command)
+    receive_until(screen, lambda message: isinstance(message, FilesChanged) and message.by == "person")
+    assert path.read_text() == "old\n"
+    screen.send_command(command)
+    refused = receive_until(screen, lambda message: isinstance(message, Refused))[-1]
+    assert isinstance(refused, Refused)
+    assert "changed since it was shown" in refused.reason
+    screen.close()
+    wait_for(lambda: gone(screen.engine_pid), "the engine to end")
 
 
 def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(there: World):

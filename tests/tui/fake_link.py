@@ -51,5 +51,8 @@ class FakeLink:
     def compact(self) -> None:
         self.commands.append(("compact",))
 
+    def take_back(self, files: Sequence[Any]) -> None:
+        self.commands.append(("take_back", *files))
+
     def close(self, *, stop: bool = False) -> None:
         self.closed = True

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from workbench.session.events import FileText, Mode, Verdict
+from workbench.session.events import FileDelta, FileText, Mode, Verdict
 
 VERSION = 1
 
@@ -72,6 +72,13 @@ class Compact(_Line):
     type: Literal["compact"] = "compact"
 
 
+class TakeBack(_Line):
+    """Write files as the person wants them back: each with what it holds now, and what it shall hold."""
+
+    type: Literal["take_back"] = "take_back"
+    files: tuple[FileDelta, ...]
+
+
 class Set(_Line):
     """Change model, mode or limits; `None` leaves a setting as it is."""
 
@@ -95,5 +102,7 @@ class Refused(_Line):
     reason: str
 
 
-Command: TypeAlias = Annotated[Send | Decide | Answer | Interrupt | Compact | Set | Leave, Field(discriminator="type")]
+Command: TypeAlias = Annotated[
+    Send | Decide | Answer | Interrupt | Compact | TakeBack | Set | Leave, Field(discriminator="type")
+]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

@@ -29,6 +29,7 @@ from workbench.engine.protocol import (
     Refused,
     Send,
     Set,
+    TakeBack,
 )
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import is_own
@@ -173,14 +174,23 @@ class Server:
                 give = partial(_settle, command)
                 if not self._opened.delegates.command(command.action_id, give):
                     give(session, command.action_id)
-            case Interrupt():
-                session.interrupt()
-            case Compact():
-                session.compact()
+            case Interrupt() | Compact() | TakeBack():
+                _order(command, session)
             case Set():
                 session.set(model=command.model, mode=command.mode, max_steps=command.max_steps)
                 if command.mode is not None:
                     self._opened.delegates.set_mode(command.mode)
+
+
+def _order(command: Interrupt | Compact | TakeBack, session: Session) -> None:
+    """What the person wants of the session itself."""
+    match command:
+        case Interrupt():
+            session.interrupt()
+        case Compact():
+            session.compact()
+        case TakeBack(files=files):
+            session.files.take_back(files)
 
 
 def _settle(command: Decide | Answer, session: Session, action_id: str) -> None:

@@ -19,6 +19,8 @@ class FileDelta(Data):
     path: str
     before: str | None
     after: str | None
+    cut: str = ""
+    """Why the texts are not the file's own but a line about it: it is binary, or too large."""
 
 
 class FileText(Data):

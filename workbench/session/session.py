@@ -34,6 +34,7 @@ from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
 from workbench.session.model_turn.thinking import Responder, Thinking
 from workbench.session.storage.store import Store, StoreError
+from workbench.session.versions.files import Files
 from workbench.tools.tool import ToolDefinition
 
 __all__ = ["Refused", "Session"]
@@ -65,6 +66,7 @@ class Session:
         self._on_live = on_live
         self._limits = limits
         self._actions = Actions(self._journal, tools, on_live, limits.allowed)
+        self.files = Files(journal, tools)
         self._thinking = Thinking(
             journal=journal, agent=agent, tools=tools, actions=self._actions, open_model=open_model, on_live=on_live
         )
@@ -182,11 +184,10 @@ class Session:
         return self._settle()
 
     def _unit(self, cancel: Cancel) -> None:
-        if self._stop_after is not None:
-            return
-        if self.phase == "thinking":
+        phase = self.phase if self._stop_after is None else "idle"
+        if phase == "thinking":
             self._thinking.advance(self._limits, cancel)
-        elif self.phase == "acting":
+        elif phase == "acting":
             self._actions.advance(cancel)
 
     def _settle(self) -> bool:

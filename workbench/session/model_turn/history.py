@@ -21,6 +21,7 @@ from workbench.session.events import (
     ActionProposed,
     AgentNudged,
     Event,
+    FilesChanged,
     HistoryCondensed,
     ModelResponded,
     RawToolCall,
@@ -30,6 +31,7 @@ from workbench.session.events import (
     UserMessage,
 )
 from workbench.session.model_turn.middle import Middle, Tagged, condensed, find_middle
+from workbench.session.model_turn.told import taken_back_message
 from workbench.session.storage.words import observed_text
 from workbench.text import cut_middle, well_formed
 
@@ -101,9 +103,8 @@ class History:
                 self._later.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
-            case AgentNudged():
-                self._later.append((event.seq, {"role": "user", "content": _words(event.text)}))
-                self._nudge = event.seq
+            case AgentNudged() | FilesChanged():
+                self._apply_word(event)
             case HistoryCondensed():
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
@@ -112,6 +113,14 @@ class History:
                 self._later = [entry for entry in self._later if entry[0] != self._nudge]
             case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
                 self._apply_action(event)
+
+    def _apply_word(self, event: AgentNudged | FilesChanged) -> None:
+        """What the workbench itself says to the model; what other programs change in files it finds when it looks."""
+        if isinstance(event, AgentNudged):
+            self._later.append((event.seq, {"role": "user", "content": _words(event.text)}))
+            self._nudge = event.seq
+        elif event.by == "person":
+            self._later.append((event.seq, taken_back_message(event)))
 
     def _apply_action(self, event: ActionProposed | ActionDecided | ActionObserved | ActionAbandoned) -> None:
         match event:
@@ -169,7 +178,7 @@ class History:
         self._ids.add(event.call_id)
         self._calls[event.action_id] = event.call_id
         self._places[event.call_id] = len(self._places)
-        raw = self._raw_call(event)
+        raw = _raw_call(self._response, event)
         name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
         function = {"name": name, "arguments": _arguments(raw.arguments if raw else json.dumps(event.arguments))}
         call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
@@ -177,12 +186,6 @@ class History:
             call[FIELDS] = {SIGNATURE: raw.signature}
             answer.setdefault(BLOCKS, [])
         answer["tool_calls"].append(call)
-
-    def _raw_call(self, event: ActionProposed) -> RawToolCall | None:
-        calls = self._response.tool_calls if self._response else ()
-        if not self._response or self._response.response_id != event.response_id:
-            return None
-        return calls[event.position] if 0 <= event.position < len(calls) else None
 
     def _answer_for(self, event: ActionProposed) -> Message:
         """The assistant message the call belongs to; only results may stand behind it."""
@@ -239,6 +242,11 @@ class History:
             self._answer = None
             for seq, message in now:
                 self._add(message, seq)
+
+
+def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawToolCall | None:
+    calls = response.tool_calls if response and response.response_id == event.response_id else ()
+    return calls[event.position] if 0 <= event.position < len(calls) else None
 
 
 def _user_message(event: UserMessage) -> Message:

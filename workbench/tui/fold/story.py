@@ -118,7 +118,7 @@ def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
 
 
 def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
-    return Changed(changes=take_files(state, event.files, by_others=True))
+    return Changed(changes=take_files(state, event.files, by_others=event.by != "person"))
 
 
 def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:

@@ -13,9 +13,9 @@ from typing import Any
 
 from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Answer, Command, Compact, Decide, Interrupt, Leave, Refused, Send, Set
+from workbench.engine.protocol import Answer, Command, Compact, Decide, Interrupt, Leave, Refused, Send, Set, TakeBack
 from workbench.errors import WorkbenchError
-from workbench.session.events import Event, LiveEvent, Mode
+from workbench.session.events import Event, FileDelta, LiveEvent, Mode
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 from workbench.tui.links.inbox import Inbox
@@ -82,6 +82,10 @@ class EngineLink:
     def compact(self) -> None:
         """Have the history condensed: at once, or before the next call of the model."""
         self._commands.put(Compact())
+
+    def take_back(self, files: Sequence[FileDelta]) -> None:
+        """Write files as the person wants them back: `before` is what each holds now, `after` what it shall hold."""
+        self._commands.put(TakeBack(files=tuple(files)))
 
     def close(self, *, stop: bool = False) -> None:
         """Leave once all commands are given; waits a moment for that."""

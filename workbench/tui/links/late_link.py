@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.tui.links.link import Incoming, Link, LinkLost
 
 if TYPE_CHECKING:
-    from workbench.session.events import Event, Mode
+    from workbench.session.events import Event, FileDelta, Mode
 
 
 class LateLink:
@@ -85,6 +85,10 @@ class LateLink:
     def compact(self) -> None:
         """Have the history condensed: at once, or before the next call of the model."""
         self._give(lambda link: link.compact())
+
+    def take_back(self, files: Sequence[FileDelta]) -> None:
+        """Write files as the person wants them back."""
+        self._give(lambda link: link.take_back(files))
 
     def close(self, *, stop: bool = False) -> None:
         """Leave the session, also one whose link is still being made."""

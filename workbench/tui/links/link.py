@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
-    from workbench.session.events import Event, LiveEvent, Mode
+    from workbench.session.events import Event, FileDelta, LiveEvent, Mode
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,10 @@ class Link(Protocol):
 
     def compact(self) -> None:
         """Have the history condensed: at once, or before the next call of the model."""
+        ...
+
+    def take_back(self, files: Sequence[FileDelta]) -> None:
+        """Write files as the person wants them back: `before` is what each holds now, `after` what it shall hold."""
         ...
 
     def close(self, *, stop: bool = False) -> None:

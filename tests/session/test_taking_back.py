@@ -1,0 +1,118 @@
+"""The person takes changes back: files are written as they were, if they hold what was shown; the log and the agent
+know it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import calls, faults_of, says
+from workbench.session.events import FileDelta
+from workbench.session.versions.taking_back import NotTakenBack
+
+
+def files(*given: tuple[Path, str | None, str | None]) -> tuple[FileDelta, ...]:
+    return tuple(FileDelta(path=str(path), before=before, after=after) for path, before, after in given)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text("new\n")
+    return path
+
+
+def test_a_file_holds_again_what_it_held(desk, written):
+    written.chmod(0o640)
+    one = desk()
+    one.session.files.take_back(files((written, "new\n", "old\n")))
+    assert written.read_text() == "old\n"
+    assert written.stat().st_mode & 0o777 == 0o640
+    (event,) = (event for event in one.log() if event.kind == "files_changed")
+    assert (event.by, event.files) == ("person", files((written, "new\n", "old\n")))
+
+
+def test_a_new_file_goes_and_a_deleted_one_comes_back(desk, written):
+    one, gone = desk(), written.parent / "sub/gone.txt"
+    one.session.files.take_back(files((written, "new\n", None), (gone, None, "was here\n")))
+    assert not written.exists()
+    assert gone.read_text() == "was here\n"
+
+
+@pytest.mark.parametrize(
+    "raw", ["ä\r\nb\r\n".encode(), "ä\n".encode("utf-16"), "\ufeffä\n".encode(), "ä\n".encode("latin-1")]
+)
+def test_a_file_keeps_its_encoding_and_line_ends(desk, written, raw):
+    written.write_bytes(raw)
+    text = "ä\r\nb\r\n" if b"\r" in raw else "ä\n"
+    one = desk()
+    one.session.files.take_back(files((written, text, text + "ü")))
+    one.session.files.take_back(files((written, text + "ü", text)))
+    assert written.read_bytes() == raw
+
+
+def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_others(desk, written):
+    other = written.parent / "b.txt"
+    other.write_text("something else\n")
+    one = desk()
+    with pytest.raises(NotTakenBack, match=r"b\.txt has changed since"):
+        one.session.files.take_back(files((written, "new\n", "old\n"), (other, "new\n", "old\n")))
+    assert (written.read_text(), other.read_text()) == ("new\n", "something else\n")
+    assert "files_changed" not in one.kinds()
+
+
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [
+        (FileDelta(path="a.txt", before="x", after="y"), "no absolute path"),
+        (FileDelta(path="/tmp", before="x", after="y"), "folder"),
+        (FileDelta(path="/dev/null", before="x", after="y"), "device"),
+        (FileDelta(path="/tmp/x", before="x", after="y", cut="binary"), "binary"),
+    ],
+)
+def test_what_is_no_text_file_is_refused(desk, delta, said):
+    with pytest.raises(NotTakenBack, match=said):
+        desk().session.files.take_back([delta])
+
+
+def test_what_was_written_before_a_failure_is_in_the_log(desk, written):
+    folder = written.parent / "shut"
+    folder.write_text("no folder")
+    one = desk()
+    given = files((written, "new\n", "old\n"), (folder / "x" / "y.txt", None, "old\n"))
+    with pytest.raises(NotTakenBack, match=r"could not be (read|written)"):
+        one.session.files.take_back(given)
+    assert [event.files for event in one.log() if event.kind == "files_changed"] in ([], [given[:1]])
+
+
+def test_nothing_is_taken_back_while_an_action_may_write(desk, written):
+    one = desk(calls(("hang", {})), mode="never")
+    refused: list[str] = []
+
+    def try_it(event) -> None:
+        if event.kind == "action_started":
+            with pytest.raises(NotTakenBack) as error:
+                one.session.files.take_back(files((written, "new\n", "old\n")))
+            refused.append(str(error.value))
+            one.hang.released.set()
+
+    one.hook = try_it
+    one.session.send("go")
+    one.run()
+    assert "runs now" in refused[0]
+    assert written.read_text() == "new\n"
+
+
+def test_the_model_is_told_in_one_line_before_its_next_answer(desk, written):
+    one = desk(calls(("look", {})), says("done"), says("I see"))
+    one.session.send("go")
+    one.run()
+    one.session.files.take_back(files((written, "new\n", "old\n")))
+    one.session.send("go on")
+    one.run()
+    *_, told, asked = one.agent.requests[-1]
+    assert told == {
+        "role": "user",
+        "content": f"[The person took back changes in {written}. View a file before you edit it.]",
+    }
+    assert asked["content"] == "go on"
+    assert not faults_of(one.agent.requests[-1])
