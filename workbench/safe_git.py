@@ -79,6 +79,7 @@ class OwnRepository:
 
     git_dir: Path
     work_tree: Path
+    index: Path | None = None
 
 
 def run_git(
@@ -102,7 +103,7 @@ def run_git(
         return GitAnswer(None, error=NO_GIT)
     if own is not None:
         command = [git, f"--git-dir={own.git_dir}", f"--work-tree={own.work_tree}"]
-        environment = _environment(path, {})
+        environment = _environment(path, {}) | ({"GIT_INDEX_FILE": str(own.index)} if own.index else {})
     else:
         command = [git]
         listed = _call([git, "config", "--list", "--name-only", "-z"], cwd, _environment(path, {}), b"", timeout)
@@ -145,6 +146,7 @@ def _environment(path: str, settings: Mapping[str, str]) -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_LITERAL_PATHSPECS": "1",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",

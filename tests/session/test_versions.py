@@ -1,0 +1,192 @@
+"""Versions of a workspace: every byte comes back, nothing of the workspace is executed or touched."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workbench.config import Locations
+from workbench.session.versions.deltas import deltas
+from workbench.session.versions.repository import LARGEST, Repository, VersionsFail
+from workbench.session.versions.restoring import restore
+
+
+def repository(base: Path) -> Repository:
+    (base / "work").mkdir(exist_ok=True)
+    made = Repository(Locations.from_environment({"HOME": str(base / "home")}), base / "work", "one")
+    made.prepare()
+    return made
+
+
+def tree_of(folder: Path) -> dict[str, object]:
+    """Every file of a folder with its bytes and whether it can be run; links with their target."""
+    found: dict[str, object] = {}
+    for path in folder.rglob("*"):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = str(path.readlink())
+        elif path.is_file():
+            found[name] = (path.read_bytes(), bool(path.stat().st_mode & 0o100))
+    return found
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Repository:
+    return repository(tmp_path)
+
+
+def test_a_version_comes_back_byte_for_byte(kept):
+    work = kept.workspace
+    (work / "sub dir").mkdir()
+    (work / "a.txt").write_bytes(b"one\r\ntwo\r\n$Id$")
+    (work / "sub dir/ä*[b]\n.bin").write_bytes(bytes(range(256)))
+    (work / "link").symlink_to("a.txt")
+    (work / "run").write_text("#!/bin/sh\n")
+    (work / "run").chmod(0o755)
+    (work / ".gitattributes").write_text("* text eol=crlf ident working-tree-encoding=UTF-16\n")
+    before, version = tree_of(work), kept.take()
+    shutil.rmtree(work / "sub dir")
+    (work / "a.txt").write_text("three")
+    (work / "link").unlink()
+    (work / "link").mkdir()
+    (work / "link/in").write_text("a folder now")
+    (work / "run").chmod(0o644)
+    (work / "new").write_text("new")
+    later, second = tree_of(work), kept.take()
+    restore(kept, version)
+    assert tree_of(work) == before
+    restore(kept, second)
+    assert tree_of(work) == later
+
+
+_PATHS = st.sampled_from(["a", "b", "d/a", "d/e/b", "ü ", "d/x\n"])
+_EDITS = st.lists(st.tuples(_PATHS, st.one_of(st.none(), st.binary(max_size=40)), st.booleans()), max_size=6)
+
+
+def edit(work: Path, edits: list[tuple[str, bytes | None, bool]]) -> None:
+    for path, raw, runs in edits:
+        whole = work / path
+        if raw is None:
+            whole.unlink(missing_ok=True)
+            continue
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        whole.write_bytes(raw)
+        whole.chmod(0o755 if runs else 0o644)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=st.lists(_EDITS, min_size=2, max_size=4))
+def test_after_any_edits_every_version_restores_exactly(tmp_path_factory, steps):
+    kept = repository(tmp_path_factory.mktemp("any"))
+    seen = []
+    for edits in steps:
+        edit(kept.workspace, edits)
+        seen.append((kept.take(), tree_of(kept.workspace)))
+    for version, files in (*reversed(seen), *seen):
+        restore(kept, version)
+        assert tree_of(kept.workspace) == files
+
+
+def test_a_repository_of_the_persons_own_is_left_as_it_is(kept):
+    work = kept.workspace
+    subprocess.run(["git", "init", "-q"], cwd=work, check=True)
+    (work / ".gitignore").write_text("build/\n")
+    (work / ".git/info/exclude").write_text("secret\n")
+    (work / "build").mkdir()
+    for name in ("build/x", "secret", "a.txt"):
+        (work / name).write_text("x")
+    own = tree_of(work / ".git")
+    version = kept.take()
+    assert tree_of(work / ".git") == own
+    (work / "build/x").write_text("y")
+    assert kept.take() == version
+    (work / "a.txt").write_text("y")
+    assert [change.path for change in kept.difference(version, kept.take())] == ["a.txt"]
+
+
+def test_only_the_paths_that_are_named_are_looked_at(kept):
+    work = kept.workspace
+    for name in ("a", "b", "d/c", "[a]"):
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text("1")
+    first = kept.take()
+    (work / "a").write_text("22")
+    (work / "b").write_text("22")
+    shutil.rmtree(work / "d")
+    assert [one.path for one in kept.difference(first, kept.take(["a", "gone", "[a]"]))] == ["a"]
+    assert [one.path for one in kept.difference(first, kept.take(["d"]))] == ["a", "d/c"]
+
+
+def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(kept):
+    work = kept.workspace
+    with (work / "large.bin").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    (work / "other").mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=work / "other", check=True)
+    (work / "other/x").write_text("x")
+    os.mkfifo(work / "pipe")
+    (work / "a").write_text("a")
+    version = kept.take()
+    assert {"large.bin", "other/"} <= kept.left_out
+    with (work / "a").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    changes = kept.difference(version, kept.take())
+    (delta,) = deltas(kept, changes, {}).files
+    assert (delta.cut, delta.after is not None) == ("too large", True)
+
+
+def test_deltas_hold_texts_and_a_line_about_what_is_none(kept):
+    work = kept.workspace
+    (work / "a.txt").write_text("one\n")
+    (work / "b.bin").write_bytes(b"\0\1")
+    first = kept.take()
+    (work / "a.txt").write_text("two\n")
+    (work / "b.bin").write_bytes(b"\0\2")
+    (work / "c.txt").write_text("new\n")
+    (work / "l").symlink_to("a.txt")
+    changes = kept.difference(first, kept.take())
+    found = {Path(file.path).name: file for file in deltas(kept, changes, {str(work / "c.txt"): "new\n"}).files}
+    assert (found["a.txt"].before, found["a.txt"].after, found["a.txt"].cut) == ("one\n", "two\n", "")
+    assert found["b.bin"].cut == "binary"
+    assert found["b.bin"].before != found["b.bin"].after
+    assert (found["l"].cut, found["l"].before) == ("link", None)
+    assert "c.txt" not in found
+
+
+def test_restoring_never_writes_through_a_link_that_leads_elsewhere(kept, tmp_path):
+    work, elsewhere = kept.workspace, tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (work / "d").mkdir()
+    (work / "d/a").write_text("1")
+    version = kept.take()
+    shutil.rmtree(work / "d")
+    (work / "d").symlink_to(elsewhere)
+    restore(kept, version)
+    assert list(elsewhere.iterdir()) == []
+    assert (work / "d/a").read_text() == "1"
+
+
+def test_the_folder_of_the_versions_is_no_part_of_them(tmp_path):
+    locations = Locations.from_environment({"HOME": str(tmp_path)})
+    kept = Repository(locations, tmp_path, "one")
+    kept.prepare()
+    (tmp_path / "a").write_text("1")
+    first = kept.take()
+    assert kept.take() == first
+
+
+def test_without_git_it_says_so(kept, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(VersionsFail, match="git is not installed"):
+        kept.take()
+
+
+def test_a_version_that_takes_too_long_can_be_taken_later(kept):
+    (kept.workspace / "a").write_text("1")
+    with pytest.raises(VersionsFail, match="longer than"):
+        kept.take(timeout=0.0001)
+    assert kept.take()

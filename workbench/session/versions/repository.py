@@ -1,0 +1,207 @@
+"""The hidden git repository that holds the versions of one workspace, beside it and never inside; used by versions.
+
+A version is the id of a tree. Each session has an index of its own, the objects are shared. Bytes are stored as they
+are, and nothing of the workspace is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from workbench.config import Locations, private_folder
+from workbench.errors import WorkbenchError
+from workbench.safe_git import GitAnswer, OwnRepository, run_git
+
+LARGEST = 5_000_000
+"""Bytes of the largest file that a version holds."""
+_ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
+_CONFIG = (
+    "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
+)
+_NEVER = (".ohw-*.tmp", "node_modules/", ".venv/", "__pycache__/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/")
+"""What is left out everywhere: made from other files, and large."""
+_KEPT_DAYS, _KEPT_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
+_DAY = 86_400
+_NO_BLOB = "0" * 40
+_LINK = "120000"
+
+
+class VersionsFail(WorkbenchError):
+    """No version can be had; the message says why."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One path that differs between two versions: mode and blob of each; blob `""` where it does not exist."""
+
+    path: str
+    mode_before: str
+    mode_after: str
+    before: str
+    after: str
+
+    @property
+    def has_link(self) -> bool:
+        """Whether it is, or was, a symbolic link."""
+        return _LINK in (self.mode_before, self.mode_after)
+
+
+class Repository:
+    """Versions of one workspace; its paths are relative to it. Every method raises VersionsFail."""
+
+    def __init__(self, locations: Locations, workspace: Path, session_id: str) -> None:
+        name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
+        self.folder = locations.data / "versions" / name
+        self.workspace = Path(os.path.realpath(workspace))
+        self.left_out: set[str] = set()
+        """Paths that are too large, unreadable, or repositories of their own."""
+        self._index = self.folder / f"index-{session_id}"
+        self._own = OwnRepository(self.folder, workspace, self._index)
+        self._hidden = [folder for folder in (locations.data, locations.state) if folder.is_relative_to(workspace)]
+
+    def prepare(self) -> None:
+        """Make what is missing; a start for every session."""
+        try:
+            private_folder(self.folder)
+            for part in ("objects", "refs", "info"):
+                (self.folder / part).mkdir(exist_ok=True)
+            (self.folder / "config").write_text(_CONFIG)
+            (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
+            (self.folder / "info/attributes").write_text(_ATTRIBUTES)
+            (self.folder / "info/exclude").write_bytes(b"\n".join(self._excluded()))
+            (self.folder / "workspace").write_text(f"{self.workspace}\n", errors="surrogateescape")
+        except OSError as error:
+            raise VersionsFail(f"the folder of the file versions cannot be written: {error.strerror}") from error
+
+    def _excluded(self) -> Iterator[bytes]:
+        yield from (pattern.encode() for pattern in _NEVER)
+        yield from (b"/" + os.fsencode(folder.relative_to(self.workspace)) + b"/" for folder in self._hidden)
+        with suppress(OSError):
+            yield (self.workspace / ".git/info/exclude").read_bytes()
+
+    def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
+        """The version of what is on disk now; only `paths` are looked at, where they are given."""
+        changed = self._changed(paths, timeout)
+        if changed:
+            self._record(changed, timeout)
+        return self._said(["write-tree"], timeout=timeout).decode().strip()
+
+    def keep(self, paths: Iterable[str], *, timeout: float = 30.0) -> str:
+        """The version that holds just these files, also ignored ones."""
+        index = self._index.with_name(f"{self._index.name}-kept")
+        index.unlink(missing_ok=True)
+        own = OwnRepository(self.folder, self.workspace, index)
+        self._said(["update-index", "--add", "-z", "--stdin"], _listed(paths), timeout=timeout, own=own)
+        tree = self._said(["write-tree"], timeout=timeout, own=own).decode().strip()
+        index.unlink(missing_ok=True)
+        return tree
+
+    def _changed(self, paths: Sequence[str] | None, timeout: float) -> list[str]:
+        arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
+        said = self._said([*arguments, "--", *(paths or ())], timeout=timeout)
+        return sorted({os.fsdecode(name) for name in said.split(b"\0") if name})
+
+    def _record(self, changed: Sequence[str], timeout: float) -> None:
+        kinds = {path: self._kind(path) for path in changed}
+        fit = [path for path, kind in kinds.items() if kind == "fits"]
+        gone = [path for path, kind in kinds.items() if kind != "fits" and not path.endswith("/")]
+        self.left_out.difference_update(fit, gone)
+        self.left_out.update(path for path, kind in kinds.items() if kind == "unfit")
+        for how, paths in (("--force-remove", gone), ("--replace", fit)):
+            if paths:
+                self._said(["update-index", "--add", "--remove", how, "-z", "--stdin"], _listed(paths), timeout=timeout)
+
+    def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
+        """Whether a version can hold what is there, if anything is."""
+        whole = self.workspace / path
+        try:
+            found = whole.lstat()
+        except OSError:
+            return "gone"
+        if path.endswith("/"):
+            return "unfit"  # a repository of its own
+        if stat.S_ISDIR(found.st_mode) or os.path.realpath(whole.parent) != str(whole.parent):
+            return "gone"  # what was there; a folder is seen by its files
+        is_file = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST and os.access(whole, os.R_OK)
+        return "fits" if is_file or stat.S_ISLNK(found.st_mode) else "unfit"
+
+    def difference(self, before: str, after: str) -> list[Change]:
+        """What changed from one version to the other."""
+        if before == after:
+            return []
+        said = self._said(["diff-tree", "-r", "-z", "--no-renames", before, after])
+        parts = said.split(b"\0")
+        return [_change(head, path) for head, path in zip(parts[:-1:2], parts[1::2], strict=True)]
+
+    def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
+        """The sizes of these blobs, in bytes."""
+        said = self._said(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))
+        rows = (line.split() for line in said.decode().splitlines())
+        return {blob: int(size) for blob, size in rows if size.isdigit()}
+
+    def contents(self, blobs: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of these blobs."""
+        if not blobs:
+            return {}
+        said, at, found = self._said(["cat-file", "--batch"], _lines(blobs)), 0, {}
+        while at < len(said):
+            end = said.index(b"\n", at)
+            name, kind, *size = said[at:end].split()
+            if not size:
+                raise VersionsFail(f"a file of this version is gone: {name.decode()} is {kind.decode()}")
+            at = end + 1 + int(size[0])
+            found[name.decode()] = said[end + 1 : at]
+            at += 1
+        return found
+
+    def prune(self) -> None:
+        """Drop versions that are old, once a day; earlier where they have grown large."""
+        mark = self.folder / "pruned"
+        with suppress(OSError):
+            if mark.exists() and time.time() - mark.stat().st_mtime < _DAY:
+                return
+            mark.touch()
+            total = sum(path.stat().st_size for path in (self.folder / "objects").glob("??/*"))
+            days = _KEPT_DAYS_WHEN_LARGE if total > _LARGE else _KEPT_DAYS
+            run_git(["prune", f"--expire={days}.days.ago"], cwd=self.workspace, own=self._own, timeout=120)
+            for index in self.folder.glob("index-*"):
+                if time.time() - index.stat().st_mtime > _KEPT_DAYS * _DAY:
+                    index.unlink()
+
+    def _said(
+        self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
+    ) -> bytes:
+        answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
+        if not answer.ok:
+            self._index.with_name(f"{self._index.name}.lock").unlink(missing_ok=True)
+            raise VersionsFail(_why(arguments[0], answer))
+        return answer.output
+
+
+def _change(head: bytes, path: bytes) -> Change:
+    mode_before, mode_after, before, after, _ = head.decode().removeprefix(":").split(" ")
+    blobs = ("" if blob == _NO_BLOB else blob for blob in (before, after))
+    return Change(os.fsdecode(path), mode_before, mode_after, *blobs)
+
+
+def _listed(paths: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def _lines(blobs: Iterable[str]) -> bytes:
+    return "".join(f"{blob}\n" for blob in blobs).encode()
+
+
+def _why(command: str, answer: GitAnswer) -> str:
+    if answer.code is None:
+        return answer.error
+    last = answer.error.splitlines()[-1] if answer.error else f"exit code {answer.code}"
+    return f"git {command} failed: {last}"
