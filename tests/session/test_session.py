@@ -89,8 +89,6 @@ def test_a_decision_must_fit_what_was_shown(desk):
         d.session.decide(action_id, "approved", fingerprint="another")
     with pytest.raises(Refused, match="any more"):
         d.session.decide("other", "approved", fingerprint="x")
-    with pytest.raises(Refused, match="as a whole"):
-        d.session.decide(action_id, "approved", fingerprint="x", hunks=(0,))
     assert d.notes == []
     d.answer()
     with pytest.raises(Refused):
@@ -169,22 +167,6 @@ def test_the_model_reads_what_the_observation_wants_it_to_read(desk):
     d.session.send("go")
     d.run()
     assert d.agent.requests[-1][-1]["content"] == "in short"
-
-
-def test_an_edit_of_arguments_is_not_told_when_the_action_then_ran_as_the_model_wanted(desk, tmp_path: Path):
-    file = tmp_path / "a.txt"
-    file.write_text("old")
-    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
-    d.session.send("go")
-    d.run()
-    shown = d.session.question
-    edited = {"path": str(file), "text": "by the person"}
-    d.session.decide(shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, edited=edited)
-    file.write_text("changed meanwhile")
-    d.run()
-    d.answer()
-    assert file.read_text() == "new"
-    assert d.agent.requests[-1][-1]["content"] == "written"
 
 
 def test_plan_mode_denies_what_writes_and_says_why(desk):

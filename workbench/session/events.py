@@ -122,6 +122,8 @@ class ActionAssessed(EventBase):
     preview: tuple[FileDelta, ...] = ()
     fingerprint: str = ""
     working_dir: str = ""
+    edited: dict[str, Any] | None = None
+    """The arguments as the person changed them, where it is asked again with those."""
     needs_decision: bool = True
     needs_answer: bool = False
 

@@ -53,8 +53,9 @@ class OpenAction:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments it runs with: the model's, or the person's edit of them."""
-        edited = self.decided.edited if self.decided else None
+        """The arguments it runs with: the model's, or the person's edit of them, also while that is asked again."""
+        shown = self.decided or self.assessed
+        edited = shown.edited if shown else None
         return self.proposed.arguments if edited is None else edited
 
 

@@ -68,6 +68,8 @@ class Equipment:
     delegates: Delegates
     """The sub-agents that its tools start."""
     skills: Sequence[Skill]
+    state_dir: Path
+    """Where tools keep what survives a restart."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ def _equip(
         settings = replace(settings, tools={**settings.tools, "delegate": False})
     selection = select_tools(settings, locations.settings_file, context)
     resources.callback(selection.close)
-    return Equipment(selection, complete, delegates, skills_of(workspace, [locations.skills]))
+    return Equipment(selection, complete, delegates, skills_of(workspace, [locations.skills]), folder)
 
 
 def _put_together(
@@ -227,7 +229,15 @@ def _put_together(
     agent = Agent(models.open(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
     equipment.complete.use(lambda: agent.model)
     resources.callback(lambda: agent.model.close())
-    session = Session(store, agent, tools, limits=_limits(settings, models), open_model=models.open, **heard)
+    session = Session(
+        store,
+        agent,
+        tools,
+        limits=_limits(settings, models),
+        open_model=models.open,
+        state_dir=equipment.state_dir,
+        **heard,
+    )
     resources.callback(session.close)
     parent = Parent(started.id, models)
     equipment.delegates.use(partial(_start_child, locations, settings, Path(started.workspace), parent, session))

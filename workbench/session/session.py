@@ -6,6 +6,7 @@ One thread calls `step()`; commands come from any other thread. Nothing runs bef
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Unpack
 
 from workbench.llm.model import Cancel, Model
@@ -20,6 +21,7 @@ from workbench.session.acting.decisions import (
 )
 from workbench.session.acting.recalling import Recall
 from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
+from workbench.session.acting.writing import Writing
 from workbench.session.bounds.limits import USUAL_LIMITS, Limits
 from workbench.session.events import (
     ActionDecided,
@@ -59,13 +61,14 @@ class Session:
         on_event: Callable[[Event], None] = _ignore,
         on_live: Callable[[LiveEvent], None] = _ignore,
         open_model: Callable[[str], Model] | None = None,
+        state_dir: Path | None = None,
     ) -> None:
         self.unsaved = ""
         journal = self._journal = Journal(store, on_event, limits.max_observe, Recall(tools).apply)
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
-        self._actions = Actions(self._journal, tools, on_live, limits.allowed)
+        self._actions = Actions(self._journal, tools, on_live, limits.allowed, Writing(state_dir))
         self.files = Files(journal, tools)
         self._thinking = Thinking(
             journal=journal, agent=agent, tools=tools, actions=self._actions, open_model=open_model, on_live=on_live

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from workbench.llm.model import Cancel
 from workbench.security.policy import Ruling
 from workbench.session.acting.fingerprint import fingerprint
+from workbench.session.acting.partly import parts_of
 from workbench.session.acting.rating import Rater, reasons, segments
 from workbench.session.acting.results import none_run, not_run
 from workbench.session.acting.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
+from workbench.session.acting.writing import Writing
 from workbench.session.events import (
     ActionAssessed,
     ActionDecided,
@@ -31,6 +35,7 @@ from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
 _CHANGED = "what was shown has changed since the decision, so it is asked again"
+_PART_LOST = f"{_CHANGED}; choose anew what to take of it"
 _AFTER_END = "This call was not run: {tool} before it ended the run."
 
 
@@ -43,9 +48,12 @@ class Actions:
         tools: Mapping[str, ToolDefinition],
         on_live: Callable[[LiveEvent], None],
         allowed: Sequence[str] = (),
+        writing: Writing | None = None,
     ) -> None:
         self._journal = journal
         self._tools = tools
+        self.writing = writing or Writing(None)
+        """Writes what the person took of a change."""
         self._rater = Rater(journal.ledger, allowed)
         self._runner = Runner(on_live, self._report)
 
@@ -64,14 +72,16 @@ class Actions:
         print_ = fingerprint(tool.name, arguments, folder, files)
         return Readied(tool, action, files, folder, print_, preparation)
 
-    def assessed(self, proposed: ActionProposed, *, ask: str = "") -> list[Event]:
+    def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
         """What is to be recorded before the action may run: it is asked about, allowed, denied or unreadable.
 
         Nothing yet when it has to be prepared first; `advance` does that. With `ask` (a reason) it is asked about even
-        when the mode would allow it.
+        when the mode would allow it; `edited` are the person's own arguments for it.
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
+        if edited is not None:
+            proposed = proposed.model_copy(update={"arguments": edited})
         try:
             readied = self.ready(proposed.tool, proposed.arguments)
         except ArgumentError as error:
@@ -90,6 +100,7 @@ class Actions:
             preview=readied.files,
             fingerprint=readied.fingerprint,
             working_dir=readied.working_dir,
+            edited=edited,
             needs_decision=asks,
             needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
         )
@@ -107,8 +118,8 @@ class Actions:
         if tool is None or shown is None:
             return self.assessed(proposed)
         _, ruling = self._rater.ruling(proposed, tool)
-        if ruling.verdict == "ask":
-            return []
+        if ruling.verdict == "ask" or (shown.edited is not None and ruling.verdict == "allow"):
+            return []  # what the person wrote is theirs to approve
         if ruling.verdict == "deny" or self._is_same(proposed.tool, proposed.arguments, shown.fingerprint):
             return _decided(proposed, ruling, shown.fingerprint)
         return self.assessed(proposed, ask=_CHANGED)
@@ -196,9 +207,19 @@ class Actions:
             return None
         by_person = decided.by == "person"
         if readied.fingerprint == decided.fingerprint and (by_person or self._allows(action.proposed, readied.tool)):
-            return readied
-        self._journal.commit(*self.assessed(action.proposed, ask=_CHANGED if by_person else ""))
+            return readied if decided.written is None else self._in_part(readied, decided)
+        ask = (_CHANGED if decided.written is None else _PART_LOST) if by_person else ""
+        self._journal.commit(*self.assessed(action.proposed, ask=ask, edited=decided.edited))
         return None
+
+    def _in_part(self, readied: Readied, decided: ActionDecided) -> Readied:
+        """What runs when the person took a part: not the tool, but the writing of what they chose."""
+        parts = parts_of(readied.files, decided)
+        return replace(
+            readied,
+            files=tuple(part.delta for part in parts),
+            instead=partial(self.writing.carry_out, parts, decided.note),
+        )
 
     def _allows(self, proposed: ActionProposed, tool: ToolDefinition) -> bool:
         """Whether the mode set now lets it run: what an earlier mode allowed is not good for ever."""
@@ -213,7 +234,7 @@ class Actions:
             events: list[Event] = [result]
             ledger = self._journal.ledger
             is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
-            if run.readied.tool.ends_run and is_done and isinstance(result, ActionObserved):
+            if run.readied.tool.ends_run and not run.readied.instead and is_done and isinstance(result, ActionObserved):
                 rest = [action for name, action in ledger.batch.items() if name != proposed.action_id]
                 events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
                 if not ledger.unread:

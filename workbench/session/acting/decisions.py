@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from workbench.errors import WorkbenchError
 from workbench.session.acting.actions import Actions
+from workbench.session.acting.partly import NoPart, as_written, is_everything, is_nothing, parts_of
 from workbench.session.acting.results import answered, rejected
+from workbench.session.acting.writing import CannotWrite
 from workbench.session.events import (
+    ActionAssessed,
     ActionDecided,
     ActionStarted,
     CondensingAsked,
@@ -21,6 +25,8 @@ from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE
 from workbench.session.model_turn.middle import Middle
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
+
+_WHOLE: Mapping[str, None] = {"edited": None, "hunks": None, "written": None}
 
 
 class Changes(TypedDict, total=False):
@@ -41,17 +47,50 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
         raise Refused("this action does not wait for a decision any more")
     if waiting.asks_person:
         raise Refused("this is a question of the agent's; it takes an answer, not a decision")
-    if decided.hunks is not None or decided.written is not None:
-        raise Refused("an edit can be approved or rejected only as a whole; reject it with a note")
-    shown = waiting.assessed.fingerprint
+    shown = waiting.assessed
     if decided.verdict == "rejected":
-        plain = decided.model_copy(update={"edited": None, "fingerprint": shown})
-        return [plain, rejected(decided.action_id, decided.note)]
-    if decided.fingerprint != shown:
+        return _rejected(decided, shown)
+    if decided.fingerprint != shown.fingerprint:
         raise Refused("the action has changed since it was shown; look at it again")
+    if decided.hunks is not None or decided.written is not None:
+        return _in_part(decided, shown, actions)
     if decided.verdict == "edited":
         return [_edited(decided, waiting, actions)]
-    return [decided.model_copy(update={"edited": None})]
+    return [_as_shown(decided, shown)]
+
+
+def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:
+    """Approved as it was asked, which may be with arguments the person had changed before."""
+    verdict = "approved" if shown.edited is None else "edited"
+    return decided.model_copy(update={**_WHOLE, "verdict": verdict, "edited": shown.edited})
+
+
+def _rejected(decided: ActionDecided, shown: ActionAssessed) -> list[Event]:
+    plain = decided.model_copy(update={**_WHOLE, "verdict": "rejected", "fingerprint": shown.fingerprint})
+    return [plain, rejected(decided.action_id, decided.note)]
+
+
+def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) -> list[Event]:
+    """The approval of a part; one of everything or nothing is a plain approval or a rejection."""
+    if decided.edited is not None:
+        raise Refused("an action is approved with other arguments or in part, not both at once")
+    try:
+        parts = parts_of(shown.preview, decided)
+        if is_nothing(parts):
+            return _rejected(decided, shown)
+        if is_everything(parts):
+            return [_as_shown(decided, shown)]
+        actions.writing.check(parts)
+    except NoPart as error:
+        raise Refused(str(error)) from error
+    except CannotWrite as error:
+        raise Refused(f"this can be approved or rejected only as a whole: {error}") from error
+    hunks = None if decided.hunks is None else tuple(sorted(set(decided.hunks)))
+    return [
+        decided.model_copy(
+            update={"verdict": "edited", "edited": shown.edited, "hunks": hunks, "written": as_written(parts)}
+        )
+    ]
 
 
 def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:

@@ -49,6 +49,8 @@ class Readied:
     working_dir: str
     fingerprint: str
     preparation: Preparation | None = None
+    instead: Callable[[], Observation] | None = None
+    """What is done in the place of the tool, where the person took only a part of what it would write."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,8 @@ class Runner:
             return None
         CALL_PLACE.set(CallPlace(run.proposed.action_id, self._report, self._on_live))
         began = time.monotonic()
-        return run.readied.tool(run.readied.action), time.monotonic() - began
+        work = run.readied.instead or partial(run.readied.tool, run.readied.action)
+        return work(), time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
         self._on_live(ToolOutput(action_id=action_id, text=text))

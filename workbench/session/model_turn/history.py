@@ -31,7 +31,7 @@ from workbench.session.events import (
     UserMessage,
 )
 from workbench.session.model_turn.middle import Middle, Tagged, condensed, find_middle
-from workbench.session.model_turn.told import taken_back_message
+from workbench.session.model_turn.told import decision_said, taken_back_message
 from workbench.session.storage.words import observed_text
 from workbench.text import cut_middle, well_formed
 
@@ -72,7 +72,7 @@ class History:
         self._answer: Message | None = None  # may still get calls: only results stand behind it
         self._answer_id = ""
         self._later: list[tuple[int, Message]] = []  # what follows once every call has its result
-        self._edits: dict[str, str] = {}
+        self._said: dict[str, str] = {}  # action id -> what its decision has to say to the model
         self._nudge = 0
         self._model, self._model_since = "", 0
 
@@ -127,9 +127,7 @@ class History:
             case ActionProposed():
                 self._apply_call(event)
             case ActionDecided():
-                self._edits.pop(event.action_id, None)  # asked again, it may run as the model wanted it
-                if event.edited is not None:
-                    self._edits[event.action_id] = json.dumps(event.edited, ensure_ascii=False)
+                self._said[event.action_id] = decision_said(event)  # asked again, it may run as the model wanted it
             case ActionObserved():
                 self._apply_result(event)
             case ActionAbandoned():
@@ -200,9 +198,9 @@ class History:
 
     def _apply_result(self, event: ActionObserved) -> None:
         text = well_formed(observed_text(event.observation))
-        edited = self._edits.pop(event.action_id, None)
-        if edited and event.ran:
-            text = f"[The person changed the arguments before it ran: {cut_middle(well_formed(edited), 4_000)}]\n{text}"
+        before = self._said.pop(event.action_id, "")
+        if before and event.ran:
+            text = f"{before}\n{text}"
         if self._add_result(event.action_id, text, event.seq):
             pictures = _pictures(event.observation)
             if pictures:

@@ -7,7 +7,7 @@ clock says and also after a restart.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -72,6 +72,20 @@ class Files:
         edited = edit(before)
         return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, was)
 
+    def holding(self, path: Path, before: str | None, after: str | None) -> Plan:
+        """The plan to have a file that holds `before` hold `after` (None: not exist); raises EditorError, OSError."""
+        path = Path(os.path.realpath(path))
+        if before is None:
+            return self.creation(path, after) if after is not None else Plan(path, None, None, None, None)
+        raw = read_bytes(self.existing(path))
+        coding, text = decoded(path, raw)
+        if text != before:
+            raise EditorError(f"{path} does not hold the text that was shown.")
+        if after is None:
+            return Plan(path, raw, None, before, None, was=digest(raw))
+        made = raw if after == before else encoded(path, after, coding)
+        return Plan(path, raw, made, before, after, Edited.between(before, after), digest(raw))
+
     def remember(self, path: Path, content: str) -> None:
         """The model knows the content with this digest now; an empty one: nothing any more."""
         with suppress(OSError):  # then the file has to be viewed again before the next edit
@@ -88,8 +102,11 @@ class Files:
         return Plan(path, None, encoded(path, text), None, text)
 
     def write(self, plan: Plan) -> None:
-        """Carry an edit out, so that it can be taken back; raises OSError, then nothing was changed."""
-        assert plan.raw_after is not None
+        """Carry an edit out, so that it can be taken back (a deletion cannot); raises OSError, then nothing changed."""
+        if plan.raw_after is None:
+            _write(plan)
+            self.remember(plan.path, "")
+            return
         step = Step.between(plan.raw_before, plan.raw_after, plan.was)
         self._undo.push(plan.path, step)
         try:
@@ -127,6 +144,17 @@ class Files:
         with suppress(OSError):  # then the step is passed over the next time
             self._undo.drop(plan.path)
         self.remember(plan.path, digest(plan.raw_after) if plan.raw_after is not None else "")
+
+    def revert(self, plans: Sequence[Plan]) -> list[Path]:
+        """Put files back that were just written, the last one first; those that could not be are given back."""
+        lost = []
+        for plan in reversed(plans):
+            back = Plan(plan.path, plan.raw_after, plan.raw_before, plan.after, plan.before)
+            try:
+                self.take_back(back) if plan.raw_after is not None else _write(back)
+            except OSError:
+                lost.append(plan.path)
+        return lost
 
     def _forget_if_unchanged(self, plan: Plan) -> None:
         """After a failed write: the step is kept only where the file is not as it was."""

@@ -55,6 +55,8 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     if item is None:
         return Changed()
     item.risk = event.risk
+    if event.edited is not None:
+        item.arguments = event.edited
     item.reasons = event.reasons
     item.segments = event.segments
     item.rule = event.rule

@@ -1,0 +1,63 @@
+"""Writes what the person made of a change, in the place of the tool that proposed it, with the editor's own care.
+
+What is kept of a session's files (what the agent was shown, what can be undone) is kept as if the editor had written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from workbench.session.acting.part_told import told
+from workbench.session.acting.partly import FilePart
+from workbench.text import well_formed
+from workbench.tools.schema import Observation
+from workbench.tools.str_replace_editor.files import Files, Plan
+from workbench.tools.str_replace_editor.text_file import EditorError, why_unusable
+
+
+class CannotWrite(Exception):
+    """A file cannot hold what it shall, or not what was shown; one line. Nothing was written."""
+
+
+class Writing:
+    """Writes for one session; shares the folder in which the editor keeps what it knows."""
+
+    def __init__(self, state_dir: Path | None) -> None:
+        self._files = Files("/", state_dir)
+
+    def check(self, parts: Sequence[FilePart]) -> None:
+        """Raise CannotWrite when the files could not be written as the person wants them."""
+        self._plans(parts)
+
+    def carry_out(self, parts: Sequence[FilePart], note: str) -> Observation:
+        """Write all files or none; what the model is told of it."""
+        try:
+            self._write(self._plans(parts))
+        except CannotWrite as error:
+            return Observation.from_text(well_formed(f"Nothing was written. {error}"), is_error=True)
+        return Observation.from_text(well_formed(told(parts, note)))
+
+    def _plans(self, parts: Sequence[FilePart]) -> list[Plan]:
+        """What is to be done, deletions last; raises CannotWrite."""
+        plans = []
+        for part in parts:
+            try:
+                plans.append(self._files.holding(Path(part.path), part.before, part.text))
+            except EditorError as error:
+                raise CannotWrite(str(error)) from error
+            except (OSError, ValueError) as error:
+                raise CannotWrite(why_unusable(part.path, error)) from error
+        changed = [plan for plan in plans if plan.raw_before != plan.raw_after]
+        return sorted(changed, key=lambda plan: plan.raw_after is None)
+
+    def _write(self, plans: Sequence[Plan]) -> None:
+        done: list[Plan] = []
+        for plan in plans:
+            try:
+                self._files.write(plan)
+            except OSError as error:
+                lost = [str(path) for path in self._files.revert(done)]
+                said = why_unusable(str(plan.path), error)
+                raise CannotWrite(f"{said} Not put back: {', '.join(lost)}" if lost else said) from error
+            done.append(plan)
