@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from workbench.llm.model import Cancel
 from workbench.security.policy import Ruling
-from workbench.session.acting.fingerprint import fingerprint
-from workbench.session.acting.partly import parts_of
 from workbench.session.acting.rating import Rater, reasons, segments
+from workbench.session.acting.readying import Readying
 from workbench.session.acting.results import none_run, not_run
 from workbench.session.acting.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
 from workbench.session.acting.writing import Writing
@@ -23,7 +20,6 @@ from workbench.session.events import (
     ActionProposed,
     ActionStarted,
     Event,
-    FileDelta,
     LiveEvent,
     RunEnded,
 )
@@ -54,23 +50,10 @@ class Actions:
         self._tools = tools
         self.writing = writing or Writing(None)
         """Writes what the person took of a change."""
+        self._readying = Readying(tools, journal.ledger)
+        self.ready = self._readying.ready
         self._rater = Rater(journal.ledger, allowed)
         self._runner = Runner(on_live, self._report)
-
-    def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
-        """What would run; raises ArgumentError when the tool is gone or does not take these arguments."""
-        tool = self._tools.get(tool_name)
-        if tool is None:
-            raise ArgumentError(
-                f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
-            )
-        action = tool.action_from_arguments(arguments)
-        preparation = tool.preparation(action)
-        changes = () if preparation else tool.preview(action)
-        files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
-        folder = tool.working_dir() or self._journal.ledger.workspace
-        print_ = fingerprint(tool.name, arguments, folder, files)
-        return Readied(tool, action, files, folder, print_, preparation)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
         """What is to be recorded before the action may run: it is asked about, allowed, denied or unreadable.
@@ -120,15 +103,9 @@ class Actions:
         _, ruling = self._rater.ruling(proposed, tool)
         if ruling.verdict == "ask" or (shown.edited is not None and ruling.verdict == "allow"):
             return []  # what the person wrote is theirs to approve
-        if ruling.verdict == "deny" or self._is_same(proposed.tool, proposed.arguments, shown.fingerprint):
+        if ruling.verdict == "deny" or self._readying.is_same(proposed.tool, proposed.arguments, shown.fingerprint):
             return _decided(proposed, ruling, shown.fingerprint)
         return self.assessed(proposed, ask=_CHANGED)
-
-    def _is_same(self, tool: str, arguments: dict[str, Any], expected: str) -> bool:
-        try:
-            return self.ready(tool, arguments).fingerprint == expected
-        except ArgumentError:
-            return False
 
     def advance(self, cancel: Cancel) -> None:
         """Take the next action one step on: prepare it, assess it, or run it (beside others that may)."""
@@ -207,19 +184,10 @@ class Actions:
             return None
         by_person = decided.by == "person"
         if readied.fingerprint == decided.fingerprint and (by_person or self._allows(action.proposed, readied.tool)):
-            return readied if decided.written is None else self._in_part(readied, decided)
+            return readied if decided.written is None else self.writing.in_part(readied, decided)
         ask = (_CHANGED if decided.written is None else _PART_LOST) if by_person else ""
         self._journal.commit(*self.assessed(action.proposed, ask=ask, edited=decided.edited))
         return None
-
-    def _in_part(self, readied: Readied, decided: ActionDecided) -> Readied:
-        """What runs when the person took a part: not the tool, but the writing of what they chose."""
-        parts = parts_of(readied.files, decided)
-        return replace(
-            readied,
-            files=tuple(part.delta for part in parts),
-            instead=partial(self.writing.carry_out, parts, decided.note),
-        )
 
     def _allows(self, proposed: ActionProposed, tool: ToolDefinition) -> bool:
         """Whether the mode set now lets it run: what an earlier mode allowed is not good for ever."""

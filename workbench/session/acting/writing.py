@@ -6,10 +6,14 @@ What is kept of a session's files (what the agent was shown, what can be undone)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from workbench.session.acting.part_told import told
-from workbench.session.acting.partly import FilePart
+from workbench.session.acting.partly import FilePart, parts_of
+from workbench.session.acting.running import Readied
+from workbench.session.events import ActionDecided
 from workbench.text import well_formed
 from workbench.tools.schema import Observation
 from workbench.tools.str_replace_editor.files import Files, Plan
@@ -29,6 +33,12 @@ class Writing:
     def check(self, parts: Sequence[FilePart]) -> None:
         """Raise CannotWrite when the files could not be written as the person wants them."""
         self._plans(parts)
+
+    def in_part(self, readied: Readied, decided: ActionDecided) -> Readied:
+        """What runs when the person took a part: not the tool, but the writing of what they chose."""
+        parts = parts_of(readied.files, decided)
+        files = tuple(part.delta for part in parts)
+        return replace(readied, files=files, instead=partial(self.carry_out, parts, decided.note))
 
     def carry_out(self, parts: Sequence[FilePart], note: str) -> Observation:
         """Write all files or none; what the model is told of it."""

@@ -1,0 +1,43 @@
+"""What would run, and what a decision on it is bound to; worked out when an action is assessed and before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.session.acting.fingerprint import fingerprint
+from workbench.session.acting.running import Readied
+from workbench.session.events import FileDelta
+from workbench.session.ledger import Ledger
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
+
+
+class Readying:
+    """Makes actions of one session ready with its tools."""
+
+    def __init__(self, tools: Mapping[str, ToolDefinition], ledger: Ledger) -> None:
+        self._tools = tools
+        self._ledger = ledger
+
+    def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
+        """What would run; raises ArgumentError when the tool is gone or does not take these arguments."""
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            raise ArgumentError(
+                f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
+            )
+        action = tool.action_from_arguments(arguments)
+        preparation = tool.preparation(action)
+        changes = () if preparation else tool.preview(action)
+        files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
+        folder = tool.working_dir() or self._ledger.workspace
+        print_ = fingerprint(tool.name, arguments, folder, files)
+        return Readied(tool, action, files, folder, print_, preparation)
+
+    def is_same(self, tool: str, arguments: dict[str, Any], expected: str) -> bool:
+        """Whether it is still what was shown with that fingerprint."""
+        try:
+            return self.ready(tool, arguments).fingerprint == expected
+        except ArgumentError:
+            return False
