@@ -5,61 +5,17 @@ from __future__ import annotations
 import pytest
 from textual import events
 from textual.app import App
-from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
-from workbench.session.events import FileDelta, Segment
+from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown, visible_now
+from tests.tui.diff_app import Decision, painted, question, until
+from workbench.session.events import Segment
 from workbench.tui.fold.state import ActionItem
-from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
 
 KEYS = {" ": "space", "?": "question_mark"}
-
-
-def command(text: str = "rm -rf build", **more: object) -> ActionItem:
-    fields: dict[str, object] = {
-        "summary": "clean up",
-        "model_risk": "LOW",
-        "risk": "HIGH",
-        "rule": 'mode "ask from MEDIUM"',
-        "working_dir": "/w",
-    }
-    return ActionItem(1, 1, "a1", "execute_bash", {"command": text}, **{**fields, **more})  # type: ignore[arg-type]
-
-
-def edit(before: str | None = "x = 1\n", after: str | None = "x = 2\n") -> ActionItem:
-    delta = FileDelta(path="/w/a.py", before=before, after=after)
-    arguments = {"command": "str_replace", "path": "/w/a.py", "old_str": "1", "new_str": "2"}
-    return ActionItem(1, 1, "a1", "str_replace_editor", arguments, risk="MEDIUM", preview=(delta,), working_dir="/w")
-
-
-def ask(action: ActionItem, position: int = 1, total: int = 1) -> tuple[ScreenApp, Clock]:
-    clock = Clock()
-    screen = ApprovalScreen(action, position, total, "medium", clock=clock, typed=lambda text: app.typed.append(text))
-    app = ScreenApp(screen)
-    return app, clock
-
-
-def keys_shown(app: ScreenApp) -> str:
-    return str(app.pushed.query_one("#keys").render())
-
-
-def shown(app: ScreenApp, part: str) -> str:
-    return painted(app.pushed.query_one(part))
-
-
-async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
-    await until(pilot, lambda: question(app).arming._quiet_since is not None, "visible")
-    await until(pilot, lambda: app.pushed.query_one("#what").size.height > 0 and shown(app, "#what") != "", "painted")
-
-
-async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
-    await visible_now(pilot, app)
-    clock.now += 60
-    await until(pilot, lambda: "in a moment" not in keys_shown(app), "armed")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

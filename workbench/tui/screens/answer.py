@@ -23,7 +23,8 @@ from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.question_box import Hint, packed
+from workbench.tui.widgets.question_box import packed
+from workbench.tui.wording.question_keys import Hint
 
 _WIDEST = 100
 _AROUND = 5  # rows of the box that are not the question: border, gap, answer and keys

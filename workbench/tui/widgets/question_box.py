@@ -14,20 +14,22 @@ from textual.scroll_view import ScrollView
 from textual.widgets import Input, Static
 
 from workbench.text import visible
+from workbench.tui.approving.proposal import Proposal
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.painting import as_content, css_beside
+from workbench.tui.widgets.place_editor import PlaceEditor
 from workbench.tui.widgets.question_text import QuestionText
-from workbench.tui.wording.explain import files_written, what_runs, why_asked
-
-Hint = tuple[str, str]
-"""A key and what it does; a hint without a key is a remark."""
+from workbench.tui.wording.explain import what_runs, why_asked
+from workbench.tui.wording.hunk_line import hunk_line
+from workbench.tui.wording.question_keys import Hint
 
 RISK_SIGNS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 _SIDES = 6  # border, padding, and the column of a scrollbar
 _WIDEST_TEXT = 104
 _WIDEST_DIFF = 190
 _SMALLEST_DIFF = 4
+_ROOM_FOR_BOTH = 14  # rows from which what is there stays in sight above the editor
 
 
 class QuestionBox(Vertical):
@@ -35,13 +37,14 @@ class QuestionBox(Vertical):
 
     DEFAULT_CSS = css_beside(__file__)
 
-    def __init__(self, action: ActionItem, position: int, total: int, mode: str) -> None:
+    def __init__(self, action: ActionItem, position: int, total: int, mode: str, proposal: Proposal) -> None:
         super().__init__(classes=f"-{action.risk.lower()}")
         self._action = action
+        self._proposal = proposal
         self._place = f"{position} of {total}" if total > 1 else ""
-        self._what = QuestionText(what_runs(action), id="what")
+        self._what = QuestionText(what_runs(action, proposal.arguments), id="what")
         self._why = QuestionText(why_asked(action, mode), by_word=True, id="why")
-        self._files = files_written(action)
+        self._files = proposal.shown()
         self._keys = Static(id="keys")
         self._hints: tuple[Hint, ...] = ()
         self._rows: dict[str, int] = {}
@@ -55,7 +58,9 @@ class QuestionBox(Vertical):
         if self._files:
             diff = DiffView(self._files, wrapped=True, id="diff")
             diff.can_focus = False
+            diff.left_out = self._proposal.out
             yield diff
+            yield Static(id="hunks")
         yield self._why
         yield Static(id="note-said")
         note = Input(id="note", select_on_focus=False)
@@ -93,6 +98,33 @@ class QuestionBox(Vertical):
         self.screen.set_focus(None)
         self.fit(self.screen.size)
 
+    @property
+    def editor(self) -> PlaceEditor | None:
+        """The editor of a hunk or of the arguments, while it is open."""
+        return next((editor for editor in self.query(PlaceEditor) if editor.display), None)
+
+    async def open_editor(self, text: str, title: str) -> None:
+        """Let the person edit a text in its place."""
+        editor = next(iter(self.query(PlaceEditor)), None)
+        if editor is None:  # it comes with the first edit, and is only hidden after it
+            editor = PlaceEditor()
+            await self.mount(editor, before=self.query_one("#note-said"))
+        editor.open(text, title)
+        self.fit(self.screen.size)
+
+    def close_editor(self) -> None:
+        """Back to the question."""
+        self.query(PlaceEditor).set(display=False)
+        self.screen.set_focus(None)
+        self.fit(self.screen.size)
+
+    def show_proposal(self) -> None:
+        """Show what the person has made of the proposal."""
+        self._what.say(what_runs(self._action, self._proposal.arguments))
+        if self.diff is not None:
+            self.diff.show_edited(self._proposal.shown())
+        self.fit(self.screen.size)
+
     def show_keys(self, hints: tuple[Hint, ...]) -> None:
         """Say which keys work now."""
         if hints != self._hints:
@@ -108,11 +140,35 @@ class QuestionBox(Vertical):
         self._keys.update(Content("\n").join(lines))
         self.query_one("#note-said", Static).update(Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
-        fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing)
+        fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing) + self._say_hunks()
         room = max(6, screen.height - (2 if screen.height > 24 else 0) - fixed)
         self.styles.width = width
-        self._share(room, inner)
         self.border_title = cast(str, self._title(width))
+        is_editing = self.editor is not None
+        self._why.display = not is_editing
+        for part in (self._what, *([self.diff] if self.diff else [])):
+            part.display = not is_editing
+        if is_editing:
+            self._share_with_editor(room, inner)
+        else:
+            self._share(room, inner)
+
+    def _say_hunks(self) -> int:
+        """The line about the hunks; how many rows it takes."""
+        if self.diff is None or not self._proposal.count:
+            return 0
+        self.query_one("#hunks", Static).update(as_content([hunk_line(self._proposal, self.diff.current)]))
+        return 1
+
+    def _share_with_editor(self, room: int, inner: int) -> None:
+        """Rows for the editor, and above it for what is edited, where there is room for both."""
+        editor, above = self.editor, self.diff or self._what
+        if editor is None:
+            return
+        above.display = room >= _ROOM_FOR_BOTH
+        rows = min(room // 2, above.rows_at(inner)) if above.display else 0
+        above.styles.height = max(1, rows)
+        editor.styles.height = min(room - rows, max(5, editor.document.line_count + 3))
 
     def _share(self, room: int, inner: int) -> None:
         """Rows for what runs, the diff and the reasons."""

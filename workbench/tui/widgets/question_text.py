@@ -33,6 +33,11 @@ class QuestionText(ScrollView, can_focus=False):
         self._rows: list[Said] = []
         self._rows_width = 0
 
+    def say(self, said: Sequence[Said]) -> None:
+        """Other lines; `lay_out` comes after it."""
+        self._said = tuple(said)
+        self._rows_width = 0
+
     def rows_at(self, width: int) -> int:
         """How many rows the text takes at a width."""
         if width != self._rows_width:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from workbench.diff.hunks import FileDiff, compare
@@ -16,6 +17,7 @@ from workbench.tui.wording.line_counts import count_lines
 from workbench.tui.wording.summaries import EDITOR_TOOL, SHELL_TOOL, plus_minus, short_path, tool_sign
 
 LONGEST_QUOTE = 300
+EDITED = "Edited by you. It is rated anew, and asked about again when that comes out higher than now, or HIGH."
 _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
 
 
@@ -26,8 +28,14 @@ class Said(NamedTuple):
     style: str = ""
 
 
-def what_runs(action: ActionItem) -> list[Said]:
-    """All of what will run: the command or the arguments, then the parts of a command with their risks."""
+def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> list[Said]:
+    """All of what will run: the command or the arguments, then the parts of a command with their risks.
+
+    With `edited` the person's own arguments, which are not rated yet.
+    """
+    if edited is not None:
+        own = replace(action, arguments=dict(edited), segments=(), preview=())
+        return [*what_runs(own), Said(""), Said(EDITED, "label")]
     if action.tool == SHELL_TOOL:
         lines = list(_command(action.arguments))
     elif action.tool == EDITOR_TOOL and action.preview:

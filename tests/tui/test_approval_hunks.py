@@ -1,0 +1,148 @@
+"""Deciding a hunk at a time: what is taken, left out and edited is what the answer says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from tests.tui.approval_app import arm, ask, edit, keys_shown
+from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
+from workbench.session.events import FileText
+from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.widgets.diff_view import DiffView
+
+BEFORE = "".join(f"line {number}\n" for number in range(60))
+AFTER = BEFORE.replace("line 3\n", "three\n").replace("line 20\n", "twenty\n").replace("line 50\n", "fifty\n")
+
+
+def decided(app: ScreenApp) -> Decision:
+    (result,) = app.results
+    assert isinstance(result, Decision)
+    return result
+
+
+def hunks_said(app: ScreenApp) -> str:
+    return str(app.pushed.query_one("#hunks").render())
+
+
+def diff(app: ScreenApp) -> DiffView:
+    return app.pushed.query_one(DiffView)
+
+
+async def seen(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
+    """All of it was in sight and answers count."""
+    await arm(pilot, app, clock)
+    await pilot.press("end", "end")
+    await until(pilot, lambda: "scroll to the end" not in keys_shown(app), "seen to its end")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 50)])
+async def test_two_of_three_hunks_are_left_out(size: tuple[int, int]) -> None:
+    app, clock = ask(edit(BEFORE, AFTER))
+    async with app.run_test(size=size) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("home", "j", "k", "k", "space")
+        await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(app))
+        await pilot.press("j", "j", "space")
+        await until(pilot, lambda: "1 of 3 hunks taken" in hunks_said(app))
+        assert all(part in hunks_said(app) for part in ("× 1", "✓ 2", "× 3"))
+        assert "× fifty" in painted(diff(app))
+        assert "y approve 1 of 3" in keys_shown(app)
+        await pilot.press("y")
+        await until(pilot, lambda: bool(app.results))
+    text = BEFORE.replace("line 20\n", "twenty\n")
+    assert decided(app) == Decision("edited", hunks=(1,), written=(FileText(path="/w/a.py", text=text),))
+
+
+async def test_a_hunk_taken_in_again_is_a_plain_approval() -> None:
+    app, clock = ask(edit(BEFORE, AFTER))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("space", "space", "y")
+        await until(pilot, lambda: app.results == [Decision("approved")])
+
+
+async def test_with_every_hunk_left_out_there_is_nothing_to_approve() -> None:
+    app, clock = ask(edit("a\n", "b\n"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("space")
+        await until(pilot, lambda: "no hunk is taken" in keys_shown(app))
+        await pilot.press("y")
+        assert app.results == []
+        assert "space take in" in keys_shown(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_hunk_is_edited_in_its_place(size: tuple[int, int]) -> None:
+    app, clock = ask(edit(BEFORE, AFTER))
+    async with app.run_test(size=size) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("home", "j", "k", "k", "k", "e")
+        await until(pilot, lambda: isinstance(app.focused, TextArea), "the editor")
+        assert "ctrl+s keep the text" in keys_shown(app)
+        await pilot.press("end", *" yn", "ctrl+s")
+        await until(pilot, lambda: "✓ 1 edited" in hunks_said(app))
+        await until(pilot, lambda: "+ three yn" in painted(diff(app)))
+        await pilot.press("y")
+        assert app.results == [], "the quiet time begins anew after typing"
+        clock.now += 60
+        await until(pilot, lambda: "y approve as edited" in keys_shown(app))
+        await pilot.press("y")
+        await until(pilot, lambda: bool(app.results))
+    text = AFTER.replace("three\n", "three yn\n")
+    assert decided(app) == Decision("edited", hunks=(0, 1, 2), written=(FileText(path="/w/a.py", text=text),))
+
+
+async def test_escape_discards_the_edit_and_the_question_stays() -> None:
+    app, clock = ask(edit("a\n", "b\n"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.focused, TextArea), "the editor")
+        await pilot.press(*"zzz", "escape")
+        await until(pilot, lambda: question(app).box.editor is None)
+        assert app.results == []
+        clock.now += 60
+        await until(pilot, lambda: "y approve" in keys_shown(app))
+        await pilot.press("y")
+        await until(pilot, lambda: app.results == [Decision("approved")])
+
+
+async def test_text_that_hides_something_is_not_edited_where_that_could_not_be_seen() -> None:
+    app, clock = ask(edit("a\n", "b\u200bc\n"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("e")
+        await until(pilot, lambda: bool(app._notifications), "a word about it")
+        assert question(app).box.editor is None
+
+
+async def test_windows_line_ends_survive_an_edit() -> None:
+    app, clock = ask(edit("a\r\nz\r\n", "b\r\nz\r\n"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.focused, TextArea), "the editor")
+        await pilot.press("end", "enter", *"cc", "ctrl+s")
+        await until(pilot, lambda: question(app).box.editor is None)
+        clock.now += 60
+        await pilot.press("y")
+        await until(pilot, lambda: bool(app.results))
+    (file,) = decided(app).written or ()
+    assert file.text == "b\r\ncc\r\nz\r\n"
+
+
+async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
+    app, clock = ask(edit(BEFORE, AFTER))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("space", "escape")
+        await until(pilot, lambda: app.results == [None])
+    first = question(app)
+    again = ScreenApp(ApprovalScreen(first.item, 1, 1, "medium", proposal=first.proposal))
+    async with again.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(again))

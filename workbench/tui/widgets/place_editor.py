@@ -1,0 +1,64 @@
+"""A text edited in its place inside a question: the new text of a hunk, a command, arguments. Used by QuestionBox."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import TextArea
+
+from workbench.text import visible
+from workbench.tui.widgets.painting import css_beside
+
+
+class PlaceEditor(TextArea):
+    """Keeps or discards what was written; nothing else happens by its keys."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "keep", "Keep the text", priority=True, id="place.keep"),
+        Binding("escape", "discard", "Discard it", priority=True, id="place.discard"),
+    ]
+
+    class Kept(Message):
+        """The text is to be taken."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Discarded(Message):
+        """Nothing is to be taken."""
+
+    def __init__(self) -> None:
+        super().__init__(id="place", tab_behavior="indent", highlight_cursor_line=False, compact=True)
+
+    def open(self, text: str, title: str) -> None:
+        """Show this text, from its top, and take the keys."""
+        self.indent_type = "tabs" if "\t" in text else "spaces"
+        self.border_title = cast(str, Content(visible(title, lines=False)))
+        self.border_subtitle = ""
+        self.load_text(text)
+        self.display = True
+        self.focus()
+
+    def complain(self, why: str) -> None:
+        """The text cannot be taken, and why."""
+        self.border_subtitle = cast(str, Content(visible(why, lines=False)))
+
+    def action_keep(self) -> None:
+        """Hand the text over."""
+        self.post_message(self.Kept(self.text))
+
+    def action_discard(self) -> None:
+        """Leave everything as it was."""
+        self.post_message(self.Discarded())
+
+
+def can_edit(text: str) -> bool:
+    """Whether the editor shows every sign of the text and gives it back as it was."""
+    body = text.replace("\r\n", "\n")
+    is_even = "\r\n" not in text or text.count("\n") == text.count("\r\n")
+    return is_even and all(sign.isprintable() or sign in "\n\t" for sign in body)

@@ -1,0 +1,52 @@
+"""The keys that work now in a question, in words that say what they do. Pure; used by the approval screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.tui.approving.proposal import Proposal
+
+Hint = tuple[str, str]
+"""A key and what it does; a hint without a key is a remark."""
+
+EDITING: tuple[Hint, ...] = (("ctrl+s", "keep the text"), ("esc", "discard it"))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the keys depend on: whether all was seen, whether answers count yet, which hunk is chosen (-1 for none)."""
+
+    seen: bool
+    armed: bool
+    current: int = -1
+
+
+def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
+    """While a note is written."""
+    return (("enter", "reject" if rejecting else "keep the note"), ("esc", "back"))
+
+
+def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hint, ...]:
+    """The keys that work now; what still keeps `y` from working is said in its place."""
+    keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), ("e", "edit"))
+    diff: tuple[Hint, ...] = (("s", "split"), ("d", "viewer")) if has_diff else ()
+    return (*keys, *diff, ("v", "full text"), ("tab", "note"), ("esc", "later"))
+
+
+def _approve(proposal: Proposal, now: Moment) -> Hint:
+    if not now.armed:
+        return "", "y in a moment…"
+    if proposal.is_empty:
+        return "", "no hunk is taken"
+    if not now.seen:
+        return "", "↓ scroll to the end, then y"
+    if proposal.out:
+        return "y", f"approve {len(proposal.accepted)} of {proposal.count}"
+    return "y", "approve as edited" if proposal.is_changed else "approve"
+
+
+def _hunk_keys(proposal: Proposal, now: Moment) -> tuple[Hint, ...]:
+    if not proposal.count:
+        return ()
+    take = "take in" if now.current in proposal.out else "leave out"
+    return (("j k", "hunks"), ("space", take)) if proposal.count > 1 else (("space", take),)
