@@ -95,10 +95,11 @@ def test_its_cost_counts_and_its_words_do_not_show():
     script = begun()
     step(script, ev.ModelResponded(response_id="c", model="m", text="so many words", cost=0.25))
     step(script, ev.HistoryCondensed(first=1, last=2, summary="s", cost=0.25))
+    step(script, ev.ModelAsked(action_id="a1", model="m", cost=0.125))
     state = script.state()
-    assert state.cost == pytest.approx(1.0)
+    assert state.cost == pytest.approx(1.125)
     assert "so many words" not in str(state.items)
-    assert "so many words" not in script.events[-2].model_dump_json()
+    assert "so many words" not in script.events[-3].model_dump_json()
 
 
 def test_the_plan_of_a_sub_agent_does_not_replace_the_agents_own():

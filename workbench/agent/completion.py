@@ -12,6 +12,8 @@ class ModelCompletion:
     """Asks whichever model the session has at that moment; a `Completion` for its tools."""
 
     def __init__(self, model: Callable[[], Model] | None = None) -> None:
+        self.on_answer: Callable[[ModelResponse], None] = lambda response: None
+        """Told of each answer in the thread of the tool, also of one that broke off: it was paid for."""
         self._model = model
         self._cancel = Cancel()
 
@@ -29,6 +31,7 @@ class ModelCompletion:
             response = self._model().respond(request, lambda delta: None, self._cancel)
         except ModelError as error:
             raise CompletionError(f"The model could not be asked: {error} Nothing was changed.") from error
+        self.on_answer(response)
         _check_whole(response)
         usage = response.usage
         return Answer(response.text, response.model, response.cost, usage.input, usage.output)

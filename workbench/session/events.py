@@ -186,6 +186,17 @@ class FilesChanged(EventBase):
     by: str = "other"
 
 
+class ModelAsked(EventBase):
+    """A tool asked the model while the action was prepared or ran; no part of the conversation, but it counts."""
+
+    kind: Literal["model_asked"] = "model_asked"
+    action_id: str
+    model: str
+    usage: Usage = Usage()
+    cost: float | None = None
+    latency: float = 0.0
+
+
 class AgentNudged(EventBase):
     """The workbench's own word to the agent, sent to the model like a message; `evidence` says what it is based on."""
 
@@ -244,7 +255,7 @@ class RunEnded(EventBase):
 
 
 ActionEvent: TypeAlias = (
-    ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
+    ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned | ModelAsked
 )
 
 

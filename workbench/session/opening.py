@@ -19,6 +19,7 @@ from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
+from workbench.session.acting.asked import tell_of_answer
 from workbench.session.bounds.limits import Limits
 from workbench.session.delegation.delegates import Delegates
 from workbench.session.events import (
@@ -228,6 +229,7 @@ def _put_together(
     choice = cast(ToolChoice, settings.tool_choice)
     agent = Agent(models.open(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
     equipment.complete.use(lambda: agent.model)
+    equipment.complete.on_answer = tell_of_answer
     resources.callback(lambda: agent.model.close())
     session = Session(
         store,

@@ -156,7 +156,7 @@ class Actions:
             found = self._preparation(action) if action and not action.is_waiting else None
         if action is None or found is None:
             return False
-        refusal = self._runner.prepare(*found, cancel)
+        refusal = self._runner.prepare(action.proposed.action_id, *found, cancel)
         if refusal is not None and not cancel.is_set:
             self._journal.commit(not_run(action.proposed.action_id, refusal.text), happened=True)
         return True

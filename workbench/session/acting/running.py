@@ -96,13 +96,19 @@ class Runner:
                 if run.readied.tool.executor is not None:
                     run.readied.tool.executor.on_output = None
 
-    def prepare(self, tool: ToolDefinition, preparation: Preparation, cancel: Cancel) -> Observation | None:
+    def prepare(
+        self, action_id: str, tool: ToolDefinition, preparation: Preparation, cancel: Cancel
+    ) -> Observation | None:
         """Do it where the tool runs; None also when it was interrupted."""
-        job = Job(self._lanes[0], lambda: None if cancel.is_set else preparation(), tool.interrupt)
+        job = Job(self._lanes[0], partial(self._prepared, action_id, preparation, cancel), tool.interrupt)
         try:
             return run_alone(job, cancel, _GRACE)
         except LeftBehind:
             return None
+
+    def _prepared(self, action_id: str, preparation: Preparation, cancel: Cancel) -> Observation | None:
+        CALL_PLACE.set(CallPlace(action_id, self._report, self._on_live))
+        return None if cancel.is_set else preparation()
 
     def _listen(self, group: Sequence[Run]) -> None:
         """Show output live; where two calls of one tool run at once nobody could tell whose it is."""

@@ -9,6 +9,7 @@ from workbench.session.events import (
     DelegateStep,
     Event,
     HistoryCondensed,
+    ModelAsked,
     ModelResponded,
     RunEnded,
     UserMessage,
@@ -96,21 +97,20 @@ class TokenCount:
             case ActionObserved():
                 self._signs += len(observed_text(event.observation))
             case HistoryCondensed():
-                self.spent += (event.usage.input or 0) + (event.usage.output or 0)
-                self.cost += event.cost or 0.0
+                self._apply_beside(event)
                 self._signs //= 2
-            case DelegateStep():
-                self._apply_delegated(event.event)
+            case ModelAsked() | DelegateStep():
+                self._apply_beside(event.event if isinstance(event, DelegateStep) else event)
             case RunEnded():
                 self._is_running = False
                 self.went_on_unpriced |= bool(self.unpriced) and event.reason == "limit"
 
-    def _apply_delegated(self, event: Event) -> None:
-        """What a sub-agent spends counts here too."""
-        if isinstance(event, ModelResponded | HistoryCondensed):
+    def _apply_beside(self, event: Event) -> None:
+        """What summaries, tools and sub-agents spend counts too."""
+        if isinstance(event, ModelResponded | HistoryCondensed | ModelAsked):
             self.spent += (event.usage.input or 0) + (event.usage.output or 0)
             self.cost += event.cost or 0.0
-        if isinstance(event, ModelResponded) and event.cost is None:
+        if isinstance(event, ModelResponded | ModelAsked) and event.cost is None:
             self.unpriced = event.model
 
     def _begin(self) -> None:

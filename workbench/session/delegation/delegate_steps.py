@@ -15,6 +15,7 @@ from workbench.session.events import (
     DelegateStep,
     Event,
     HistoryCondensed,
+    ModelAsked,
     ModelResponded,
 )
 from workbench.session.storage.words import observed_text
@@ -34,7 +35,7 @@ def told(call: str, agent: str, session: str, event: Event) -> DelegateStep | No
             part = event.model_copy(update={"text": "", "reasoning": "", "thinking": (), "tool_calls": ()})
         case HistoryCondensed():
             part = event.model_copy(update={"summary": ""})
-        case ActionProposed() | ActionAssessed() | ActionDecided() | ActionStarted() | ActionAbandoned():
+        case ActionProposed() | ActionAssessed() | ActionDecided() | ActionStarted() | ActionAbandoned() | ModelAsked():
             part = event
         case _:
             return None

@@ -15,14 +15,15 @@ from workbench.session.names import SUFFIX
 from workbench.session.storage.store import Store, StoreError
 from workbench.text import first_line
 
-_FACTS = """
+_PAID = "('model_responded', 'history_condensed', 'model_asked')"
+_FACTS = f"""
 SELECT count(*), max(seq),
   sum(kind = 'model_responded'),
-  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost')
+  sum(CASE WHEN kind IN {_PAID} THEN json_extract(json, '$.cost')
            WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.cost') END),
-  sum(CASE WHEN kind IN ('model_responded', 'history_condensed') THEN json_extract(json, '$.cost') IS NULL
+  sum(CASE WHEN kind IN {_PAID} THEN json_extract(json, '$.cost') IS NULL
            WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.kind')
-                IN ('model_responded', 'history_condensed') AND json_extract(json, '$.event.cost') IS NULL END),
+                IN {_PAID} AND json_extract(json, '$.event.cost') IS NULL END),
   min(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'run_ended' THEN seq END)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         EngineState,
         FilesChanged,
         HistoryCondensed,
+        ModelAsked,
         ModelResponded,
         ReasoningDelta,
         Rewound,
@@ -87,7 +88,7 @@ def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
     return changed
 
 
-def _count(state: SessionState, event: ModelResponded | HistoryCondensed) -> None:
+def _count(state: SessionState, event: ModelResponded | HistoryCondensed | ModelAsked) -> None:
     state.cost = None if state.cost is None or event.cost is None else state.cost + event.cost
     state.total_tokens += (event.usage.input or 0) + (event.usage.output or 0)
 
@@ -107,8 +108,8 @@ def _was_seen(item: UserItem, event: ModelResponded, began: datetime) -> bool:
     return item.at <= began if event.seen is None else item.seq <= event.seen
 
 
-def _spent(state: SessionState, event: ModelResponded | HistoryCondensed) -> Changed:
-    """A call of a sub-agent's model: it costs, and is no answer here."""
+def _spent(state: SessionState, event: ModelResponded | HistoryCondensed | ModelAsked) -> Changed:
+    """A call of a sub-agent's or a tool's: it costs, and is no answer here."""
     _count(state, event)
     return Changed(status=True)
 
@@ -228,6 +229,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "action_observed": action_fold.observed,
     "action_abandoned": action_fold.abandoned,
     "files_changed": _files_changed,
+    "model_asked": _spent,
     "agent_nudged": _agent_nudged,
     "history_condensed": _history_condensed,
     "condensing_asked": _condensing_asked,
