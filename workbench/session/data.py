@@ -30,6 +30,22 @@ class FileText(Data):
     text: str | None
 
 
+class StaleFile(Data):
+    """A file that somebody changed since the agent saw it: what it had `seen`, `theirs` on disk, what it `wanted`.
+
+    The preview holds both changes. Where they meet, in `conflicts` places, it has the agent's; None: they could not be
+    merged, and it has the agent's alone.
+    """
+
+    path: str
+    seen: str
+    theirs: str
+    wanted: str
+    conflicts: int | None = 0
+    by: str = ""
+    """Who changed it, where the log knows: "person", "other", or "agent" for an earlier action."""
+
+
 class RawToolCall(Data):
     """A tool call exactly as the model wrote it; `arguments` is its JSON text, valid or not."""
 

@@ -17,6 +17,7 @@ from workbench.session.data import FileDelta as FileDelta
 from workbench.session.data import FileText as FileText
 from workbench.session.data import RawToolCall as RawToolCall
 from workbench.session.data import Segment as Segment
+from workbench.session.data import StaleFile as StaleFile
 from workbench.session.data import Usage as Usage
 from workbench.session.live import LIVE as LIVE
 from workbench.session.live import EngineState as EngineState
@@ -120,6 +121,7 @@ class ActionAssessed(EventBase):
     segments: tuple[Segment, ...] = ()
     rule: str = ""
     preview: tuple[FileDelta, ...] = ()
+    stale: tuple[StaleFile, ...] = ()
     fingerprint: str = ""
     working_dir: str = ""
     edited: dict[str, Any] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +16,8 @@ from workbench.session.events import (
     AgentNudged,
     CondensingAsked,
     Event,
+    FileDelta,
+    FilesChanged,
     HistoryCondensed,
     Mode,
     ModelResponded,
@@ -82,6 +85,8 @@ class Ledger:
     unread: list[int] = field(default_factory=list)
     """Messages of the person's (their seq) that no answer has seen."""
     call_ids: set[str] = field(default_factory=set)
+    writers: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Who wrote a file last, as far as the log knows, and a mark of what it holds since."""
     batch: dict[str, OpenAction] = field(default_factory=dict)
     """The actions without a result, in order."""
 
@@ -120,8 +125,20 @@ class Ledger:
                 self._apply_proposal(event)
             case ActionAssessed() | ActionDecided() | ActionStarted():
                 self._apply_progress(event)
-            case ActionObserved() | ActionAbandoned():
-                self.batch.pop(event.action_id, None)
+            case ActionObserved() | ActionAbandoned() | FilesChanged():
+                self._apply_outcome(event)
+
+    def _apply_outcome(self, event: ActionObserved | ActionAbandoned | FilesChanged) -> None:
+        if isinstance(event, FilesChanged):
+            self._note_writer(event.files, event.by)
+            return
+        self.batch.pop(event.action_id, None)
+        if isinstance(event, ActionObserved):
+            self._note_writer(event.files_changed, "agent")
+
+    def _note_writer(self, files: Iterable[FileDelta], by: str) -> None:
+        for file in files:
+            self.writers[file.path] = (by, hash(file.after))
 
     def _apply_frame(self, event: UserMessage | RunEnded | SessionStarted | SettingsChanged) -> None:
         match event:

@@ -213,7 +213,7 @@ def _equip(
     """Tools and skills; raises UsageError for tools that cannot be as the settings want them."""
     complete, delegates = ModelCompletion(), Delegates()
     folder = private_folder(state_folder(locations, session_id))
-    context = ToolContext(str(workspace), folder, complete, delegates)
+    context = ToolContext(str(workspace), folder, complete, delegates, merges=True)
     if is_child:  # a sub-agent has none of its own
         settings = replace(settings, tools={**settings.tools, "delegate": False})
     selection = select_tools(settings, locations.settings_file, context)

@@ -16,12 +16,28 @@ ObservationT = TypeVar("ObservationT", bound=Observation, default=Any)
 
 
 @dataclass(frozen=True)
+class Stale:
+    """What the agent had `seen` of a file that somebody changed since, and what it `wanted` to make of that.
+
+    `conflicts` counts the places that both changed; None where the two changes could not be merged.
+    """
+
+    seen: str
+    wanted: str
+    conflicts: int | None = 0
+
+
+@dataclass(frozen=True)
 class FileChange:
-    """One file before and after: its text, `None` where it does not exist; `path` is absolute."""
+    """One file before and after: its text, `None` where it does not exist; `path` is absolute.
+
+    Where the file is not what the agent had seen (`stale`), `after` holds their change and the agent's.
+    """
 
     path: str
     before: str | None
     after: str | None
+    stale: Stale | None = None
 
 
 class ToolExecutor(ABC, Generic[ActionT, ObservationT]):

@@ -77,6 +77,13 @@ class ToolContext:
     state_dir: Path | None = None
     complete: Completion | None = None
     delegation: Delegation | None = None
+    merges: bool = False
+    """An edit of a file that somebody changed is merged with their change: whoever runs the tools asks about it."""
+
+
+def merges_changes(conv_state: ConversationState) -> bool:
+    """Whether edits are merged there with changes that the agent has not seen; where nothing is said, they are not."""
+    return bool(getattr(conv_state, "merges", False))
 
 
 class ToolBase(ABC, Generic[ActionT, ObservationT]):

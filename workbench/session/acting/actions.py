@@ -12,6 +12,7 @@ from workbench.session.acting.rating import Rater, reasons, segments
 from workbench.session.acting.readying import Readying
 from workbench.session.acting.results import none_run, not_run
 from workbench.session.acting.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
+from workbench.session.acting.stale import NOT_MERGED, needs_person, stale_reasons
 from workbench.session.acting.writing import Writing
 from workbench.session.events import (
     ActionAssessed,
@@ -73,14 +74,20 @@ class Actions:
         risk, ruling = self._rater.ruling(proposed, readied.tool, local)
         if readied.preparation and ruling.verdict != "deny":
             return []
+        ask = ask or (NOT_MERGED if needs_person(readied.stale) else "")
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
-            reasons=(*((ask,) if ask else ()), *reasons(local, shows_diff=bool(readied.files))),
+            reasons=(
+                *((ask,) if ask else ()),
+                *stale_reasons(readied.stale),
+                *reasons(local, shows_diff=bool(readied.files)),
+            ),
             segments=segments(local),
             rule=ruling.rule,
             preview=readied.files,
+            stale=readied.stale,
             fingerprint=readied.fingerprint,
             working_dir=readied.working_dir,
             edited=edited,
@@ -101,8 +108,9 @@ class Actions:
         if tool is None or shown is None:
             return self.assessed(proposed)
         _, ruling = self._rater.ruling(proposed, tool)
-        if ruling.verdict == "ask" or (shown.edited is not None and ruling.verdict == "allow"):
-            return []  # what the person wrote is theirs to approve
+        theirs = shown.edited is not None or needs_person(shown.stale)
+        if ruling.verdict == "ask" or (theirs and ruling.verdict == "allow"):
+            return []  # what the person wrote, or has to look at, is theirs to approve
         if ruling.verdict == "deny" or self._readying.is_same(proposed.tool, proposed.arguments, shown.fingerprint):
             return _decided(proposed, ruling, shown.fingerprint)
         return self.assessed(proposed, ask=_CHANGED)

@@ -9,6 +9,7 @@ from workbench.errors import WorkbenchError
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.partly import NoPart, as_written, is_everything, is_nothing, parts_of
 from workbench.session.acting.results import answered, rejected
+from workbench.session.acting.stale import told_of_refused
 from workbench.session.acting.writing import CannotWrite
 from workbench.session.events import (
     ActionAssessed,
@@ -67,7 +68,7 @@ def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:
 
 def _rejected(decided: ActionDecided, shown: ActionAssessed) -> list[Event]:
     plain = decided.model_copy(update={**_WHOLE, "verdict": "rejected", "fingerprint": shown.fingerprint})
-    return [plain, rejected(decided.action_id, decided.note)]
+    return [plain, rejected(decided.action_id, decided.note, told_of_refused(shown.stale))]
 
 
 def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) -> list[Event]:

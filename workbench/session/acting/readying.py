@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.session.acting.fingerprint import fingerprint
 from workbench.session.acting.running import Readied
+from workbench.session.acting.stale import stale_files
 from workbench.session.events import FileDelta
 from workbench.session.ledger import Ledger
 from workbench.tools.arguments import ArgumentError
@@ -33,7 +34,8 @@ class Readying:
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
         folder = tool.working_dir() or self._ledger.workspace
         print_ = fingerprint(tool.name, arguments, folder, files)
-        return Readied(tool, action, files, folder, print_, preparation)
+        stale = stale_files(changes, self._ledger.writers)
+        return Readied(tool, action, files, folder, print_, preparation, stale=stale)
 
     def is_same(self, tool: str, arguments: dict[str, Any], expected: str) -> bool:
         """Whether it is still what was shown with that fingerprint."""

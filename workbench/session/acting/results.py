@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.session.events import ActionObserved, FileDelta
 from workbench.session.ledger import OpenAction
+from workbench.text import well_formed
 from workbench.tools.schema import Observation
 
 _FILE_TEXTS = ("old_content", "new_content")
@@ -23,10 +24,11 @@ def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
     return [not_run(action.proposed.action_id, action.proposed.error or text) for action in actions]
 
 
-def rejected(action_id: str, note: str) -> ActionObserved:
-    """The result of an action the person refused."""
+def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
+    """The result of an action the person refused; `beside` is what else the model is told."""
     said = f"The person's note: {note.strip()}" if note.strip() else "They gave no reason; ask, or choose another way."
-    return not_run(action_id, f"The person rejected this action, it was not run. {said}", is_error=False)
+    text = f"The person rejected this action, it was not run. {said}"
+    return not_run(action_id, well_formed(f"{text}\n{beside}" if beside else text), is_error=False)
 
 
 def answered(action_id: str, text: str) -> ActionObserved:
@@ -34,11 +36,18 @@ def answered(action_id: str, text: str) -> ActionObserved:
     return ActionObserved(action_id=action_id, observation=Observation.from_text(text).model_dump(mode="json"))
 
 
-def observed(action_id: str, observation: Observation, duration: float, files: tuple[FileDelta, ...]) -> ActionObserved:
-    """The result of an action that ran; the texts of files it changed are kept once, in `files_changed`."""
+def observed(
+    action_id: str, observation: Observation, duration: float, files: tuple[FileDelta, ...], beside: str = ""
+) -> ActionObserved:
+    """The result of an action that ran; the texts of files it changed are kept once, in `files_changed`.
+
+    `beside` is what else the model is told when it went well.
+    """
     changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)
     payload = observation.model_dump(mode="json")
     payload["content"] = [part.model_dump(mode="json") for part in observation.to_llm_content]
+    if beside and not observation.is_error:
+        payload["content"].append({"type": "text", "text": well_formed(beside)})
     return ActionObserved(
         action_id=action_id,
         observation=_without_texts(payload, changed),

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from workbench.llm.model import Cancel
 from workbench.session.acting.results import not_run, observed
+from workbench.session.acting.stale import told_of
 from workbench.session.events import (
     ActionAbandoned,
     ActionObserved,
@@ -19,6 +20,7 @@ from workbench.session.events import (
     Event,
     FileDelta,
     LiveEvent,
+    StaleFile,
     ToolOutput,
 )
 from workbench.session.lane import Job, Lane, LeftBehind, as_they_end
@@ -51,6 +53,7 @@ class Readied:
     preparation: Preparation | None = None
     instead: Callable[[], Observation] | None = None
     """What is done in the place of the tool, where the person took only a part of what it would write."""
+    stale: tuple[StaleFile, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,4 +148,6 @@ def _result(run: Run, future: Future[_Seen] | None) -> Result:
     if future is None:
         return ActionAbandoned(action_id=action_id, reason=_NO_STOP)
     seen = future.result()
-    return observed(action_id, *seen, run.readied.files) if seen else not_run(action_id, _NOT_BEGUN)
+    if seen is None:
+        return not_run(action_id, _NOT_BEGUN)
+    return observed(action_id, *seen, run.readied.files, told_of(run.readied.stale))

@@ -28,7 +28,7 @@ class Writing:
     """Writes for one session; shares the folder in which the editor keeps what it knows."""
 
     def __init__(self, state_dir: Path | None) -> None:
-        self._files = Files("/", state_dir)
+        self._files = Files("/", state_dir, merges=True)
 
     def check(self, parts: Sequence[FilePart]) -> None:
         """Raise CannotWrite when the files could not be written as the person wants them."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from workbench.text import visible
 from workbench.tools.completion import Completion
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition, merges_changes
 
 MAX_LINES = 300
 """Of the range that one call may rewrite."""
@@ -78,7 +78,14 @@ class EditFileObservation(Observation):
 class LLMBasedFileEditTool(ToolDefinition[EditFileAction, EditFileObservation]):
     """Edits by draft, ready to run; with the `state_dir` of an editor that one takes its edits back."""
 
-    def __init__(self, complete: Completion, workspace: str | None = None, state_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        complete: Completion,
+        workspace: str | None = None,
+        state_dir: Path | None = None,
+        *,
+        merges: bool = False,
+    ) -> None:
         from workbench.tools.edit_file.impl import EditFileExecutor
 
         super().__init__(
@@ -94,7 +101,7 @@ class LLMBasedFileEditTool(ToolDefinition[EditFileAction, EditFileObservation]):
                 idempotentHint=False,
                 openWorldHint=False,
             ),
-            executor=EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir),
+            executor=EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir, merges=merges),
         )
 
     @classmethod
@@ -102,5 +109,10 @@ class LLMBasedFileEditTool(ToolDefinition[EditFileAction, EditFileObservation]):
         """The tool of a session; none where the session has no model to ask."""
         if conv_state.complete is None:
             return ()
-        given = {"complete": conv_state.complete, "workspace": conv_state.workspace, "state_dir": conv_state.state_dir}
+        given = {
+            "complete": conv_state.complete,
+            "workspace": conv_state.workspace,
+            "state_dir": conv_state.state_dir,
+            "merges": merges_changes(conv_state),
+        }
         return (cls(**{**given, **params}),)

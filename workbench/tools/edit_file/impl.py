@@ -32,9 +32,11 @@ class _NotAsked(Exception):
 class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
     """Edits by draft in one session; tools that share its `state_dir` know what it wrote."""
 
-    def __init__(self, complete: Completion, workspace: str, state_dir: Path | None = None) -> None:
+    def __init__(
+        self, complete: Completion, workspace: str, state_dir: Path | None = None, *, merges: bool = False
+    ) -> None:
         self._complete = complete
-        self._files = Files(workspace, state_dir)
+        self._files = Files(workspace, state_dir, merges=merges)
         self._drafts = Drafts(Kept(state_dir))
 
     def preparation(self, action: EditFileAction) -> Callable[[], EditFileObservation | None] | None:
@@ -51,7 +53,7 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
             plan = self._plan(action)
         except (EditorError, CompletionError, OSError, ValueError):
             return ()
-        return (FileChange(str(plan.path), plan.before, plan.after),)
+        return (self._files.previewed(plan),)
 
     def __call__(self, action: EditFileAction) -> EditFileObservation:
         """Write the change that was shown."""
@@ -68,7 +70,8 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         plan = self._plan(action)
         self._files.write(plan)
         is_merged = plan.before is not None and action.start != -1
-        prompt = Question.about(action, plan.before or "").prompt if is_merged else ""
+        text = plan.stale.seen if plan.stale else plan.before or ""
+        prompt = Question.about(action, text).prompt if is_merged else ""
         return _report(action, plan, self._drafts.take(prompt) or Answer(""))
 
     def _plan(self, action: EditFileAction) -> Plan:

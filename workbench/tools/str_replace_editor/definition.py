@@ -11,7 +11,7 @@ from rich.text import Text
 
 from workbench.text import visible
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition, merges_changes
 
 Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
@@ -26,8 +26,8 @@ _DESCRIPTION = """View, create and edit text files; what you wrote stays after e
 * `undo_edit` takes back the last edit this tool made to the file, up to ten edits, a creation too.
 
 Paths are absolute. Encoding, line ends, mode and links of a file are kept. View a file before you edit it; when it has
-changed since you were last shown it, an edit is refused and you have to view it again. Files over 10 MB and binary
-files are refused. The result of an edit shows the changed lines."""
+changed since you were last shown it, your edit is merged with that change, or refused and you have to view it again.
+Files over 10 MB and binary files are refused. The result of an edit shows the changed lines."""
 _SHORT = """View, create and edit text files. `view`: file with line numbers, folder or image. `create`: new file only.
 `str_replace`: `old_str` must be in the file exactly once. `insert`: after line `insert_line`. `undo_edit`: takes the
 last edit back. Paths are absolute."""
@@ -97,7 +97,7 @@ class StrReplaceEditorObservation(Observation):
 class FileEditorTool(ToolDefinition[StrReplaceEditorAction, StrReplaceEditorObservation]):
     """The editor, ready to run; without a `state_dir` undo lasts as long as the tool."""
 
-    def __init__(self, workspace: str | None = None, state_dir: Path | None = None) -> None:
+    def __init__(self, workspace: str | None = None, state_dir: Path | None = None, *, merges: bool = False) -> None:
         from workbench.tools.str_replace_editor.impl import FileEditorExecutor
 
         super().__init__(
@@ -109,10 +109,15 @@ class FileEditorTool(ToolDefinition[StrReplaceEditorAction, StrReplaceEditorObse
             annotations=ToolAnnotations(
                 title="Edit files", readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=False
             ),
-            executor=FileEditorExecutor(workspace or str(Path.cwd()), state_dir),
+            executor=FileEditorExecutor(workspace or str(Path.cwd()), state_dir, merges=merges),
         )
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """The editor of a session: relative paths are explained by its workspace, undo survives a restart."""
-        return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)
+        given = {
+            "workspace": conv_state.workspace,
+            "state_dir": conv_state.state_dir,
+            "merges": merges_changes(conv_state),
+        }
+        return (cls(**{**given, **params}),)

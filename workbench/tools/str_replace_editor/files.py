@@ -14,9 +14,11 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
+from workbench.tools.executor import FileChange, Stale
 from workbench.tools.kept import Kept
 from workbench.tools.str_replace_editor import atomic
 from workbench.tools.str_replace_editor.edits import Edited
+from workbench.tools.str_replace_editor.seen import Seen
 from workbench.tools.str_replace_editor.text_file import EditorError, decoded, digest, encoded, name_of, read_bytes
 from workbench.tools.str_replace_editor.undo import Step, UndoSteps
 
@@ -35,14 +37,18 @@ class Plan:
     after: str | None
     edited: Edited | None = None
     was: str = ""
+    stale: Stale | None = None
+    """Set where somebody else changed the file since the model was shown it; `after` holds both changes."""
 
 
 class Files:
     """Reads and writes for the model; tools that share a `state_dir` share what it was shown and what can be undone."""
 
-    def __init__(self, workspace: str, state_dir: Path | None) -> None:
+    def __init__(self, workspace: str, state_dir: Path | None, *, merges: bool = False) -> None:
+        """With `merges` an edit of a file that somebody changed is merged with their change, if that was previewed."""
         self._workspace = workspace
         self._kept = Kept(state_dir)
+        self._seen = Seen(self._kept) if merges else None
         self._undo = UndoSteps(self._kept)
 
     def locate(self, given: str) -> Path:
@@ -66,11 +72,34 @@ class Files:
         """The plan to change a file; raises OSError, EditorError (also when it is not what the model was shown)."""
         raw = read_bytes(self.existing(path))
         was, shown = digest(raw), self._kept.get(_shown(path))
-        if shown is not None and shown != was.encode():
-            raise EditorError(f"{path} has changed since it was last shown to you. View it again before you edit it.")
         coding, before = decoded(path, raw)
-        edited = edit(before)
-        return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, was)
+        stale = None
+        if shown is None or shown == was.encode():
+            edited = edit(before)
+        else:
+            edited, stale = self._merged(path, before, shown.decode(), edit)
+        return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, was, stale)
+
+    def _merged(self, path: Path, theirs: str, shown: str, edit: Callable[[str], Edited]) -> tuple[Edited, Stale]:
+        """The edit of what the model was shown, merged with what the file holds now; raises EditorError."""
+        changed = f"{path} has changed since it was last shown to you."
+        seen = self._seen.text(path, shown) if self._seen else None
+        try:
+            wanted = edit(seen).text if seen is not None else None
+        except EditorError as error:
+            raise EditorError(f"{changed} View it again before you edit it. ({error})") from error
+        if self._seen is None or seen is None or wanted is None:
+            raise EditorError(f"{changed} View it again before you edit it.")
+        merged = self._seen.merged(seen, theirs, wanted)
+        if merged.text == theirs:
+            raise EditorError(f"{changed} It holds this edit already. View it again.")
+        return Edited.between(theirs, merged.text), Stale(seen, wanted, merged.conflicts)
+
+    def previewed(self, plan: Plan) -> FileChange:
+        """The change as it is shown; a merged one is written only as it was shown last."""
+        if self._seen and plan.stale:
+            self._seen.offer(plan.path, plan.was)
+        return FileChange(str(plan.path), plan.before, plan.after, plan.stale)
 
     def holding(self, path: Path, before: str | None, after: str | None) -> Plan:
         """The plan to have a file that holds `before` hold `after` (None: not exist); raises EditorError, OSError."""
@@ -86,11 +115,13 @@ class Files:
         made = raw if after == before else encoded(path, after, coding)
         return Plan(path, raw, made, before, after, Edited.between(before, after), digest(raw))
 
-    def remember(self, path: Path, content: str) -> None:
-        """The model knows the content with this digest now; an empty one: nothing any more."""
+    def remember(self, path: Path, raw: bytes | None, known: str = "") -> None:
+        """The model knows this content now (`known` is its digest), None: that there is no such file."""
         with suppress(OSError):  # then the file has to be viewed again before the next edit
-            if content:
-                self._kept.put(_shown(path), content.encode())
+            if self._seen:
+                self._seen.put(path, raw)
+            if raw is not None:
+                self._kept.put(_shown(path), (known or digest(raw)).encode())
             else:
                 self._kept.drop(_shown(path))
 
@@ -102,11 +133,16 @@ class Files:
         return Plan(path, None, encoded(path, text), None, text)
 
     def write(self, plan: Plan) -> None:
-        """Carry an edit out, so that it can be taken back (a deletion cannot); raises OSError, then nothing changed."""
+        """Carry an edit out, so that it can be taken back (a deletion cannot).
+
+        Raises OSError, EditorError; then nothing was changed.
+        """
         if plan.raw_after is None:
             _write(plan)
-            self.remember(plan.path, "")
+            self.remember(plan.path, None)
             return
+        if self._seen and plan.stale and not self._seen.was_offered(plan.path, plan.was):
+            raise EditorError(f"{plan.path} was changed by something else at this moment. View it again.")
         step = Step.between(plan.raw_before, plan.raw_after, plan.was)
         self._undo.push(plan.path, step)
         try:
@@ -114,7 +150,7 @@ class Files:
         except OSError:
             self._forget_if_unchanged(plan)
             raise
-        self.remember(plan.path, step.made)
+        self.remember(plan.path, plan.raw_after, step.made)
 
     def undoing(self, path: Path) -> Plan:
         """The plan to take the last edit back; raises EditorError when there is none or the file has changed since."""
@@ -143,7 +179,7 @@ class Files:
         _write(plan)
         with suppress(OSError):  # then the step is passed over the next time
             self._undo.drop(plan.path)
-        self.remember(plan.path, digest(plan.raw_after) if plan.raw_after is not None else "")
+        self.remember(plan.path, plan.raw_after)
 
     def revert(self, plans: Sequence[Plan]) -> list[Path]:
         """Put files back that were just written, the last one first; those that could not be are given back."""

@@ -12,15 +12,15 @@ from workbench.tools.schema import TextContent
 from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction, StrReplaceEditorObservation
 from workbench.tools.str_replace_editor.files import Files, Plan
 from workbench.tools.str_replace_editor.planning import plan
-from workbench.tools.str_replace_editor.text_file import EditorError, decoded, digest, read_bytes, why_unusable
+from workbench.tools.str_replace_editor.text_file import EditorError, decoded, read_bytes, why_unusable
 from workbench.tools.str_replace_editor.view import image_in, show_change, show_file, show_folder
 
 
 class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorObservation]):
     """The editor of one session; earlier versions are kept under `state_dir`."""
 
-    def __init__(self, workspace: str, state_dir: Path | None = None) -> None:
-        self._files = Files(workspace, state_dir)
+    def __init__(self, workspace: str, state_dir: Path | None = None, *, merges: bool = False) -> None:
+        self._files = Files(workspace, state_dir, merges=merges)
 
     def __call__(self, action: StrReplaceEditorAction) -> StrReplaceEditorObservation:
         """View or edit; a refusal is an observation that says why."""
@@ -57,7 +57,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
             made = plan(action, self._files)
         except (EditorError, OSError, ValueError):
             return ()
-        return (FileChange(str(made.path), made.before, made.after),)
+        return (self._files.previewed(made),)
 
     def _view(self, action: StrReplaceEditorAction) -> StrReplaceEditorObservation:
         path = self._files.existing(self._files.locate(action.path))
@@ -72,7 +72,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
             return StrReplaceEditorObservation(content=(text, image), command="view", path=action.path, prev_exist=True)
         coding, content = decoded(path, raw)
         shown = show_file(action.path, content, coding, action.view_range)
-        self._files.remember(path, digest(raw))
+        self._files.remember(path, raw)
         return _seen(action, shown)
 
 

@@ -1,0 +1,214 @@
+"""A file that somebody changed since the agent saw it: merged where that goes, otherwise the person looks."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.session.fake_agent import Desk, calls, says
+from workbench.session.events import FileDelta, FilesChanged
+from workbench.tools import FileEditorTool
+from workbench.tools.str_replace_editor.three_way import Merged, merge
+
+BASE = "".join(f"line {number}\n" for number in range(1, 21))
+VIEW = {"command": "view"}
+EDIT = {"command": "str_replace", "old_str": "line 3\n", "new_str": "three\n"}
+
+
+class Shared:
+    """A session whose agent viewed a file and then wants to edit it; others write in between."""
+
+    def __init__(self, folder: Path, edit=EDIT, mode="medium", before=BASE, merges=True, risk="HIGH") -> None:
+        self.file = folder / "a.txt"
+        self.file.write_bytes(before.encode())
+        look, change = ({**arguments, "path": str(self.file)} for arguments in (VIEW, edit))
+        self.desk = Desk(
+            folder,
+            calls(("str_replace_editor", look)),
+            calls(("str_replace_editor", change, risk)),
+            says("ok"),
+            mode=mode,
+            state_dir=folder / "state",
+        )
+        self.desk.tools["str_replace_editor"] = FileEditorTool(str(folder), folder / "state", merges=merges)
+        self.desk.session.send("go")
+        while len(self.desk.agent.requests) < 1 or self.desk.session.phase == "acting":
+            self.desk.session.step()
+
+    def change(self, text: str) -> None:
+        self.file.write_bytes(text.encode())
+
+    @property
+    def shown(self):
+        return self.desk.session.question.assessed
+
+    @property
+    def told(self) -> str:
+        return self.desk.agent.requests[-1][-1]["content"]
+
+
+@pytest.fixture
+def shared(tmp_path):
+    made = []
+
+    def make(**more) -> Shared:
+        made.append(Shared(tmp_path, **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.desk.close()
+
+
+def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared):
+    one = shared()
+    theirs = BASE.replace("line 18\n", "eighteen\nand a half\n")
+    one.change(theirs)
+    one.desk.run()
+    (stale,) = one.shown.stale
+    merged = theirs.replace("line 3\n", "three\n")
+    assert (stale.seen, stale.theirs, stale.conflicts) == (BASE, theirs, 0)
+    assert stale.wanted == BASE.replace("line 3\n", "three\n")
+    assert [(file.before, file.after) for file in one.shown.preview] == [(theirs, merged)]
+    assert f"{one.file} changed since the agent read it: +2 −1 by somebody else" in one.shown.reasons[0]
+    assert "merged with that change" in one.shown.reasons[0]
+    one.desk.answer()
+    assert one.file.read_text() == merged
+    assert "changed since you last saw it: +2 −1" in one.told
+    assert "merged with that change:]\n-line 18\n+eighteen\n+and a half" in one.told
+
+
+def test_who_changed_it_is_said_where_the_log_knows(shared):
+    one = shared()
+    theirs = BASE + "more\n"
+    one.change(theirs)
+    delta = FileDelta(path=str(one.file), before=BASE, after=theirs)
+    one.desk.session._journal.commit(FilesChanged(files=(delta,), by="other"))
+    one.desk.run()
+    assert "+1 −0 by another program" in one.shown.reasons[0]
+
+
+def test_a_clean_merge_needs_nobody_where_the_mode_asks_nobody(shared):
+    one = shared(mode="never")
+    one.change(BASE + "more\n")
+    one.desk.run()
+    assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more\n"
+    assert "+more" in one.told
+
+
+def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(shared):
+    one = shared(mode="never")
+    theirs = BASE.replace("line 3\n", "III\n").replace("line 20\n", "twenty\n")
+    one.change(theirs)
+    one.desk.run()
+    (stale,) = one.shown.stale
+    assert stale.conflicts == 1
+    assert "do not go together" in one.shown.reasons[0]
+    assert "the same lines in 1 place" in one.shown.reasons[1]
+    (file,) = one.shown.preview
+    assert file.after == theirs.replace("III\n", "three\n")
+    assert one.file.read_text() == theirs
+    one.desk.session.set(mode="ask")
+    one.desk.session.set(mode="never")
+    assert one.file.read_text() == theirs
+    assert one.desk.session.phase == "deciding"
+    one.desk.answer()
+    assert one.file.read_text() == theirs.replace("III\n", "three\n")
+    assert "the person looked at both and decided" in one.told
+
+
+def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
+    one = shared(edit={**EDIT, "old_str": BASE, "new_str": BASE.replace("line 3\n", "three\n") + "end\n"})
+    theirs = BASE.replace("line 10\n", "ten\n")
+    one.change(theirs)
+    one.desk.run()
+    one.desk.answer("edited", hunks=(1,))
+    assert one.file.read_text() == theirs + "end\n"
+    assert "Hunk 1 (line 3): not taken." in one.told
+    assert "Hunk 2 (new lines after line 20): taken." in one.told
+    assert "changed since you last saw it: +1 −1" in one.told
+
+
+def test_a_rejection_tells_that_the_file_has_changed(shared):
+    one = shared()
+    one.change(BASE + "more\n")
+    one.desk.run()
+    one.desk.answer("rejected", note="look first")
+    assert "look first" in one.told
+    assert "changed since you last saw it: +1 −0 by somebody else. View it before you edit it.]" in one.told
+    assert one.file.read_text() == BASE + "more\n"
+
+
+def test_another_change_after_the_approval_asks_again_with_that_one(shared):
+    one = shared()
+    one.change(BASE + "more\n")
+    one.desk.run()
+    waiting = one.desk.session.question
+    one.desk.session.decide(waiting.proposed.action_id, "approved", fingerprint=waiting.assessed.fingerprint)
+    one.change(BASE + "more and more\n")
+    one.desk.run()
+    assert "changed since the decision" in one.shown.reasons[0]
+    one.desk.answer()
+    assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more and more\n"
+
+
+def test_without_git_the_person_is_asked(shared, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    one = shared(mode="never")
+    theirs = BASE + "more\n"
+    one.change(theirs)
+    one.desk.run()
+    assert one.shown.stale[0].conflicts is None
+    assert "could not be merged" in one.shown.reasons[1]
+    assert "takes that change back" in one.shown.reasons[1]
+    assert one.file.read_text() == theirs
+
+
+def test_the_base_survives_a_restart(shared):
+    one = shared()
+    one.change(BASE + "more\n")
+    one.desk.reopen()
+    one.desk.tools["str_replace_editor"] = FileEditorTool("/", one.file.parent / "state", merges=True)
+    one.desk.session.send("go on")
+    one.desk.run()
+    assert one.shown.stale[0].seen == BASE
+
+
+def test_a_place_that_the_agent_has_not_seen_is_to_be_viewed_first(shared):
+    one = shared(edit={**EDIT, "old_str": "more\n"})
+    one.change(BASE + "more\n")
+    one.desk.run()
+    assert "has changed since it was last shown to you. View it again" in one.told
+
+
+def test_an_edit_that_somebody_else_made_already_is_not_made_twice(shared):
+    one = shared()
+    one.change(BASE.replace("line 3\n", "three\n"))
+    one.desk.run()
+    assert "holds this edit already" in one.told
+
+
+def test_a_tool_that_nobody_watches_refuses_as_before(shared):
+    one = shared(merges=False)
+    one.change(BASE + "more\n")
+    one.desk.run()
+    assert "View it again before you edit it" in one.told
+    assert one.file.read_text() == BASE + "more\n"
+
+
+@pytest.mark.parametrize("ends", ["\r\n", "\n"])
+def test_line_ends_and_a_missing_newline_stay_in_a_merge(ends):
+    seen = ends.join(["a", "b", "c", "d", "e", "f", "g"])
+    merged = merge(seen, seen.replace("g", "G"), seen.replace("a", "A"))
+    assert merged == Merged(seen.replace("g", "G").replace("a", "A"))
+
+
+lines = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "ä\n", "<<<<<<< x\n", ""]), max_size=5).map("".join)
+
+
+@settings(max_examples=20, deadline=None)
+@given(lines, lines)
+def test_merging_what_only_one_side_changed_gives_that_side(seen, other):
+    assert merge(seen, other, seen).text == (other if other != seen else seen)
+    assert merge(seen, seen, other) == Merged(other)
