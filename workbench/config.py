@@ -72,6 +72,11 @@ class Locations:
         return self.config / "skills"
 
     @property
+    def prompt_history(self) -> Path:
+        """What the person sent, in all sessions."""
+        return self.state / "prompt-history.jsonl"
+
+    @property
     def sessions(self) -> Path:
         """Session files, one a session."""
         return self.data / "sessions"

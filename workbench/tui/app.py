@@ -29,12 +29,14 @@ from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.opening import open_help, open_models
+from workbench.tui.prompting.arguments import arguments_now
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
 from workbench.tui.themes import DEFAULT, load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.welcome import Welcome
+from workbench.tui.widgets.writing import Writing
 
 _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
@@ -70,13 +72,15 @@ class WorkbenchApp(App[int]):
         settings: Settings,
         *,
         themes: Path | None = None,
+        history: Path | None = None,
         demo: Callable[[], Opened] | None = None,
         start: Callable[[str], Opened] | None = None,
         find: Callable[[], Sequence[tuple[str, str]]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`themes` is the person's folder; when no model is set up, `demo` makes a session of the demo, `start` one on
-        the model of that name, and `find` looks for models there are to use: what was found, and how to use it.
+        """`themes` is the person's folder, `history` the file of what they sent; when no model is set up, `demo` makes
+        a session of the demo, `start` one on the model of that name, and `find` looks for models there are to use: what
+        was found, and how to use it.
         """
         super().__init__()
         self.opened = opened
@@ -87,6 +91,7 @@ class WorkbenchApp(App[int]):
         self._demo = demo
         self._start = start
         self._find = find
+        self._history = history
         self._leave_until = 0.0
         self._themes = load_themes(shipped_folder(), *([themes] if themes else []))
         for theme in self._themes.usable:
@@ -214,11 +219,13 @@ class WorkbenchApp(App[int]):
     def _main_screen(self) -> MainScreen:
         opened = self.opened
         link = opened.link or LateLink(_no_model)
+        arguments = arguments_now(self.settings, lambda: self.available_themes)
         screen = MainScreen(
             link,
             self.state,
             opened.workspace,
             has_model=opened.link is not None,
+            writing=Writing(opened.workspace, self._history, arguments),
             message=opened.message,
             clock=self.clock,
         )

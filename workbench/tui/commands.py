@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workbench.text import first_line
@@ -16,17 +15,21 @@ class Command:
     words: str
     action: str
     argument: str = ""
+    """What may follow it; nothing may where this is empty."""
+
+    only_listed: bool = False
+    """Whether the argument is one of those the list shows."""
 
 
 COMMANDS = (
     Command("help", "keys and guides", "app.help"),
-    Command("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE"),
+    Command("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE", only_listed=True),
     Command("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
     Command("compact", "have the history summed up, so that it takes less of the model's window", "app.compact"),
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("stop", "end the run; what waits is not run", "stop"),
-    Command("theme", "change the colours", "app.change_theme"),
+    Command("theme", "other colours, tried while you choose", "app.change_theme"),
     Command("demo", "try it with a scripted model", "app.demo"),
     Command("quit", "leave; the session is kept", "app.quit"),
 )
@@ -35,6 +38,11 @@ _BY_NAME = {command.name: command for command in COMMANDS}
 
 class UnknownCommand(ValueError):
     """No such command; the message names those there are."""
+
+
+def command_named(name: str) -> Command | None:
+    """The command of that name."""
+    return _BY_NAME.get(name)
 
 
 def parse_command(text: str) -> tuple[Command, str] | None:
@@ -48,9 +56,3 @@ def parse_command(text: str) -> tuple[Command, str] | None:
         known = " ".join(f"/{each.name}" for each in COMMANDS)
         raise UnknownCommand(f"there is no {first_line(line, 40)}; there are {known}")
     return command, argument.strip()
-
-
-def matching(text: str) -> Iterator[Command]:
-    """Commands that a half-written line may become."""
-    if text.startswith("/") and "\n" not in text and " " not in text:
-        yield from (command for command in COMMANDS if command.name.startswith(text[1:]))

@@ -32,7 +32,15 @@ def open_screen(
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
     start = partial(opener.on_model, workspace=workspace)
-    app = WorkbenchApp(opened, settings, themes=locations.themes, demo=opener.demo, start=start, find=opener.found)
+    app = WorkbenchApp(
+        opened,
+        settings,
+        themes=locations.themes,
+        history=locations.prompt_history,
+        demo=opener.demo,
+        start=start,
+        find=opener.found,
+    )
     code = app.run()
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it

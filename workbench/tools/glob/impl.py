@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from workbench.text import visible
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.definition import MOST, GlobAction, GlobObservation
+from workbench.tools.glob.listing import files_below
 from workbench.tools.glob.patterns import GlobError, glob_regex, has_magic
 from workbench.tools.glob.place import Place, PlaceError, locate
-from workbench.tools.glob.program import ProgramError, output_of, ripgrep
 from workbench.tools.glob.stop import Searches, Stop
-from workbench.tools.glob.walk import walk
 
 
 @dataclass(frozen=True)
@@ -96,28 +95,7 @@ def _read(action: GlobAction, workspace: str) -> _Wanted:
 
 
 def _fitting(wanted: _Wanted, stop: Stop) -> Iterator[str]:
-    return filter(wanted.fits, _listed(wanted, stop))
-
-
-def _listed(wanted: _Wanted, stop: Stop) -> Iterator[str]:
-    """All files there, relative to the place."""
-    command = ripgrep("--files", hidden=wanted.hidden)
-    if command is not None:
-        try:
-            yield from _names(output_of(command, wanted.place.real, stop))
-            return
-        except (ProgramError, OSError):
-            pass  # an old ripgrep that does not know an option, and says so before it lists anything
-    yield from walk(wanted.place.real, hidden=wanted.hidden, is_over=stop.is_over)
-
-
-def _names(chunks: Iterable[bytes]) -> Iterator[str]:
-    rest = b""
-    for chunk in chunks:
-        whole, _, rest = (rest + chunk).rpartition(b"\0")
-        if whole:
-            for name in os.fsdecode(whole).split("\0"):
-                yield name[2:]  # without the ./ that every one has
+    return filter(wanted.fits, files_below(wanted.place.real, stop, hidden=wanted.hidden))
 
 
 def _newest(paths: Iterable[str], place: Place, stop: Stop) -> tuple[int, list[str]]:

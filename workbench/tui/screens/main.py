@@ -17,7 +17,7 @@ from textual.widget import Widget
 from workbench.config import MODES
 from workbench.text import visible
 from workbench.tui.approving.asking import Asking
-from workbench.tui.commands import UnknownCommand, matching, parse_command
+from workbench.tui.commands import UnknownCommand, parse_command
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState, UserItem
 from workbench.tui.links.follower import Follower
@@ -33,6 +33,7 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.welcome import Welcome
+from workbench.tui.widgets.writing import Writing
 from workbench.tui.wording.titles import panel_titles
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class MainScreen(PanelKeys):
         workspace: Path,
         *,
         has_model: bool,
+        writing: Writing,
         message: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -67,6 +69,7 @@ class MainScreen(PanelKeys):
         self.state = state
         self._workspace = workspace
         self._has_model = has_model
+        self._writing = writing
         self._message = message
         self._clock = clock
         self._outbox = Outbox()
@@ -82,7 +85,7 @@ class MainScreen(PanelKeys):
                 yield Conversation(id="conversation", classes="panel")
             yield SidePanels()
         yield Activity(self.state, self._clock)
-        yield Prompt()
+        yield self._writing
         yield KeyHints()
 
     def on_mount(self) -> None:
@@ -113,7 +116,7 @@ class MainScreen(PanelKeys):
         prompt = self.query_one(Prompt)
         self._outbox.take_back(prompt, self.state, changed)
         if changed is None:
-            prompt.recall_from([item.text for item in self.state.items if isinstance(item, UserItem)])
+            self._writing.recall(item.text for item in self.state.items if isinstance(item, UserItem))
         self.query_one(StatusLine).take(changed)
         self.refresh_hints()
         self._asking.look(changed)
@@ -121,8 +124,7 @@ class MainScreen(PanelKeys):
     def refresh_hints(self) -> None:
         """The keys that work now, the activity, and what waits in the prompt's border."""
         prompt = self.query_one(Prompt)
-        commands = [(f"/{command.name}", command.words) for command in matching(prompt.text)]
-        self.query_one(KeyHints).show(commands or hints_now(self, self.state, prompt.has_focus))
+        self.query_one(KeyHints).show(hints_now(self, self.state, prompt.has_focus))
         self.query_one(Activity).show()
         queued = len(self.state.queued)
         sent = self._outbox.count if self.state.work == "starting" else 0
@@ -142,6 +144,11 @@ class MainScreen(PanelKeys):
         """A question may open when the prompt is empty again."""
         self.refresh_hints()
         self._asking.look()
+
+    @on(Writing.ListChanged)
+    def on_list_changed(self) -> None:
+        """Other keys work now."""
+        self.refresh_hints()
 
     @on(Prompt.Submitted)
     async def on_prompt_submitted(self, submitted: Prompt.Submitted) -> None:
@@ -184,7 +191,7 @@ class MainScreen(PanelKeys):
     def _send(self, text: str) -> None:
         self._outbox.sent(text)
         self.link.send(text)
-        self.query_one(Prompt).remember(text)
+        self._writing.recall([text])
         self.refresh_hints()
 
     def action_diff(self) -> None:

@@ -48,6 +48,13 @@ class KeyHints(Widget):
 def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
     """Keys of the moment, with the names they have after the person's own settings."""
     keys = bound_keys(screen)
+    if in_prompt and "take" in keys:  # its list is open
+        return [
+            ("↑↓", "choose"),
+            (keys["take"], "take"),
+            (keys["close-list"], "close"),
+            (keys["send"], "take and go on"),
+        ]
     wanted = _in_prompt(state) if in_prompt else _in_panel(screen)
     hints = [(keys[name], words) for name, words in [*wanted, ("help", "help")] if name in keys]
     panels = [keys[name] for name in ("timeline", "tasks", "changes") if name in keys]

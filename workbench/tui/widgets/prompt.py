@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import events
@@ -10,16 +9,23 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from workbench.text import visible
+from workbench.tui.prompting.completer import Choice, Completer
+from workbench.tui.prompting.history import History
+from workbench.tui.prompting.wishes import wish_at
 
 
 class Prompt(TextArea):
-    """A text area that grows with its text; enter sends."""
+    """A text area that grows with its text; enter sends. `completer` is the list above it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", id="send"),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
+        Binding("tab", "take", "Take what is chosen", id="take", show=False),
+        Binding("escape", "close_list", "Close the list", id="close-list", show=False),
+        Binding("ctrl+r", "search_history", "Search what was sent before", id="search-history"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),
     ]
@@ -31,33 +37,21 @@ class Prompt(TextArea):
             super().__init__()
             self.text = text
 
-    def __init__(self) -> None:
+    def __init__(self, history: History, completer: Completer) -> None:
         super().__init__(
             id="prompt",
             tab_behavior="focus",
             highlight_cursor_line=False,
-            placeholder=Content("Ask anything   / commands"),
+            placeholder=Content("Ask anything   / commands   @ files   ! shell"),
         )
-        self._sent: list[str] = []
-        self._at = 0
-        self._draft = ""
-
-    def recall_from(self, texts: Iterable[str]) -> None:
-        """Begin the history with what was sent before, if it is still empty."""
-        if not self._sent:
-            for text in texts:
-                self.remember(text)
-
-    def remember(self, text: str) -> None:
-        """Add one message to the history that up and down walk through."""
-        if text.strip() and self._sent[-1:] != [text]:
-            self._sent.append(text)
-        self._at = len(self._sent)
+        self.past = history
+        self.completer = completer
 
     def give_back(self, text: str) -> None:
         """Text that could not be taken stands here again, before what was typed since."""
         self.load_text(f"{text}\n{self.text}".strip())
         self.move_cursor(self.document.end)
+        self.completer.close()
 
     def type_in(self, text: str) -> None:
         """Text typed or pasted while something else had the keys, as if it had been typed here."""
@@ -65,11 +59,18 @@ class Prompt(TextArea):
         self.focus()
 
     def action_submit(self) -> None:
-        """Send what is written and start anew, before the next letter comes; blanks alone are nothing."""
+        """Take what is chosen in the list; otherwise send what is written and start anew, before the next letter comes.
+
+        Blanks alone are nothing.
+        """
+        choice = self.completer.chosen
+        if choice is not None and not self._is_written(choice) and not self._take(choice).runs:
+            return
         text = self.text
         if text.strip():
-            self.remember(text)
+            self.past.remember(text)
             self.load_text("")
+            self.completer.forget()
             self.post_message(self.Submitted(text))
 
     def action_newline(self) -> None:
@@ -77,14 +78,37 @@ class Prompt(TextArea):
         self.insert("\n")
         self.scroll_cursor_visible()
 
+    def action_take(self) -> None:
+        """Put what is chosen in the list in place of what was typed of it."""
+        if self.completer.is_open:
+            self._take(self.completer.chosen or self.completer.choices[0])
+
+    def action_close_list(self) -> None:
+        """Leave the text as it is."""
+        self.completer.close()
+
+    def action_search_history(self) -> None:
+        """Show what was sent before and holds the words typed; again: the next older one."""
+        if not self.completer.search_history(self.text):
+            self.completer.close()
+            self.app.notify("nothing that was sent before holds these words", timeout=3)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Two keys are the prompt's own only while the list is open."""
+        return self.completer.is_open if action in ("take", "close_list") else True
+
     def action_cursor_up(self, select: bool = False) -> None:
-        """Up a line; in the first one, back in the history."""
-        if select or self.navigator.is_first_wrapped_line(self.cursor_location) is False or not self._recall(-1):
+        """Up a row of the list, or a line; in the first one, back in the history."""
+        if self.completer.is_open and not select:
+            self.completer.move(-1)
+        elif select or self.navigator.is_first_wrapped_line(self.cursor_location) is False or not self._recall(-1):
             super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Down a line; in the last one, forth in the history."""
-        if select or self.navigator.is_last_wrapped_line(self.cursor_location) is False or not self._recall(1):
+        """Down a row of the list, or a line; in the last one, forth in the history."""
+        if self.completer.is_open and not select:
+            self.completer.move(1)
+        elif select or self.navigator.is_last_wrapped_line(self.cursor_location) is False or not self._recall(1):
             super().action_cursor_down(select)
 
     async def action_page(self, pages: int) -> None:
@@ -94,15 +118,44 @@ class Prompt(TextArea):
         else:
             await self.run_action(f"screen.page({pages})")
 
+    def update_suggestion(self) -> None:
+        """The text has changed: at once, in the order of the keys, the list fits it."""
+        self.look()
+
+    def watch_selection(self, before: Selection, now: Selection) -> None:
+        """The cursor has moved: what stands before it may be something else."""
+        self.look()
+
+    def look(self) -> None:
+        """Let the list fit what stands before the cursor."""
+        (row, column), lines = self.cursor_location, self.document.lines
+        if self.is_mounted and row < len(lines):
+            self.completer.look(wish_at(lines, row, column) if self.selection.is_empty else None, self.text)
+
+    def _is_written(self, choice: Choice) -> bool:
+        wish, (row, column) = self.completer.wish, self.cursor_location
+        return wish is not None and self.document.lines[row][wish.start : column] == choice.insert
+
+    def _take(self, choice: Choice) -> Choice:
+        wish, (row, column) = self.completer.wish, self.cursor_location
+        if wish is None or wish.kind == "history":
+            self.completer.forget()
+            self.load_text(choice.insert)
+            self.move_cursor(self.document.end)
+            self.completer.close()
+            return choice
+        goes_on = choice.insert.endswith(("/", '/"')) or choice.runs
+        self.completer.forget()
+        self._replace_via_keyboard(choice.insert + ("" if goes_on else " "), (row, wish.start), (row, column))
+        return choice
+
     def _recall(self, step: int) -> bool:
-        target = self._at + step
-        if not 0 <= target <= len(self._sent):
+        text = self.past.step(step, self.text)
+        if text is None:
             return False
-        if self._at == len(self._sent):
-            self._draft = self.text
-        self._at = target
-        self.load_text(self._sent[target] if target < len(self._sent) else self._draft)
+        self.load_text(text)
         self.move_cursor(self.document.end)
+        self.completer.close()
         return True
 
     async def _on_key(self, event: events.Key) -> None:

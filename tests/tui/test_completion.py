@@ -1,0 +1,213 @@
+import threading
+
+import pytest
+from textual import events
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.prompting.files import FileIndex
+from workbench.tui.prompting.fuzzy import best, places
+from workbench.tui.prompting.wishes import Wish, mention_of, mentioned, wish_at
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.suggestions import Suggestions
+from workbench.tui.widgets.writing import Writing
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A repository with an ignored folder and names of several kinds."""
+    for name in ("src/calc.py", "src/parser.py", "tests/test_calc.py", "notes of mine.md", "build/calc.o", ".env"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x\n")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("build/\n")
+    return tmp_path
+
+
+def labels(app):
+    return [choice.label for choice in app.screen.query_one(Writing)._completer.choices]
+
+
+def test_letters_in_order_find_a_text_and_the_best_comes_first():
+    paths = ["src/deep/parser_calc.py", "docs/calculus.md", "calc.py", "src/calc.py", "c/a/l/c", "README"]
+    assert best("calc", paths, 9) == [
+        "calc.py",
+        "src/calc.py",
+        "docs/calculus.md",
+        "src/deep/parser_calc.py",
+        "c/a/l/c",
+    ]
+    assert best("CALC", paths, 1) == ["calc.py"]
+    assert best("s/p", ["src/parser.py", "parser.py"], 9) == ["src/parser.py"]
+    assert best("zz", paths, 9) == []
+
+
+def test_the_letters_that_fit_are_marked_together_where_they_can():
+    assert list(places("calc", "c/calc.py")) == [2, 3, 4, 5]
+    assert list(places("cc", "calc")) == [0, 3]
+    assert list(places("x", "calc")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        ("/", Wish("command", "", 0)),
+        ("/mo", Wish("command", "mo", 0)),
+        ("/mode pl", Wish("argument", "pl", 6, "mode")),
+        ("/usr/bin", None),
+        ("look at @src/ca", Wish("file", "src/ca", 8)),
+        ("@", Wish("file", "", 0)),
+        ('see (@"notes of', Wish("file", "notes of", 5)),
+        ("me@example.org", None),
+        ("@src/calc.py ", None),
+    ],
+)
+def test_what_is_asked_for_where_the_cursor_stands(text, wish):
+    assert wish_at([text], 0, len(text)) == wish
+
+
+def test_a_message_mentions_what_exists_in_the_folder(folder):
+    text = 'See @src/calc.py, @"notes of mine.md", @src/calc.py. Not @nothing, a@b, @../other, @/etc/passwd; @tests/'
+    assert mentioned(text, folder) == ("src/calc.py", "notes of mine.md", "tests")
+    for path in ("src/calc.py", "notes of mine.md", "odd)"):
+        (folder / path).touch()
+        assert mentioned(f"see {mention_of(path)}: it is", folder) == (path,)
+
+
+def test_the_index_leaves_out_what_is_ignored_and_knows_folders(folder):
+    found: dict[str, list[str]] = {}
+    come = threading.Event()
+
+    def answer(query, paths):
+        found[query] = paths
+        come.set()
+
+    index = FileIndex(folder, answer)
+    index.ask("")
+    assert come.wait(30)
+    index.close()
+    assert sorted(found[""]) == [
+        ".env",
+        ".gitignore",
+        "notes of mine.md",
+        "src/",
+        "src/calc.py",
+        "src/parser.py",
+        "tests/",
+        "tests/test_calc.py",
+    ]
+
+
+async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press("/")
+        await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)
+        assert "/help" in labels(app)
+        assert "/quit" in labels(app)
+        await pilot.press(*"cmp")
+        assert labels(app) == ["/compact"]
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("compact",)]
+        assert app.screen.query_one(Prompt).text == ""
+        await wait_until(pilot, lambda: not app.screen.query_one(Suggestions).display)
+
+
+async def test_an_argument_is_chosen_from_its_list():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press(*"/mod", "enter")
+        assert app.screen.query_one(Prompt).text == "/mode "
+        assert labels(app) == ["medium", "ask", "high", "never", "plan"]
+        await pilot.press("up", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("mode", "plan")]
+
+
+async def test_another_model_than_the_listed_ones_can_be_written():
+    link = FakeLink()
+    models = {"fast": {"model": "openai/a-fast-one"}}
+    app = workbench_app(link, set={"models": models})
+    async with app.run_test() as pilot:
+        await pilot.press(*"/model", "space", *"fas", "enter", *"/model", "space", "f", "tab", "enter")
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        assert link.commands == [("model", "fas"), ("model", "fast")]
+
+
+async def test_files_are_found_while_typing_and_taken_with_tab(folder):
+    link = FakeLink()
+    app = workbench_app(link, folder=folder)
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await pilot.press(*"see", "space", "@", *"calc")
+        await wait_until(pilot, lambda: labels(app) == ["src/calc.py", "tests/test_calc.py"])
+        await pilot.press("down", "tab", *"and", "space", "@", *"notes")
+        await wait_until(pilot, lambda: labels(app) == ["notes of mine.md"])
+        await pilot.press("enter")
+        assert prompt.text == 'see @tests/test_calc.py and @"notes of mine.md" '
+        assert link.commands == []
+
+
+async def test_a_folder_that_is_taken_shows_what_is_in_it(folder):
+    app = workbench_app(FakeLink(), folder=folder)
+    async with app.run_test() as pilot:
+        await pilot.press("@", *"sr")
+        await wait_until(pilot, lambda: "src/" in labels(app))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: labels(app) == ["src/calc.py", "src/parser.py"])
+        assert app.screen.query_one(Prompt).text == "@src/"
+
+
+async def test_escape_closes_the_list_for_this_word_and_stops_nothing(folder):
+    link = FakeLink()
+    app = workbench_app(link, folder=folder)
+    async with app.run_test() as pilot:
+        await pilot.press("@", "c")
+        await wait_until(pilot, lambda: labels(app))
+        await pilot.press("escape", "a")
+        assert labels(app) == []
+        assert app.screen.query_one(Prompt).text == "@ca"
+        await pilot.press("space", "@")
+        await wait_until(pilot, lambda: labels(app))
+        assert link.commands == []
+
+
+async def test_keys_in_one_burst_choose_in_their_order():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        for key in ("slash", "m", "o", "d", "enter", "p", "l", "enter", "a", "enter"):
+            app.post_message(events.Key(key, {"slash": "/"}.get(key, key if len(key) == 1 else None)))
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        assert link.commands == [("mode", "plan"), ("send", "a")]
+
+
+async def test_a_click_takes_a_row():
+    app = workbench_app(FakeLink())
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"/mode", "space")
+        await wait_until(pilot, lambda: app.screen.query_one(Suggestions).size.height == 5)
+        await pilot.click(Suggestions, offset=(6, 5))
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode plan")
+
+
+async def test_typing_is_never_held_up_by_the_search(folder, monkeypatch):
+    go_on = threading.Event()
+    monkeypatch.setattr("workbench.tui.prompting.files.files_below", lambda *a, **k: iter([str(go_on.wait(30))]))
+    app = workbench_app(FakeLink(), folder=folder)
+    async with app.run_test() as pilot:
+        await pilot.press("@", *"true")
+        assert app.screen.query_one(Prompt).text == "@true"
+        assert labels(app) == []
+        go_on.set()
+        await wait_until(pilot, lambda: labels(app) == ["True"])
+
+
+def test_a_hundred_thousand_files_are_searched_letter_by_letter():
+    paths = [f"package_{number % 400}/module_{number}/source_{number}.py" for number in range(100_000)]
+    assert best("source_99999", paths, 50) == ["package_399/module_99999/source_99999.py"]
+    assert len(best("p4m9s", paths, 50)) == 50

@@ -1,0 +1,55 @@
+"""Golden pictures of what helps while one writes; `pytest --snapshot-update` makes them anew."""
+
+import pytest
+
+from tests.tui.picture_sessions import finished, working
+from tests.tui.test_pictures import app_with, at_rest, folder, shown
+from tests.tui.trial import wait_until
+from workbench.tui.widgets.suggestions import Suggestions
+
+__all__ = ["folder"]
+
+
+def commands(place):
+    return "/"
+
+
+def an_argument(place):
+    return "/mode "
+
+
+def files(place):
+    for name in ("src/calc.py", "src/parser/words.py", "tests/test_calc.py", "docs/calculation rules.md"):
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return "Compare @calc"
+
+
+def sent_before(place):
+    return "test\x12"
+
+
+PICTURES = [
+    (what, state, size, theme)
+    for what, state in ((commands, working), (files, finished), (sent_before, finished), (an_argument, finished))
+    for size, theme in (((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"))
+]
+
+
+@pytest.mark.parametrize(
+    ("what", "state", "size", "theme"),
+    PICTURES,
+    ids=[f"{what.__name__}-{size[0]}x{size[1]}-{theme}" for what, _, size, theme in PICTURES],
+)
+async def test_choosing(what, state, size, theme, folder, picture):
+    events = state()
+    written = what(folder)
+    link, app = app_with(events, folder, theme)
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        keys = {"/": "slash", " ": "space", "@": "at", "\x12": "ctrl+r"}
+        await pilot.press(*(keys.get(sign, sign) for sign in written))
+        await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)
+        await at_rest(pilot)
+        assert picture(app)

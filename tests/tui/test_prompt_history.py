@@ -1,0 +1,97 @@
+import stat
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.prompting.history import MOST, History
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.writing import Writing
+
+
+def labels(app):
+    return [choice.label for choice in app.screen.query_one(Writing)._completer.choices]
+
+
+def test_what_was_sent_is_there_the_next_time_each_text_once(tmp_path):
+    path = tmp_path / "state" / "history.jsonl"
+    first = History(path)
+    for text in ("one", "two\nlines", "one", "  "):
+        first.remember(text)
+    again = History(path)
+    again.remember("now")
+    again.add_older(again.read())
+    assert list(again.newest_first) == ["now", "one", "two\nlines"]
+
+
+def test_only_the_person_can_read_it(tmp_path):
+    path = tmp_path / "state" / "history.jsonl"
+    History(path).remember("a secret")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_long_history_is_cut_and_a_damaged_line_is_left_out(tmp_path):
+    path = tmp_path / "state" / "history.jsonl"
+    path.parent.mkdir(mode=0o700)
+    path.write_text("{damaged\n" + "".join(f'"text {number}"\n' for number in range(2 * MOST + 5)))
+    texts = History(path).read()
+    assert len(texts) == MOST
+    assert texts[-1] == f"text {2 * MOST + 4}"
+    assert len(path.read_text().splitlines()) == MOST
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_cannot_be_kept_is_still_there_on_this_screen(tmp_path):
+    (tmp_path / "file").touch()
+    history = History(tmp_path / "file" / "history.jsonl")
+    history.remember("one")
+    assert list(history.newest_first) == ["one"]
+    assert history.read() == []
+
+
+async def test_another_session_of_the_person_gave_what_up_brings(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_text('"from yesterday"\n')
+    link = FakeLink(Script().start().user("of this session").events)
+    app = workbench_app(link, history=path)
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: len(list(prompt.past.newest_first)) == 2)
+        seen = []
+        for key in ("up", "up", "down", "down"):
+            await pilot.press(key)
+            seen.append(prompt.text)
+        assert seen == ["of this session", "from yesterday", "of this session", ""]
+
+
+async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_text('"fix the parser"\n"write a test of the parser\\nand run it"\n"read the notes"\n')
+    link = FakeLink()
+    app = workbench_app(link, history=path)
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: len(list(prompt.past.newest_first)) == 3)
+        await pilot.press("ctrl+r")
+        assert labels(app) == ["read the notes", "write a test of the parser", "fix the parser"]
+        await pilot.press(*"parser")
+        assert labels(app) == ["write a test of the parser", "fix the parser"]
+        await pilot.press("ctrl+r", "enter")
+        assert prompt.text == "fix the parser"
+        assert labels(app) == []
+        assert link.commands == []
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "fix the parser")]
+
+
+async def test_escape_leaves_the_search_with_what_was_typed(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_text('"fix the parser"\n')
+    app = workbench_app(FakeLink(), history=path)
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: list(prompt.past.newest_first))
+        await pilot.press("ctrl+r", *"fix", "escape", "x")
+        assert prompt.text == "fixx"
+        assert labels(app) == []

@@ -1,0 +1,18 @@
+"""What may follow a command of the prompt, for the list above it; the app makes it for its main screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from workbench.config import MODES, Settings
+from workbench.security.policy import MODE_NAMES
+from workbench.tui.prompting.completer import Names
+
+
+def arguments_now(settings: Settings, themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
+    """By the name of the command."""
+    return {
+        "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
+        "model": lambda: [(name, settings.profile(name).model) for name in settings.models],
+        "theme": lambda: [(name, "") for name in sorted(themes())],
+    }

@@ -1,0 +1,149 @@
+"""The list above the prompt: what there is to choose from for what is being typed, and which row is chosen.
+
+Commands and history answer at once, in the order of the keys; files are looked for beside, see `files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.text import first_line, visible
+from workbench.tui.commands import COMMANDS, command_named
+from workbench.tui.prompting.fuzzy import best
+from workbench.tui.prompting.wishes import Wish, mention_of
+
+MOST = 50
+Names = Callable[[], Sequence[tuple[str, str]]]
+"""The arguments there are now, each with one line on it."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One row: what it shows, and what stands in the text when it is taken; with `runs` it can be sent at once."""
+
+    label: str
+    words: str
+    insert: str
+    runs: bool = False
+
+
+class Completer:
+    """`on_change` is called whenever the list looks different."""
+
+    def __init__(
+        self,
+        arguments: Mapping[str, Names],
+        history: Callable[[], Sequence[str]],
+        ask_files: Callable[[str], None],
+        on_change: Callable[[], None],
+    ) -> None:
+        self.choices: list[Choice] = []
+        self.at = 0
+        self.wish: Wish | None = None
+        self._arguments = arguments
+        self._history = history
+        self._ask_files = ask_files
+        self._on_change = on_change
+        self._closed: Wish | None = None
+        self._searches = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to choose."""
+        return bool(self.choices)
+
+    @property
+    def chosen(self) -> Choice | None:
+        """The row that would be taken."""
+        return self.choices[self.at] if self.choices and self.at >= 0 else None
+
+    def search_history(self, query: str) -> bool:
+        """Look in the history from here on, or go on to an older one; False when there is none."""
+        if self._searches and self.is_open:
+            self.move(1)
+            return True
+        self._searches = True
+        self.look(None, query)
+        return self.is_open
+
+    def look(self, wish: Wish | None, text: str) -> None:
+        """The text has changed: find what fits it now. While the history is searched, all of it is the query."""
+        wish = Wish("history", text, 0) if self._searches else wish
+        if wish == self.wish:
+            return
+        same_place = wish is not None and self._closed is not None and wish.start == self._closed.start
+        if wish is None or not (same_place and self._closed and wish.kind == self._closed.kind):
+            self._closed = None
+        self.wish = wish
+        if wish is None or self._closed is not None:
+            self._show([])
+        elif wish.kind == "file":
+            self._ask_files(wish.query)
+        else:
+            self._show(self._found(wish))
+
+    def found_files(self, query: str, paths: Sequence[str]) -> None:
+        """Files were found; an answer to something typed before is too late."""
+        wish = self.wish
+        if wish is not None and wish.kind == "file" and wish.query == query and self._closed is None:
+            inside = [path for path in paths if path != query or not path.endswith("/")]
+            self._show([Choice(path, "", mention_of(path)) for path in inside])
+
+    def move(self, by: int) -> None:
+        """Choose another row, round and round."""
+        if self.choices:
+            self.at = (max(self.at, 0 if by < 0 else -1) + by) % len(self.choices)
+            self._on_change()
+
+    def close(self) -> None:
+        """Show nothing more for what is being typed."""
+        self._closed, self._searches = self.wish, False
+        self._show([])
+
+    def forget(self) -> None:
+        """Begin anew, with another text."""
+        self.wish = self._closed = None
+        self._searches = False
+        self._show([])
+
+    def _found(self, wish: Wish) -> list[Choice]:
+        if wish.kind == "history":
+            return [Choice(first_line(text, 300), _lines(text), text) for text in self._remembered(wish.query)]
+        if wish.kind == "argument":
+            words = dict(self._arguments[wish.of]()) if wish.of in self._arguments else {}
+            return [Choice(name, words[name], name, runs=True) for name in _named(wish.query, words)]
+        names = [command.name for command in COMMANDS]
+        return [_command(name) for name in _named(wish.query, names)]
+
+    def _remembered(self, query: str) -> list[str]:
+        words = query.lower().split()
+        found = (text for text in self._history() if all(word in text.lower() for word in words))
+        return [text for _, text in zip(range(MOST), found, strict=False)]
+
+    def _show(self, choices: list[Choice]) -> None:
+        if choices or self.choices:
+            self.choices, self.at = choices, -1 if self.wish is not None and _is_free(self.wish) else 0
+            self._on_change()
+
+
+def _named(query: str, names: Iterable[str]) -> Iterable[str]:
+    """Those that fit; without a letter all, in their own order."""
+    return best(query, names, MOST) if query else names
+
+
+def _is_free(wish: Wish) -> bool:
+    """Whether something else than what is listed may be meant: then nothing is chosen before the person does."""
+    command = command_named(wish.of)
+    return command is not None and not command.only_listed
+
+
+def _command(name: str) -> Choice:
+    command = command_named(name)
+    assert command is not None
+    return Choice(f"/{name} {command.argument}".rstrip(), command.words, f"/{name}", runs=not command.argument)
+
+
+def _lines(text: str) -> str:
+    more = len(visible(text).strip().splitlines()) - 1
+    return f"{more} line{'s' if more > 1 else ''} more" if more > 0 else ""

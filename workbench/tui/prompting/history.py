@@ -1,0 +1,108 @@
+"""What the person has sent before, in all sessions: one JSON string a line in a file of theirs alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from workbench.config import private_folder
+from workbench.errors import WorkbenchError
+
+MOST = 1_000
+"""Messages that are kept."""
+_LONGEST = 100_000
+_LARGEST = 16 << 20
+
+
+class History:
+    """Every text once, the newest last; `step` walks through it and comes back to the draft."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Without a path nothing is kept beyond this screen."""
+        self._path = path
+        self._texts: dict[str, None] = {}
+        self._walk: list[str] = []
+        self._at = 0
+        self._draft = ""
+
+    @property
+    def newest_first(self) -> Iterator[str]:
+        """All texts."""
+        return reversed(self._texts)
+
+    def add_older(self, texts: Iterable[str]) -> None:
+        """Put texts before what is there, such as those of the file once it is read."""
+        self._texts = {**dict.fromkeys(text for text in texts if text not in self._texts), **self._texts}
+        self._rest()
+
+    def remember(self, text: str, *, keep: bool = True) -> None:
+        """The newest text; with `keep` in the file too."""
+        if text.strip():
+            self._texts.pop(text, None)
+            self._texts[text] = None
+            if keep:
+                self._append(text)
+        self._rest()
+
+    def step(self, by: int, now: str) -> str | None:
+        """The text `by` steps on, or None at the ends; `now` is what stands in the prompt."""
+        if self._at == len(self._walk):
+            self._walk, self._draft = list(self._texts), now
+            self._at = len(self._walk)
+        target = self._at + by
+        if not 0 <= target <= len(self._walk):
+            return None
+        self._at = target
+        return self._walk[target] if target < len(self._walk) else self._draft
+
+    def read(self) -> list[str]:
+        """The texts of the file, the oldest first; a file that has grown long is made short again. For a thread."""
+        if self._path is None:
+            return []
+        try:
+            if self._path.stat().st_size > _LARGEST:
+                return []
+            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+        texts = list(dict.fromkeys(reversed(list(_texts_of(lines)))))[:MOST]
+        texts.reverse()
+        if len(lines) > 2 * MOST:
+            self._rewrite(texts)
+        return texts
+
+    def _rest(self) -> None:
+        self._walk, self._at = [], 0
+
+    def _append(self, text: str) -> None:
+        if self._path is None or len(text) > _LONGEST:
+            return
+        with suppress(OSError, WorkbenchError):  # a message is sent all the same
+            private_folder(self._path.parent)
+            _write(self._path, os.O_APPEND, [text])
+
+    def _rewrite(self, texts: list[str]) -> None:
+        assert self._path is not None
+        beside = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        with suppress(OSError):
+            _write(beside, os.O_TRUNC, texts)
+            beside.replace(self._path)
+
+
+def _texts_of(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        with suppress(ValueError):
+            text = json.loads(line)
+            if isinstance(text, str):
+                yield text
+
+
+def _write(path: Path, how: int, texts: list[str]) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)
+    try:
+        os.write(handle, "".join(f"{json.dumps(text)}\n" for text in texts).encode())
+    finally:
+        os.close(handle)

@@ -1,0 +1,67 @@
+"""What the text before the cursor asks to be completed, and which files a message mentions; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["command", "argument", "file", "history"]
+
+_COMMAND = re.compile(r"/([\w-]*)")
+_ARGUMENT = re.compile(r"/([\w-]+) (\S*)")
+_OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
+_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@(?:"([^"\n]+)"|([^\s"]+))""", re.MULTILINE)
+_BEHIND = ".,;:!?)]}>'"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The part of the line from `start` to the cursor is to become something; `of` is the command of an argument."""
+
+    kind: Kind
+    query: str
+    start: int
+    of: str = ""
+
+
+def wish_at(lines: list[str], row: int, column: int) -> Wish | None:
+    """What is asked for where the cursor stands."""
+    before = lines[row][:column]
+    if row == 0 and len(lines) == 1 and before.startswith("/"):
+        if found := _COMMAND.fullmatch(before):
+            return Wish("command", found[1], 0)
+        if found := _ARGUMENT.fullmatch(before):
+            return Wish("argument", found[2], found.start(2), found[1])
+    if found := _OPEN_MENTION.search(before):
+        return Wish("file", found[1].lstrip('"'), found.start())
+    return None
+
+
+def mention_of(path: str) -> str:
+    """How a path is written in a message."""
+    return f'@"{path}"' if re.search(r"[\s\"]", path) or path[-1:] in _BEHIND else f"@{path}"
+
+
+def mentioned(text: str, folder: Path) -> tuple[str, ...]:
+    """The files and folders in and below the folder that a message names with `@`, in order, each once."""
+    return tuple(dict.fromkeys(path for found in _MENTION.finditer(text) for path in _existing(found, folder)))
+
+
+def _existing(found: re.Match[str], folder: Path) -> Iterator[str]:
+    """The path, without the stop that ends a sentence where only so it exists."""
+    for written in (found[1],) if found[1] else (found[2], found[2].rstrip(_BEHIND)):
+        if written and is_below(folder, written):
+            yield written.rstrip("/") or written
+            return
+
+
+def is_below(folder: Path, written: str) -> bool:
+    """Whether there is such a file or folder below the folder, links followed."""
+    try:
+        place = (folder / written).resolve(strict=True)
+        return place.is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False

@@ -1,0 +1,92 @@
+"""The prompt with the list above it: brings together text, history, commands and files. Part of the main screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from workbench.tui.background import in_daemon
+from workbench.tui.prompting.completer import Completer, Names
+from workbench.tui.prompting.files import FileIndex
+from workbench.tui.prompting.history import History
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.suggestions import Suggestions
+
+
+class Writing(Vertical):
+    """Everything about what is being written; the main screen hears of what is sent."""
+
+    DEFAULT_CSS = css_beside(__file__)
+
+    class ListChanged(Message):
+        """The list was opened, closed, or shows something else."""
+
+    class FilesFound(Message):
+        """The thread has found files for a query."""
+
+        def __init__(self, query: str, paths: list[str]) -> None:
+            super().__init__()
+            self.query, self.paths = query, paths
+
+    def __init__(self, folder: Path, history: Path | None, arguments: Mapping[str, Names]) -> None:
+        """`history` is the file of what was sent before, `arguments` are what may follow a command, by its name."""
+        super().__init__(id="writing")
+        self.past = History(history)
+        self._files = FileIndex(folder, lambda query, paths: self._found(query, paths))
+        self._completer = Completer(arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed)
+
+    def compose(self) -> ComposeResult:
+        """The list, then the prompt."""
+        yield Suggestions(self._completer)
+        yield Prompt(self.past, self._completer)
+
+    def on_mount(self) -> None:
+        """Read the history behind the first frame."""
+        self.call_after_refresh(self.run_worker, self._read())
+
+    def on_unmount(self) -> None:
+        """Nobody looks for files any more."""
+        self._files.close()
+
+    @property
+    def is_choosing(self) -> bool:
+        """Whether the list is open."""
+        return self._completer.is_open
+
+    def recall(self, texts: Iterable[str]) -> None:
+        """Texts of this session, for up and down; they are in the file already if they were written here."""
+        for text in texts:
+            self.past.remember(text, keep=False)
+
+    async def _read(self) -> None:
+        self.past.add_older(await in_daemon(self.past.read))
+
+    def _changed(self) -> None:
+        self.post_message(self.ListChanged())
+
+    def _found(self, query: str, paths: list[str]) -> None:
+        if self.is_running:
+            self.post_message(self.FilesFound(query, paths))
+
+    @on(ListChanged)
+    def on_list_changed(self) -> None:
+        """Show the list as it is now; the main screen shows other keys."""
+        self.query_one(Suggestions).show()
+
+    @on(FilesFound)
+    def on_files_found(self, found: FilesFound) -> None:
+        """The thread's answer."""
+        self._completer.found_files(found.query, found.paths)
+
+    @on(Suggestions.Picked)
+    def on_picked(self, picked: Suggestions.Picked) -> None:
+        """A click takes a row."""
+        self._completer.at = picked.at
+        self.query_one(Prompt).action_take()
+        self.query_one(Prompt).focus()
