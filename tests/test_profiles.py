@@ -82,7 +82,10 @@ def test_profiles_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Pa
         ("[models.fast]\nmodel = 'x'\nheat = 1", "models.fast has no entry 'heat'; known are api_base, "),
         ("[models.fast]\nmodel = 'x'\napi_base = 1", "models.fast.api_base must be text"),
         ("[models.fast]\nmodel = 'x'\napi_base = 'here:1'", "models.fast.api_base must be an address such as http"),
-        ("[models.fast]\nmodel = 'x'\napi_key_env = 'A'\napi_key_file = 'b'", "models.fast: give api_key_env or"),
+        (
+            "[models.fast]\nmodel = 'x'\napi_key_env = 'A'\napi_key_file = 'b'",
+            "models.fast: give one of api_key_env, api",
+        ),
         ("[models.fast]\nmodel = 'x'\ntemperature = 3", "models.fast.temperature must be a number from 0 to 2, not 3"),
         ("[models.fast]\nmodel = 'x'\ntemperature = true", "models.fast.temperature must be a number"),
         ("[models.fast]\nmodel = 'x'\ntemperature = nan", "models.fast.temperature must be a number"),

@@ -73,6 +73,8 @@ def _key_state(profile: Profile) -> str:
     if profile.api_key_file:
         there = "is there" if Path(profile.api_key_file).expanduser().is_file() else "does not exist"
         return f"  (key: {profile.api_key_file} {there})"
+    if profile.api_key_keyring:
+        return f"  (key: {profile.api_key_keyring} in the keyring)"
     if profile.api_key_env:
         return f"  (key: {profile.api_key_env} {'is set' if os.environ.get(profile.api_key_env) else 'is not set'})"
     return ""

@@ -12,6 +12,7 @@ from workbench.errors import UsageError
 CALLS = ("auto", "native", "text")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 PRICES = ("input", "output", "cached")
+_KEY_SOURCES = ("api_key_env", "api_key_file", "api_key_keyring")
 _HOTTEST = 2
 _NAME = re.compile(r"[\w.:/@+-]{1,60}")
 
@@ -30,6 +31,8 @@ class Profile:
     """The environment variable that holds its key."""
     api_key_file: str | None = None
     """The file that holds its key."""
+    api_key_keyring: str | None = None
+    """Where the keyring of the system holds its key, as SERVICE/NAME."""
     temperature: float | None = None
     reasoning_effort: str | None = None
     max_output_tokens: int | None = None
@@ -60,8 +63,8 @@ def read_profile(name: str, table: object) -> Profile:
             raise UsageError(f"{key} has no entry {entry!r}; known are {', '.join(sorted(_CHECKS))}")
     if "model" not in table:
         raise UsageError(f'{key}.model is missing: give the model as "PROVIDER/NAME"')
-    if "api_key_env" in table and "api_key_file" in table:
-        raise UsageError(f"{key}: give api_key_env or api_key_file, not both")
+    if sum(source in table for source in _KEY_SOURCES) > 1:
+        raise UsageError(f"{key}: give one of {', '.join(_KEY_SOURCES)}, not several")
     return Profile(name=name, **{entry: _CHECKS[entry](f"{key}.{entry}", value) for entry, value in table.items()})
 
 
@@ -69,6 +72,14 @@ def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise UsageError(f"{key} must be text in one line")
     return value.strip()
+
+
+def _keyring_entry(key: str, value: object) -> str:
+    entry = _text(key, value)
+    service, _, name = entry.partition("/")
+    if not service.strip() or not name.strip():
+        raise UsageError(f"{key} must be SERVICE/NAME, as the keyring of the system has it, not {value!r}")
+    return entry
 
 
 def checked_address(key: str, value: object) -> str:
@@ -118,6 +129,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "api_base": checked_address,
     "api_key_env": _text,
     "api_key_file": _text,
+    "api_key_keyring": _keyring_entry,
     "temperature": _temperature,
     "reasoning_effort": _one_of(EFFORTS),
     "max_output_tokens": _tokens,

@@ -1,3 +1,5 @@
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,70 @@ def test_a_variable_that_is_not_set_is_named(opened: Opened):
 def test_without_a_model_it_is_said_how_to_name_one():
     with pytest.raises(ModelError, match="no model is set"):
         SessionModels(Settings(), {}).open(None)
+
+
+def of_keyring(entry: str = "ohw/openai") -> SessionModels:
+    return SessionModels(Settings(models={"a": {"model": "openai/x", "api_key_keyring": entry}}), {})
+
+
+@pytest.fixture
+def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that behaves as `keyring` does, for as long as the test runs."""
+    assert "keyring" not in sys.modules
+    (tmp_path / "keyring").mkdir()
+    (tmp_path / "keyring" / "errors.py").write_text("class KeyringError(Exception): pass\n")
+    (tmp_path / "keyring" / "__init__.py").write_text(
+        "from keyring import errors\n"
+        "def get_password(service, user):\n"
+        "    if service == 'locked':\n"
+        "        raise errors.KeyringError('the word sk-secret')\n"
+        "    return {('ohw', 'openai'): 'sk-kept'}.get((service, user))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in ("keyring", "keyring.errors"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.usefixtures("package")
+def test_a_key_comes_from_the_keyring_by_its_package(opened: Opened):
+    assert opened.of(of_keyring(), "a")[2] == "sk-kept"
+    with pytest.raises(ModelError, match="has none for ohw/nobody"):
+        of_keyring("ohw/nobody").open("a")
+    with pytest.raises(ModelError, match="cannot be read") as error:
+        of_keyring("locked/x").open("a")
+    assert "sk-secret" not in str(error.value)
+
+
+@pytest.mark.usefixtures("no_package")
+def test_a_key_comes_from_the_keyring_by_secret_tool(opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program = tmp_path / "secret-tool"
+    program.write_text('#!/bin/sh\n[ "$*" = "lookup service ohw username openai" ] && echo sk-secret-tool\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert opened.of(of_keyring(), "a")[2] == "sk-secret-tool"
+    with pytest.raises(ModelError, match="has none for ohw/other"):
+        of_keyring("ohw/other").open("a")
+
+
+@pytest.mark.usefixtures("no_package")
+def test_where_there_is_no_keyring_the_line_says_what_else_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ModelError, match=r"api_key_env or api_key_file in models\.a "):
+        of_keyring().open("a")
+
+
+def test_a_key_that_the_environment_has_for_a_provider_does_not_go_to_an_address_of_ones_own(opened: Opened):
+    profiles = {
+        "usual": {"model": "openai/usual", "api_key_env": "OPENAI_API_KEY"},
+        "mine": {"model": "openai/mine", "api_base": HERE},
+        "theirs": {"model": "openai/theirs", "api_base": "https://eu.api.openai.com/v1"},
+    }
+    there = SessionModels(Settings(models=profiles), {"OPENAI_API_KEY": "sk-usual"})
+    assert opened.of(there, "mine")[2] is None
+    assert opened.of(there, "theirs")[2] == "sk-usual"

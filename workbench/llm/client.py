@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
 
+from workbench.llm.addresses import takes_usual_key
 from workbench.llm.answering import Answering
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.faults import Fault, fault_of, model_error
@@ -247,10 +248,13 @@ class ProviderModel:
 
     @property
     def _key(self) -> str | None:
-        """The key given; a local server without one gets a word instead, since the library insists."""
-        if self._api_key or not (self._target[1] == "openai" and self._base) or os.environ.get("OPENAI_API_KEY"):
+        """The key given; a server of one's own without one gets a word instead, never the provider's key."""
+        if self._api_key:
             return self._api_key
-        return "none"
+        if self._api_base:
+            return None if takes_usual_key(self._api_base, self._target[1]) else "none"
+        is_elsewhere = self._target[1] == "openai" and self._base and not os.environ.get("OPENAI_API_KEY")
+        return "none" if is_elsewhere else None
 
     @cached_property
     def _timeout(self) -> Any:

@@ -133,11 +133,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     if fault.kind == "context":
         return ContextOverflow(f"the conversation is larger than the window of {model}{detail}")
     lines: dict[Kind, str] = {
-        "key": f"{where} refused the key{_code(fault.status)}: set the right one in {key_variable(model)}, or name "
-        "another variable with `api_key_env` in settings.toml"
-        if fault.status
-        else f"no key for {model}: set {key_variable(model)}, or name another variable with `api_key_env` in "
-        "settings.toml",
+        "key": _about_key(fault, model, api_base, where),
         "refused": f"nothing answers at {where}: start the server there or correct --api-base",
         "unreachable": f"cannot reach {where}{detail}: check the network and the address",
         "stalled": f"{where} stopped answering: send the message again, or choose another model",
@@ -151,6 +147,21 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
     }
     return ModelError(lines.get(fault.kind, f"the call to {model} failed{_code(fault.status)}{detail}"))
+
+
+def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> str:
+    usual = key_variable(model)
+    if fault.status and api_base:
+        return (
+            f"{where} refused the key{_code(fault.status)}: name the variable that holds its key with `api_key_env` in "
+            f"settings.toml ({usual} goes to the provider's own address only)"
+        )
+    said = (
+        f"{where} refused the key{_code(fault.status)}: set the right one in"
+        if fault.status
+        else f"no key for {model}: set"
+    )
+    return f"{said} {usual}, or name another variable with `api_key_env` in settings.toml"
 
 
 def key_variable(model: str) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import MutableMapping
 from dataclasses import replace
-from pathlib import Path
 
 from workbench.config import Settings
+from workbench.llm.addresses import takes_usual_key
 from workbench.llm.faults import key_variable
 from workbench.llm.model import Model, ModelError
 from workbench.llm.router import open_profile
 from workbench.profiles import Profile
-
-_LONGEST_KEY = 10_000
+from workbench.session.model_turn.keys import key_in_file, key_in_keyring
 
 
 class SessionModels:
@@ -63,7 +62,9 @@ class SessionModels:
 
     def _key(self, profile: Profile) -> str | None:
         if profile.api_key_file:
-            return _key_in(profile.api_key_file, profile.name)
+            return key_in_file(profile.api_key_file, profile.name)
+        if profile.api_key_keyring:
+            return key_in_keyring(profile.api_key_keyring, profile.name)
         if profile.api_key_env:
             if profile.api_key_env not in self._keys:
                 raise ModelError(
@@ -75,18 +76,6 @@ class SessionModels:
             given = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
         else:
             given = None
-        return given or self._keys.get(key_variable(profile.model))
-
-
-def _key_in(path: str, name: str) -> str:
-    """The first line of a key file."""
-    where = f"models.{name}.api_key_file in settings.toml"
-    try:
-        with Path(path).expanduser().open(encoding="utf-8") as file:
-            key = file.readline(_LONGEST_KEY).strip()
-    except (OSError, ValueError, RuntimeError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or "not a text file"
-        raise ModelError(f"no key for {name}: cannot read {path} ({where}): {why}") from None
-    if not key:
-        raise ModelError(f"no key for {name}: the first line of {path} is empty ({where})")
-    return key
+        if given or (profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])):
+            return given
+        return self._keys.get(key_variable(profile.model))
