@@ -23,6 +23,7 @@ _NEEDED = ("id", "first message", "state", "last used", "folder", "cost", "event
 _SHARES = {"folder": 2, "first message": 3}
 """Columns that take what the others leave; those are never cut, as an id is there to be copied."""
 _LEAST = 14
+_SEGMENT = ("text", "risk", "reason", "paths")
 _BETWEEN = 3
 
 
@@ -105,7 +106,7 @@ def _risk(arguments: Namespace) -> int:
         text = line if isinstance(line, str) else line.decode(errors="surrogateescape")
         if text.strip():
             found = assess_line(text, places)
-            parts = [part._asdict() for part in found.parts]
+            parts = [dict(zip(_SEGMENT, part, strict=False)) for part in found.parts]
             _say(json.dumps({"risk": found.risk, "reasons": found.reasons, "segments": parts}))
     return 0
 

@@ -62,6 +62,11 @@ class Locations:
         return self.config / "settings.toml"
 
     @property
+    def rules_file(self) -> Path:
+        """`rules.toml` of the person."""
+        return self.config / "rules.toml"
+
+    @property
     def themes(self) -> Path:
         """The person's own themes."""
         return self.config / "themes"
@@ -160,8 +165,8 @@ class Settings:
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """Which of these came from the command line: only they change a session that is opened again."""
-    allowed: tuple[str, ...] = field(default=(), metadata={"internal": True})
-    """Commands that run without a question, to the letter: the demo's own test runs."""
+    rules: tuple[str, ...] = field(default=(), metadata={"internal": True})
+    """Rules that a new session begins with, a line each: the demo's own, or those of a sub-agent's parent."""
 
     def profile(self, name: str) -> Profile:
         """The profile of that name, or what is set for a model named as PROVIDER/NAME."""

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from workbench.security.policy import MODE_NAMES, rule_on
 from workbench.security.risk import effective
+from workbench.security.rules.rule import Rule
 
 RATINGS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 HEIGHT = {rating: height for height, rating in enumerate(RATINGS)}
@@ -40,9 +41,40 @@ def test_each_mode_asks_from_its_own_height(mode, asked):
     assert found == {risk: "ask" if risk in asked else "allow" for risk in RATINGS}
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_read_only_tools_never_ask_about_what_is_low(mode):
+    assert rule_on(mode, "LOW", True, "look").verdict == "allow"
+
+
+def test_a_read_only_tool_that_reads_elsewhere_is_asked_about_as_its_risk_says():
+    assert rule_on("medium", "MEDIUM", True, "grep").verdict == "ask"
+    assert rule_on("high", "MEDIUM", True, "grep").verdict == "allow"
+    assert rule_on("high", "HIGH", True, "grep").verdict == "ask"
+    assert rule_on("plan", "HIGH", True, "grep").verdict == "ask"
+
+
 @pytest.mark.parametrize(("mode", "risk"), list(product(MODES, RATINGS)))
-def test_read_only_tools_never_ask(mode, risk):
-    assert rule_on(mode, risk, True, "look").verdict == "allow"
+def test_a_rule_denies_and_asks_in_every_mode(mode, risk):
+    for verdict in ("deny", "ask"):
+        ruling = rule_on(mode, risk, True, "look", rule=Rule(verdict, "look", reason="It is not ours."))
+        assert (ruling.verdict, ruling.by, ruling.rule) == (verdict, "rule", f"{verdict} look")
+    denied = rule_on(mode, risk, True, "x", rule=Rule("deny", "x", reason="It is not ours."))
+    assert "It is not ours. Do not try" in denied.reason
+
+
+@pytest.mark.parametrize(("mode", "risk"), list(product(MODES, RATINGS)))
+def test_a_rule_allows_nothing_that_is_high_and_nothing_in_modes_that_are_stricter(mode, risk):
+    ruling = rule_on(mode, risk, False, "x", rule=Rule("allow", "x"))
+    if mode in ("medium", "high", "never") and risk != "HIGH":
+        assert (ruling.verdict, ruling.by, ruling.rule) == ("allow", "rule", "allow x")
+    else:
+        assert ruling == rule_on(mode, risk, False, "x")
+
+
+@pytest.mark.parametrize("mode", ["medium", "high", "never"])
+def test_where_rules_may_be_lost_only_what_reads_goes_without_a_question(mode):
+    assert rule_on(mode, "LOW", False, "x", caution="broken").verdict == "allow"
+    assert rule_on(mode, "MEDIUM", False, "x", caution="broken").verdict == "ask"
 
 
 @pytest.mark.parametrize("risk", RATINGS)

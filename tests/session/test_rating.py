@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.security.assessment import Assessment, Part
+from workbench.security.rules.book import RuleBook
 from workbench.session.acting.rating import MOST_SEGMENTS, Rater, reasons, segments
 from workbench.session.events import ActionProposed
 from workbench.session.ledger import Ledger
@@ -24,7 +25,8 @@ class Bench:
         }
         ledger = Ledger()
         ledger.mode, ledger.workspace = mode, str(folder)
-        self.rater = Rater(ledger, [ALLOWED])
+        ledger.rules = (f"allow $ {ALLOWED}",)
+        self.rater = Rater(ledger, RuleBook())
 
     def ruled(self, tool: str, said: str, **arguments: object) -> tuple[str, str]:
         """Effective risk and verdict."""

@@ -36,6 +36,12 @@ class FakeLink:
     def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
         self.commands.append(("decide", action_id, verdict, fingerprint, note, *([more] if more else [])))
 
+    def allow_always(self, action_id: str, fingerprint: str, rule: str, scope: str) -> None:
+        self.commands.append(("allow_always", action_id, fingerprint, rule, scope))
+
+    def set_rule(self, rule: str | None = None, dropped_rule: str | None = None) -> None:
+        self.commands.append(("rule", rule, dropped_rule))
+
     def answer(self, action_id: str, text: str) -> None:
         self.commands.append(("answer", action_id, text))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from workbench.errors import UsageError
 
 DEMO_MODEL = "scripted/demo"
-DEMO_COMMANDS = ("python3 -m unittest", "python3 -m unittest && python3 -m ledger book.txt")
+DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")
 """What the script runs in its own project to see whether it works; the demo does not ask about that."""
 DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and mend it."
 _PROJECT = Path(__file__).parent / "project"

@@ -52,6 +52,16 @@ class Decide(_Line):
     written: tuple[FileText, ...] | None = None
 
 
+class AllowAlways(_Line):
+    """Approve one action as it was shown, and save the rule that was shown with it."""
+
+    type: Literal["allow_always"] = "allow_always"
+    action_id: str
+    fingerprint: str
+    rule: str
+    scope: Literal["session", "folder", "person"] = "session"
+
+
 class Answer(_Line):
     """The person's answer to a question of the agent's."""
 
@@ -80,12 +90,14 @@ class TakeBack(_Line):
 
 
 class Set(_Line):
-    """Change model, mode or limits; `None` leaves a setting as it is."""
+    """Change model, mode, limits or the rules of the session; `None` leaves a setting as it is."""
 
     type: Literal["set"] = "set"
     model: str | None = None
     mode: Mode | None = None
     max_steps: int | None = None
+    rule: str | None = None
+    dropped_rule: str | None = None
 
 
 class Leave(_Line):
@@ -103,6 +115,6 @@ class Refused(_Line):
 
 
 Command: TypeAlias = Annotated[
-    Send | Decide | Answer | Interrupt | Compact | TakeBack | Set | Leave, Field(discriminator="type")
+    Send | Decide | AllowAlways | Answer | Interrupt | Compact | TakeBack | Set | Leave, Field(discriminator="type")
 ]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

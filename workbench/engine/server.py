@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from workbench.engine.protocol import (
     COMMAND,
     VERSION,
+    AllowAlways,
     Answer,
     Command,
     Compact,
@@ -35,6 +36,7 @@ from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import is_own
 from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
+from workbench.session.acting.always import Always
 from workbench.session.events import EngineState
 
 if TYPE_CHECKING:
@@ -170,14 +172,16 @@ class Server:
         match command:
             case Send(text=text):
                 session.send(text)
-            case Decide() | Answer():
+            case Decide() | AllowAlways() | Answer():
                 give = partial(_settle, command)
                 if not self._opened.delegates.command(command.action_id, give):
                     give(session, command.action_id)
+                elif isinstance(command, AllowAlways) and command.scope == "session":
+                    session.set(rule=command.rule)  # what is allowed for a sub-agent is allowed for its parent
             case Interrupt() | Compact() | TakeBack():
                 _order(command, session)
             case Set():
-                session.set(model=command.model, mode=command.mode, max_steps=command.max_steps)
+                session.set(**command.model_dump(exclude={"type"}))
                 if command.mode is not None:
                     self._opened.delegates.set_mode(command.mode)
 
@@ -193,10 +197,14 @@ def _order(command: Interrupt | Compact | TakeBack, session: Session) -> None:
             session.files.take_back(files)
 
 
-def _settle(command: Decide | Answer, session: Session, action_id: str) -> None:
+def _settle(command: Decide | AllowAlways | Answer, session: Session, action_id: str) -> None:
     """What the person said about an action, to the session whose it is."""
     if isinstance(command, Answer):
         session.answer(action_id, command.text)
+        return
+    if isinstance(command, AllowAlways):
+        always = Always(command.rule, command.scope)
+        session.decide(action_id, "approved", fingerprint=command.fingerprint, always=always)
         return
     session.decide(
         action_id,

@@ -19,6 +19,12 @@ class Part(NamedTuple):
     risk: Risk
     reason: str = ""
     paths: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """The command's words without their quotes; empty for what is no command."""
+    plain: bool = False
+    """Whether the words are all there is to it: no redirect, pipe, variable or pattern, and inside the workspace."""
+    depth: int = 0
+    """How deep inside other commands it is run."""
 
 
 class Assessment(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.security.assessment import Assessment, one
-from workbench.security.file_actions import assess_file
+from workbench.security.file_actions import assess_file, assess_reading
 from workbench.security.places import Places
 from workbench.tools.tool import ToolDefinition
 
@@ -25,6 +25,8 @@ def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace:
 
 
 def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places, folder: str) -> Assessment:
+    if tool.is_read_only:
+        return assess_reading(arguments, places)
     if tool.name == "execute_bash":
         return _shell(str(arguments.get("command", "")), places, folder, is_input=bool(arguments.get("is_input")))
     if tool.name in {"str_replace_editor", "edit_file"}:
@@ -53,10 +55,8 @@ def _code(code: str) -> Assessment:
 
 
 def _by_its_hints(tool: ToolDefinition) -> Assessment:
-    """A tool says that it only reads, or in so many words that it destroys; a default says nothing."""
+    """A tool says in so many words that it destroys; a default says nothing."""
     hints = tool.annotations
-    if hints.readOnlyHint:
-        return Assessment("LOW")
     if hints.destructiveHint and "destructiveHint" in hints.model_fields_set:
         return one("HIGH", "the tool says of itself that it destroys")
     return _NOT_KNOWN

@@ -1,4 +1,4 @@
-"""Modes: whether an action runs, is asked about or is denied; used by the session."""
+"""Modes and rules: whether an action runs, is asked about or is denied; used by the session."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from workbench.security.risk import Risk
+from workbench.security.rules.rule import Rule
 
 Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
 
@@ -38,21 +39,53 @@ class Ruling:
 
 
 def rule_on(
-    mode: Mode, risk: Risk, read_only: bool, tool: str, *, reads: bool = False, is_allowed: bool = False
+    mode: Mode,
+    risk: Risk,
+    read_only: bool,
+    tool: str,
+    *,
+    reads: bool = False,
+    rule: Rule | None = None,
+    caution: str = "",
 ) -> Ruling:
-    """The ruling of a mode on an action of this effective risk; read-only tools never ask.
+    """The ruling on an action of this effective risk; `rule` is the one that fits it.
 
-    `reads` says of an action that it only reads although its tool may write: plan mode then asks as `medium` does.
-    What `is_allowed` beforehand is not asked about at MEDIUM; at HIGH, and in the mode that always asks, it is.
+    `reads` says that it changes nothing although its tool may.
+
+    A rule denies or asks in every mode. It allows nothing that is HIGH (all that is protected is), nothing in the mode
+    that always asks, and nothing that writes in plan mode. With `caution`, a reason, what is not LOW is asked about.
     """
-    rule = f'mode "{MODE_NAMES[mode]}"'
-    if read_only:
+    if rule is not None and rule.verdict == "deny":
+        return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
+    if mode == "plan" and not (reads or read_only):
+        return Ruling("deny", _named(mode), _plan_reason(tool))
+    if rule is not None and rule.verdict == "ask":
+        return Ruling("ask", rule.text, rule.reason, by="rule")
+    return _allowed(mode, risk, read_only, rule) or _by_mode(mode, risk, caution)
+
+
+def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruling | None:
+    """What goes without a question whatever the mode asks about, as far as it leaves that open."""
+    if read_only and risk == "LOW":
         return Ruling("allow", "read-only tool", by="rule")
-    if mode == "plan" and not reads:
-        return Ruling("deny", rule, _plan_reason(tool))
-    if is_allowed and mode != "ask" and risk in {"LOW", "MEDIUM"}:
-        return Ruling("allow", "this command is allowed beforehand", by="rule")
-    return Ruling("ask" if risk in _ASKED[mode] else "allow", rule)
+    if rule is not None and mode not in ("ask", "plan") and risk != "HIGH":
+        return Ruling("allow", rule.text, by="rule")
+    return None
+
+
+def _by_mode(mode: Mode, risk: Risk, caution: str) -> Ruling:
+    if risk in _ASKED[mode]:
+        return Ruling("ask", _named(mode))
+    return Ruling("ask", caution, by="rule") if caution and risk != "LOW" else Ruling("allow", _named(mode))
+
+
+def _named(mode: Mode) -> str:
+    return f'mode "{MODE_NAMES[mode]}"'
+
+
+def _rule_reason(tool: str, rule: Rule) -> str:
+    why = f" {rule.reason.rstrip('.')}." if rule.reason else ""
+    return f"{tool} was not run: a rule of the person denies it ({rule.text}).{why} Do not try it in another way."
 
 
 def _plan_reason(tool: str) -> str:

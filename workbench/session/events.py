@@ -112,6 +112,7 @@ class ActionAssessed(EventBase):
     """What is known before anybody is asked. `needs_decision` is false when mode or rule decides by itself.
 
     With `needs_answer` the action is a question to the person: nothing runs, and their answer becomes its result.
+    `always` is the rule, if any, that "always" would save.
     """
 
     kind: Literal["action_assessed"] = "action_assessed"
@@ -128,6 +129,7 @@ class ActionAssessed(EventBase):
     """The arguments as the person changed them, where it is asked again with those."""
     needs_decision: bool = True
     needs_answer: bool = False
+    always: str = ""
 
 
 class ActionDecided(EventBase):
@@ -232,12 +234,14 @@ class CondensingAsked(EventBase):
 
 
 class SettingsChanged(EventBase):
-    """Model, mode or budget from here on; `None` leaves a setting as it was."""
+    """What is set from here on, `None` as it was; `dropped_rule` no longer is a rule (one line) of the session."""
 
     kind: Literal["settings_changed"] = "settings_changed"
     model: str | None = None
     mode: Mode | None = None
     max_steps: int | None = None
+    rule: str | None = None
+    dropped_rule: str | None = None
 
 
 class Rewound(EventBase):

@@ -71,6 +71,8 @@ class Ledger:
     model: str = ""
     mode: Mode = "medium"
     max_steps: int | None = None
+    rules: tuple[str, ...] = ()
+    """The rules of this session, a line each."""
     turn: int = 0
     is_running: bool = False
     only_condenses: bool = False
@@ -158,6 +160,8 @@ class Ledger:
                 self.model = event.model or self.model
                 self.mode = event.mode or self.mode
                 self.max_steps = event.max_steps or self.max_steps
+                kept = tuple(rule for rule in self.rules if rule not in (event.rule, event.dropped_rule))
+                self.rules = (*kept, event.rule) if event.rule else kept
 
     def _apply_condensing(self, is_wish: bool) -> None:
         if is_wish and not self.is_running:

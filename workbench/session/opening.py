@@ -19,6 +19,7 @@ from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
+from workbench.security.rules.book import RuleBook
 from workbench.session.acting.asked import tell_of_answer
 from workbench.session.bounds.limits import Limits
 from workbench.session.delegation.delegates import Delegates
@@ -27,6 +28,7 @@ from workbench.session.events import (
     LiveEvent,
     Mode,
     SessionStarted,
+    SettingsChanged,
 )
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
@@ -35,6 +37,7 @@ from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.past import last_settings, remove_if_empty
 from workbench.session.storage.store import Store, StoreError
 from workbench.text import first_line
+from workbench.tools.own import is_trusted
 from workbench.tools.selection import Selection, select_tools
 from workbench.tools.tool import ToolContext
 
@@ -154,8 +157,8 @@ def start_session(
             scripted=is_scripted(profile.model),
             parent=parent.id if parent else "",
         )
-        (first,) = store.append(started)
-        heard["on_event"](first)
+        for event in store.append(started, *(SettingsChanged(rule=rule) for rule in settings.rules)):
+            heard["on_event"](event)
         return _put_together(resources, locations, settings, Parts(started, store, equipment, models), **heard)
 
 
@@ -231,11 +234,14 @@ def _put_together(
     equipment.complete.use(lambda: agent.model)
     equipment.complete.on_answer = tell_of_answer
     resources.callback(lambda: agent.model.close())
+    folder = Path(started.workspace)
+    book = RuleBook(locations.rules_file, folder, trusted=is_trusted(folder, settings.trusted))
     session = Session(
         store,
         agent,
         tools,
         limits=_limits(settings, models),
+        rules=book,
         open_model=models.open,
         state_dir=equipment.state_dir,
         **heard,
@@ -247,7 +253,7 @@ def _put_together(
         id=started.id,
         session=session,
         model_name=models.profile(started.model).model,
-        notices=equipment.selection.notices,
+        notices=(*equipment.selection.notices, *book.faults),
         delegates=equipment.delegates,
         _store=store,
         _resources=resources.pop_all(),
@@ -261,7 +267,6 @@ def _limits(settings: Settings, models: SessionModels) -> Limits:
         token_limit=settings.token_limit,
         max_cost=settings.max_cost,
         stop_loops=settings.stop_loops,
-        allowed=settings.allowed,
         condense_percent=settings.condense_percent,
         condense_events=settings.condense_events,
         context_window=0 if models.have_windows else settings.context_window,
@@ -281,6 +286,6 @@ def _start_child(
     **heard: Unpack[Heard],
 ) -> OpenedSession:
     """A sub-agent's session, with the model and the mode its parent has now."""
-    model, mode = session.chosen
-    chosen = replace(settings, model=model, mode=mode, max_steps=max_steps)
+    model, mode, rules = session.chosen
+    chosen = replace(settings, model=model, mode=mode, max_steps=max_steps, rules=rules)
     return start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Unpack
 
 from workbench.llm.model import Cancel, Model
+from workbench.security.rules.book import RuleBook
 from workbench.session.acting.actions import Actions
+from workbench.session.acting.always import Always, remembered
 from workbench.session.acting.decisions import (
     Changes,
     Refused,
+    Wishes,
     answer_to,
     condensing_wish,
     decision_on,
@@ -58,6 +61,7 @@ class Session:
         tools: Mapping[str, ToolDefinition],
         *,
         limits: Limits = USUAL_LIMITS,
+        rules: RuleBook | None = None,
         on_event: Callable[[Event], None] = _ignore,
         on_live: Callable[[LiveEvent], None] = _ignore,
         open_model: Callable[[str], Model] | None = None,
@@ -68,7 +72,7 @@ class Session:
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
-        self._actions = Actions(self._journal, tools, on_live, limits.allowed, Writing(state_dir))
+        self._actions = Actions(self._journal, tools, on_live, rules, Writing(state_dir))
         self.files = Files(journal, tools)
         self._thinking = Thinking(
             journal=journal, agent=agent, tools=tools, actions=self._actions, open_model=open_model, on_live=on_live
@@ -89,9 +93,9 @@ class Session:
         return self._journal.ledger.ended
 
     @property
-    def chosen(self) -> tuple[str, Mode]:
-        """The model's name and when to ask, as set last."""
-        return self._journal.ledger.model, self._journal.ledger.mode
+    def chosen(self) -> tuple[str, Mode, tuple[str, ...]]:
+        """The model's name, when to ask, and the rules of the session, as set last."""
+        return self._journal.ledger.model, self._journal.ledger.mode, self._journal.ledger.rules
 
     @property
     def question(self) -> OpenAction | None:
@@ -117,14 +121,24 @@ class Session:
             self._announce()
 
     def decide(
-        self, action_id: str, verdict: Verdict, *, fingerprint: str, note: str = "", **changes: Unpack[Changes]
+        self,
+        action_id: str,
+        verdict: Verdict,
+        *,
+        fingerprint: str,
+        note: str = "",
+        always: Always | None = None,
+        **changes: Unpack[Changes],
     ) -> None:
-        """The person's decision on the action that was shown with this fingerprint; raises Refused."""
+        """The person's decision on the action shown with this fingerprint, and a rule to save; raises Refused."""
         with self._lock:
             self._journal.save()
             said = {"action_id": action_id, "verdict": verdict, "note": note, "fingerprint": fingerprint, **changes}
             decided = ActionDecided.model_validate({"by": "person", **said})
-            self._journal.commit(*decision_on(self.question, decided, self._actions))
+            events = decision_on(self.question, decided, self._actions)
+            if always is not None:
+                events = remembered(self.question, always, self._actions.rules, events)
+            self._journal.commit(*events)
             self._announce()
 
     def answer(self, action_id: str, text: str) -> None:
@@ -156,16 +170,16 @@ class Session:
             self._journal.commit(condensing_wish(self._journal.history.middle))
             self._announce()
 
-    def set(self, model: str | None = None, mode: Mode | None = None, max_steps: int | None = None) -> None:
-        """Change model, mode or limit from here on; an open question is looked at again. Raises Refused, ModelError."""
-        if model is None and mode is None and max_steps is None:
+    def set(self, **wishes: Unpack[Wishes]) -> None:
+        """Change what is given from here on; an open question is looked at again. Raises Refused, ModelError."""
+        change = settings_change(wishes)
+        if change is None:
             return
-        change = settings_change(model, mode, max_steps)
-        self._thinking.check_model(model)
+        self._thinking.check_model(change.model)
         with self._lock:
             self._journal.commit(change)
             waiting = self.question
-            if waiting is not None and mode is not None:
+            if waiting is not None and (change.mode or change.rule or change.dropped_rule):
                 self._journal.commit(*self._actions.reconsidered(waiting))
             self._announce()
 

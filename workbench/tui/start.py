@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from workbench.config import Locations, Settings
-from workbench.demo import DEMO_COMMANDS, DEMO_MODEL, DEMO_PROMPT, copy_demo
+from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.errors import WorkbenchError
 from workbench.tui.app import Opened, WorkbenchApp
 from workbench.tui.fold.state import SessionState, UserItem
@@ -84,7 +84,7 @@ class Opener:
     def demo(self) -> Opened:
         """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""
         folder = copy_demo()
-        settings = replace(self.settings, model=DEMO_MODEL, tools={}, allowed=DEMO_COMMANDS)
+        settings = replace(self.settings, model=DEMO_MODEL, tools={}, rules=DEMO_RULES)
         return Opened(LateLink(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
 
     def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Link:

@@ -51,6 +51,8 @@ class Call:
         self.name = name
         self.words = list(words)
         self.text = text
+        self.said = (name, *(word.text for word in words))
+        self.plain = False
         self.piped = False
         """Whether something is piped into it."""
         self.stdin: str | None = None
@@ -68,7 +70,8 @@ class Call:
 
     def part(self) -> Part:
         """What was found."""
-        return Part(shortened(self.text), self.risk, self.reason, tuple(dict.fromkeys(self.paths)))
+        paths = tuple(dict.fromkeys(self.paths))
+        return Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
 
     def use(self, word: Word, use: Use) -> None:
         """A word as a path that is read, written or deleted, or as a command that is run."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.security.assessment import Part, shortened
+from workbench.security.places import within
 from workbench.security.risk import Risk
 from workbench.security.shell.source import backticked
 from workbench.security.shell.tools import judge
@@ -72,11 +73,20 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
         return
     call = scan.call(name, words, node)
     call.piped = scan.piped
+    call.plain = not (settings or outside or scan.piped or scan.depth) and _is_plain(scan, [name, *words])
     for (_, text), each in zip(given, outside, strict=True):
         if _is_input(scan, each):
             call.has_input, call.stdin = True, text
     judge(call, name)
     scan.parts.insert(at, call.part())
+
+
+def _is_plain(scan: Scan, words: Sequence[Word]) -> bool:
+    """Whether nothing is left for the shell to fill in, and it runs in the workspace with the functions of nobody."""
+    if scan.functions or scan.folder is None or not all(word.is_literal and not word.runs for word in words):
+        return False
+    workspace = scan.places.workspace
+    return scan.folder == workspace or within(scan.places.resolved(scan.folder), workspace)
 
 
 def _is_input(scan: Scan, node: Node) -> bool:

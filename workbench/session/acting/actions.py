@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from workbench.llm.model import Cancel
 from workbench.security.policy import Ruling
+from workbench.security.rules.book import RuleBook
 from workbench.session.acting.rating import Rater, reasons, segments
 from workbench.session.acting.readying import Readying
 from workbench.session.acting.results import none_run, not_run
@@ -44,7 +45,7 @@ class Actions:
         journal: Journal,
         tools: Mapping[str, ToolDefinition],
         on_live: Callable[[LiveEvent], None],
-        allowed: Sequence[str] = (),
+        rules: RuleBook | None = None,
         writing: Writing | None = None,
     ) -> None:
         self._journal = journal
@@ -53,7 +54,8 @@ class Actions:
         """Writes what the person took of a change."""
         self._readying = Readying(tools, journal.ledger)
         self.ready = self._readying.ready
-        self._rater = Rater(journal.ledger, allowed)
+        self.rules = rules or RuleBook()
+        self._rater = Rater(journal.ledger, self.rules)
         self._runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
@@ -76,14 +78,12 @@ class Actions:
             return []
         ask = ask or (NOT_MERGED if needs_person(readied.stale) else "")
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
+        why = ask or (ruling.reason if ruling.verdict == "ask" else "")
+        told = (*((why,) if why else ()), *stale_reasons(readied.stale))
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
-            reasons=(
-                *((ask,) if ask else ()),
-                *stale_reasons(readied.stale),
-                *reasons(local, shows_diff=bool(readied.files)),
-            ),
+            reasons=(*told, *reasons(local, shows_diff=bool(readied.files))),
             segments=segments(local),
             rule=ruling.rule,
             preview=readied.files,
@@ -93,6 +93,7 @@ class Actions:
             edited=edited,
             needs_decision=asks,
             needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
+            always=self._rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
         )
         return [event] if asks or event.needs_answer else [event, *_decided(proposed, ruling, readied.fingerprint)]
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from workbench.errors import WorkbenchError
+from workbench.security.rules.files import checked
+from workbench.security.rules.rule import RuleError, parse_rule
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.partly import NoPart, as_written, is_everything, is_nothing, parts_of
 from workbench.session.acting.results import answered, rejected
@@ -130,8 +132,25 @@ def condensing_wish(middle: Middle | None) -> CondensingAsked:
     return CondensingAsked()
 
 
-def settings_change(model: str | None, mode: Mode | None, max_steps: int | None) -> SettingsChanged:
-    """The event that changes these; raises Refused for a limit that is none."""
+class Wishes(TypedDict, total=False):
+    """What the person can set while a session is open, as in SettingsChanged."""
+
+    model: str | None
+    mode: Mode | None
+    max_steps: int | None
+    rule: str | None
+    dropped_rule: str | None
+
+
+def settings_change(wishes: Wishes) -> SettingsChanged | None:
+    """The event that changes these, None when that is nothing; raises Refused for a limit or a rule that is none."""
+    if all(value is None for value in wishes.values()):
+        return None
+    max_steps, rule = wishes.get("max_steps"), wishes.get("rule")
     if max_steps is not None and max_steps < 1:
         raise Refused("the limit of steps must be at least 1")
-    return SettingsChanged(model=model, mode=mode, max_steps=max_steps)
+    try:
+        said = checked(parse_rule(rule)).text if rule else None
+    except RuleError as error:
+        raise Refused(str(error)) from error
+    return SettingsChanged.model_validate({**wishes, "rule": said})

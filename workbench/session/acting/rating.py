@@ -1,14 +1,16 @@
-"""The rating of a proposed action and what the mode says to it; used by the actions of a session."""
+"""The rating of a proposed action and what rules and mode say to it; used by the actions of a session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from workbench.security.assessment import Assessment
 from workbench.security.local import assess_action
 from workbench.security.policy import Ruling, rule_on
 from workbench.security.risk import Risk, effective
+from workbench.security.rules.book import BROKEN, RuleBook, deciding
+from workbench.security.rules.exact import rule_for
+from workbench.security.rules.subject import Subject, subject_of
 from workbench.session.events import ActionProposed, Segment
 from workbench.session.ledger import Ledger
 from workbench.tools.arguments import ArgumentError
@@ -20,11 +22,11 @@ _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
 
 
 class Rater:
-    """Rates the actions of one session; `allowed` are commands that are not asked about at MEDIUM."""
+    """Rates the actions of one session, and says what its rules and its mode make of them."""
 
-    def __init__(self, ledger: Ledger, allowed: Iterable[str]) -> None:
+    def __init__(self, ledger: Ledger, rules: RuleBook) -> None:
         self._ledger = ledger
-        self._allowed = frozenset(allowed)
+        self._rules = rules
 
     def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
         """What the analysis here says, whatever the model says."""
@@ -34,11 +36,25 @@ class Rater:
     def ruling(
         self, proposed: ActionProposed, tool: ToolDefinition, local: Assessment | None = None
     ) -> tuple[Risk, Ruling]:
-        """The effective risk, and what the mode that is set now makes of it."""
-        risk = effective(proposed.risk, (local or self.local(proposed, tool)).risk)
-        is_allowed = tool.name == "execute_bash" and proposed.arguments.get("command") in self._allowed
+        """The effective risk, and what the rules and the mode that are set now make of it."""
+        local = local or self.local(proposed, tool)
+        risk = effective(proposed.risk, local.risk)
+        rule = deciding(self._rules.rules(self._ledger.rules), self._subject(proposed, local))
         reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
-        return risk, rule_on(self._ledger.mode, risk, tool.is_read_only, tool.name, reads=reads, is_allowed=is_allowed)
+        caution = BROKEN if self._rules.is_broken else ""
+        mode = self._ledger.mode
+        return risk, rule_on(mode, risk, tool.is_read_only, tool.name, reads=reads, rule=rule, caution=caution)
+
+    def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
+        """The rule that would let this action run from now on, in one line; empty where there is none."""
+        subject = self._subject(proposed, local)
+        rule = rule_for(subject, risk) if self._ledger.mode not in ("ask", "plan") else None
+        if rule is None or deciding((*self._rules.rules(self._ledger.rules), rule), subject) != rule:
+            return ""  # another rule asks about it anyway
+        return rule.text
+
+    def _subject(self, proposed: ActionProposed, local: Assessment) -> Subject:
+        return subject_of(proposed.tool, proposed.arguments, local, self._ledger.workspace)
 
 
 def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:

@@ -36,8 +36,6 @@ class Limits:
     """US dollars of one run; 0 is no limit."""
     stop_loops: bool = True
     """Whether a run that goes in circles is paused."""
-    allowed: tuple[str, ...] = ()
-    """Commands that are not asked about at MEDIUM, to the letter."""
     condense_percent: int = 80
     """The history is condensed when it takes more of the model's window; 0 is never."""
     condense_events: int = 500

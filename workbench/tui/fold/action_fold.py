@@ -64,6 +64,7 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     item.fingerprint = event.fingerprint
     item.working_dir = event.working_dir
     item.asks = event.needs_answer
+    item.always = event.always
     if not event.needs_decision and not event.needs_answer:
         return Changed(updated=[item])
     item.phase = "waiting"

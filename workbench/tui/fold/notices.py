@@ -61,5 +61,7 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
         f"mode {MODE_NAMES[event.mode]}" if event.mode else "",
         f"model {event.model}" if event.model else "",
         f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
+        f"rule of this session: {event.rule}" if event.rule else "",
+        f"no longer a rule of this session: {event.dropped_rule}" if event.dropped_rule else "",
     ]
     return NoticeItem(event.seq, "Set: " + ", ".join(part for part in parts if part))

@@ -65,6 +65,8 @@ class ActionItem:
     working_dir: str = ""
     phase: Phase = "proposed"
     asks: bool = False
+    always: str = ""
+    """The rule that "always" would save; empty where that is not offered."""
     """It is a question to the person: what waits is an answer, not a decision."""
     error: str = ""
     """Why the call could not become an action."""

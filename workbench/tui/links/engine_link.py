@@ -5,35 +5,34 @@ Made by `start.py` behind the first frame; this module loads the event models, s
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Answer, Command, Compact, Decide, Interrupt, Leave, Refused, Send, Set, TakeBack
+from workbench.engine.protocol import Command, Leave, Refused
 from workbench.errors import WorkbenchError
-from workbench.session.events import Event, FileDelta, LiveEvent, Mode
+from workbench.session.events import Event, LiveEvent
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 from workbench.tui.links.inbox import Inbox
 from workbench.tui.links.link import CommandRefused, EngineNotice, Incoming, LinkLost
+from workbench.tui.links.orders import Orders
 
 _GONE = "The engine has stopped; what you send next starts it again"
 _PARTING = 1.0
 
 
-class EngineLink:
+class EngineLink(Orders):
     """One session of the engine's; the engine is started when the first command, or `history`, needs it."""
 
     def __init__(self, launch: Launch) -> None:
+        super().__init__()
         self._launch = launch
         self._path = session_path(launch.locations, launch.session_id)
         self._seen = 0
         self._inbox = Inbox()
-        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._connection: EngineConnection | None = None
         self._closing = False
         self._noticed: set[str] = set()
@@ -53,39 +52,6 @@ class EngineLink:
     async def receive(self) -> Sequence[Incoming]:
         """The next messages of the engine, or that it is gone."""
         return await self._inbox.take()
-
-    def send(self, text: str) -> None:
-        """A message of the person's."""
-        self._commands.put(Send(text=text))
-
-    def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
-        """Approve or reject one action as it was shown."""
-        said = {"action_id": action_id, "verdict": verdict, "fingerprint": fingerprint, "note": note, **more}
-        self._commands.put(Decide.model_validate(said))
-
-    def answer(self, action_id: str, text: str) -> None:
-        """Answer a question of the agent's."""
-        self._commands.put(Answer(action_id=action_id, text=text))
-
-    def interrupt(self) -> None:
-        """Stop the agent."""
-        self._commands.put(Interrupt())
-
-    def set_mode(self, mode: Mode) -> None:
-        """Change the approval mode."""
-        self._commands.put(Set(mode=mode))
-
-    def set_model(self, name: str) -> None:
-        """Use another model from the next call on: a profile, or PROVIDER/NAME."""
-        self._commands.put(Set(model=name))
-
-    def compact(self) -> None:
-        """Have the history condensed: at once, or before the next call of the model."""
-        self._commands.put(Compact())
-
-    def take_back(self, files: Sequence[FileDelta]) -> None:
-        """Write files as the person wants them back: `before` is what each holds now, `after` what it shall hold."""
-        self._commands.put(TakeBack(files=tuple(files)))
 
     def close(self, *, stop: bool = False) -> None:
         """Leave once all commands are given; waits a moment for that."""

@@ -66,6 +66,10 @@ class LateLink:
         """Approve or reject one action as it was shown."""
         self._give(lambda link: link.decide(action_id, verdict, fingerprint, note, **more))
 
+    def allow_always(self, action_id: str, fingerprint: str, rule: str, scope: str) -> None:
+        """Approve one action as it was shown and save the rule shown with it."""
+        self._give(lambda link: link.allow_always(action_id, fingerprint, rule, scope))
+
     def answer(self, action_id: str, text: str) -> None:
         """Answer a question of the agent's."""
         self._give(lambda link: link.answer(action_id, text))
@@ -81,6 +85,10 @@ class LateLink:
     def set_model(self, name: str) -> None:
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""
         self._give(lambda link: link.set_model(name))
+
+    def set_rule(self, rule: str | None = None, dropped_rule: str | None = None) -> None:
+        """Add a rule to the session's own, or take one away."""
+        self._give(lambda link: link.set_rule(rule, dropped_rule))
 
     def compact(self) -> None:
         """Have the history condensed: at once, or before the next call of the model."""

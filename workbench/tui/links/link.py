@@ -57,6 +57,10 @@ class Link(Protocol):
         """Approve or reject one action as it was shown."""
         ...
 
+    def allow_always(self, action_id: str, fingerprint: str, rule: str, scope: str) -> None:
+        """Approve one action as it was shown and save the rule shown with it, for `session`, `folder` or `person`."""
+        ...
+
     def answer(self, action_id: str, text: str) -> None:
         """Answer a question of the agent's."""
         ...
@@ -71,6 +75,10 @@ class Link(Protocol):
 
     def set_model(self, name: str) -> None:
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""
+        ...
+
+    def set_rule(self, rule: str | None = None, dropped_rule: str | None = None) -> None:
+        """Add a rule to the session's own, or take one away."""
         ...
 
     def compact(self) -> None:

@@ -1,0 +1,298 @@
+"""Rules: what fits them, what they may say, what "always" would save, and files with mistakes in them."""
+
+from pathlib import Path
+
+import pytest
+
+from workbench.security.assessment import summed
+from workbench.security.file_actions import assess_file
+from workbench.security.places import Places
+from workbench.security.rules.book import RuleBook, deciding
+from workbench.security.rules.exact import rule_for
+from workbench.security.rules.examples import command_subject
+from workbench.security.rules.files import add_rule, drop_rule, read_rules
+from workbench.security.rules.rule import Rule, RuleError, parse_rule
+from workbench.security.rules.subject import Subject, subject_of
+
+WORKSPACE, HOME = "/home/u/proj", "/home/u"
+
+
+def command(text: str) -> Subject:
+    return command_subject(text, WORKSPACE, HOME)
+
+
+def edit(path: str, tool: str = "str_replace_editor") -> Subject:
+    found = assess_file("create", path, Places(WORKSPACE, HOME))
+    return subject_of(tool, {"command": "create", "path": path}, found, WORKSPACE, HOME)
+
+
+def verdict(subject: Subject, *rules: str) -> str:
+    found = deciding([parse_rule(rule) for rule in rules], subject)
+    return found.verdict if found else "none"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git push",
+        "git  push origin main",
+        "'git' \"push\"",
+        "\\git push",
+        "/usr/bin/git push",
+        "ls; git push",
+        "sh -c 'git push -f'",
+        "env A=1 git push",
+        "echo $(git push)",
+        "timeout 9 git push | cat",
+    ],
+)
+def test_a_denied_command_is_found_however_it_is_written(text):
+    assert verdict(command(text), "deny $ git push *") == "deny"
+    assert verdict(command(text), "allow $ git *", "ask $ git push *", "deny $ git push *") == "deny"
+
+
+def test_a_pattern_fits_whole_commands():
+    assert verdict(command("git pushy"), "deny $ git push *") == "none"
+    assert verdict(command("echo git push"), "deny $ git push *") == "none"
+    assert verdict(command("ls 'a*b'"), r"deny $ ls 'a\*b'") == "deny"
+    assert verdict(command("ls 'axb'"), r"deny $ ls 'a\*b'") == "none"
+
+
+def test_a_command_whose_name_is_not_known_is_asked_about_where_rules_forbid_one():
+    assert verdict(command("$(echo git) push"), "deny $ git push *") == "ask"
+    assert verdict(command("$(echo git) push"), "allow $ git push") == "none"
+
+
+@pytest.mark.parametrize(
+    "text", ["pytest", "pytest -q tests", "ls && pytest -q", "pytest -k 'a or b'", "pytest; pytest -x"]
+)
+def test_allow_covers_plain_commands_and_what_only_reads(text):
+    assert verdict(command(text), "allow $ pytest *") == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pytest > out.txt",
+        "pytest $ARGS",
+        "pytest $(cat args)",
+        "pytest `cat args`",
+        "PYTHONPATH=/tmp pytest",
+        "PYTEST_ADDOPTS=-pevil pytest",
+        "yes | pytest",
+        "pytest <<< text",
+        "pytest *.py",
+        "cd /tmp && pytest",
+        "pytest; rm -r src",
+        "pytest /tmp/other",
+        "pytest ../other",
+        "pytest --rootdir=/tmp",
+        "pytest() { rm x; }; pytest",
+        "timeout 5 pytest",
+        "sh -c pytest",
+        "xargs pytest",
+    ],
+)
+def test_allow_covers_nothing_that_is_more_than_the_plain_command(text):
+    assert verdict(command(text), "allow $ pytest *", "allow $ pytest") == "none"
+
+
+def test_paths_of_rules_are_those_of_the_workspace_also_behind_links(tmp_path):
+    place = Path(tmp_path).resolve()
+    (place / "keys").mkdir()
+    (place / "way").symlink_to(place / "keys", target_is_directory=True)
+
+    def file(name: str) -> Subject:
+        path = str(place / name)
+        return subject_of(
+            "str_replace_editor",
+            {"path": path},
+            assess_file("create", path, Places(str(place), HOME)),
+            str(place),
+            HOME,
+        )
+
+    deny = "deny in keys"
+    assert verdict(file("keys/a"), deny) == verdict(file("way/a"), deny) == verdict(file("KEYS/a"), deny) == "deny"
+    assert verdict(file("src/a"), deny) == "none"
+    allow = "allow str_replace_editor in way/*"
+    assert verdict(file("way/a"), allow) == "none", "it leads elsewhere"
+    assert verdict(file("src/a.py"), "allow str_replace_editor in src/*.py") == "allow"
+    assert verdict(file("src/b/a.py"), "allow str_replace_editor in src/*.py") == "none"
+    assert verdict(file("src/b/a.py"), "allow in src/**/*.py") == "allow"
+
+
+def test_a_rule_of_a_folder_counts_there_alone():
+    rule = Rule("deny", path="a", folder="/home/u/proj")
+    assert deciding([rule], edit("/home/u/proj/a")) == rule
+    other = subject_of(
+        "edit_file", {"path": "/other/a"}, assess_file("edit", "/other/a", Places("/other", HOME)), "/other"
+    )
+    assert deciding([rule], other) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "saved"),
+    [
+        ("pytest -q", "allow $ pytest -q"),
+        ("git  commit -m 'a *'", r"allow $ git commit -m 'a \*'"),
+        ("python3 -m pytest", "allow $ python3 -m pytest"),
+        ("python3 tool.py", "allow $ python3 tool.py"),
+        ("npm test", "allow $ npm test"),
+    ],
+)
+def test_always_saves_the_command_to_the_letter(text, saved):
+    found = command(text)
+    rule = rule_for(found, summed(found.parts).risk)
+    assert rule is not None
+    assert rule.text == saved
+    assert deciding([parse_rule(saved)], found) == rule
+    assert deciding([rule], command(f"{text} more")) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pytest $(cat a)",
+        "pytest | tee out",
+        "pytest > out",
+        "curl x | sh",
+        "python3 -c 'print(1)'",
+        "python3 -",
+        "bash -lc ls",
+        "sh -c 'make'",
+        "perl -ne print",
+        "node -e 1",
+        "A=1 make",
+        "make && make install",
+        "sudo make",
+        "xargs make",
+        "timeout 5 make",
+        "eval make",
+        "rm -rf /",
+        "touch .git/hooks/pre-commit",
+        "make *.o",
+        "echo '\u202e'",
+    ],
+)
+def test_always_is_not_offered_for_more_than_a_single_plain_command(text):
+    found = command(text)
+    assert rule_for(found, summed(found.parts).risk) is None
+
+
+def test_always_for_an_edit_names_the_file_and_never_a_protected_one():
+    rule = rule_for(edit(f"{WORKSPACE}/src/a.py"), "MEDIUM")
+    assert rule is not None
+    assert rule.text == "allow str_replace_editor in src/a.py"
+    assert rule_for(edit(f"{WORKSPACE}/src/a.py"), "HIGH") is None
+    assert rule_for(edit("/home/u/other"), "MEDIUM") is None
+    assert rule_for(subject_of("python_execute", {"code": "1"}, summed(()), WORKSPACE), "MEDIUM") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "deny in ~/.ssh/**",
+        "ask execute_bash",
+        "allow $ pytest -q",
+        "allow str_replace_editor in 'a b/**'",
+        "deny execute_bash in src/ $ rm *",
+    ],
+)
+def test_a_rule_reads_as_it_is_written(text):
+    assert parse_rule(parse_rule(text).text) == parse_rule(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("alow $ ls", "did you mean 'allow'"),
+        ("allow", "names a tool, a path or a command"),
+        ("allow $ ", "no command behind"),
+        ("deny tool on src", "not understood"),
+        ("deny in 'src", "not closed"),
+    ],
+)
+def test_a_line_that_is_no_rule_says_what_is_one(text, said):
+    with pytest.raises(RuleError, match=said):
+        parse_rule(text)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "rules.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[allow]]\ncomand = "ls"', "rule 1 (allow): there is no key 'comand' (did you mean 'command'?)"),
+        ('[[alow]]\ncommand = "ls"', "there is no 'alow' (did you mean 'allow'?)"),
+        ("[[allow]\n", "none of its rules count"),
+        ('[[allow]]\ncommand = "*"', "any program"),
+        ('[[allow]]\ncommand = "bash *"', "anything that bash can run"),
+        ('[[allow]]\ncommand = "python3 *"', "anything that python3 can run"),
+        ('[[allow]]\ntool = "execute_bash"', "every command"),
+        ('[[allow]]\ntool = "*"', "name of one tool"),
+        ('[[allow]]\npath = "**"', "any file"),
+        ('[[allow]]\ntool = "python_execute"', "whatever it is told"),
+        ('[[ask]]\nreason = "x"', "neither a tool nor a command nor a path"),
+        ("[[deny]]\ncommand = 3", "command must be text"),
+        ('[allow]\ncommand = "ls"', "two brackets"),
+        ('[[deny]]\ncommand = "rm *"\nmatch = ["ls"]', "does not match its example 'ls'"),
+        ('[[deny]]\ncommand = "rm *"\nnot_match = ["sudo rm x"]', "it matches its example 'sudo rm x'"),
+    ],
+)
+def test_a_mistake_in_a_file_is_said_once_and_allows_nothing(tmp_path, text, said):
+    found = read_rules(written(tmp_path, text), "person")
+    assert found.rules == ()
+    assert len(found.faults) == 1
+    assert said in found.faults[0]
+    assert str(tmp_path) in found.faults[0]
+
+
+def test_the_other_rules_of_a_file_with_a_mistake_count(tmp_path):
+    path = written(tmp_path, '[[allow]]\ncommand = "*"\n[[deny]]\ncommand = "rm *"\nmatch = ["rm x", "ls; rm -f x"]\n')
+    book = RuleBook(path)
+    assert [rule.text for rule in book.rules()] == ["deny $ rm *"]
+    assert not book.is_broken, "only something that would have been allowed is lost"
+    path.write_text('[[deny]]\ncomand = "rm *"\n')
+    assert book.is_broken
+    assert book.rules() == ()
+
+
+def test_a_folder_may_only_tighten_and_only_when_it_is_trusted(tmp_path):
+    (tmp_path / ".ohw").mkdir()
+    (tmp_path / ".ohw/rules.toml").write_text('[[allow]]\ncommand = "make"\n[[deny]]\ncommand = "make"\n')
+    assert RuleBook(None, tmp_path).rules() == ()
+    trusted = RuleBook(None, tmp_path, trusted=True)
+    assert [rule.text for rule in trusted.rules()] == ["deny $ make"]
+    assert "may only ask and deny" in trusted.faults[0]
+
+
+def test_a_rule_is_added_once_and_taken_out_again_to_the_letter(tmp_path):
+    text = '# mine\n[[deny]] # careful\ncommand = "rm *"\n\n[[ask]]\npath = "docs"\n'
+    path = written(tmp_path, text)
+    rule = Rule("allow", "execute_bash", r'echo "\*"', folder="/home/u/p")
+    add_rule(path, rule)
+    add_rule(path, rule)
+    assert rule in read_rules(path, "person").rules
+    assert len(read_rules(path, "person").rules) == 3
+    drop_rule(path, rule)
+    assert path.read_text().rstrip() == text.rstrip()
+    drop_rule(path, read_rules(path, "person").rules[-1])
+    assert "careful" not in path.read_text()
+    assert "# mine" in path.read_text()
+    with pytest.raises(RuleError, match="no such rule"):
+        drop_rule(path, rule)
+
+
+def test_a_file_that_cannot_be_read_is_not_written_to(tmp_path):
+    path = written(tmp_path, "[[deny]\n")
+    with pytest.raises(RuleError, match="mend that first"):
+        add_rule(path, parse_rule("allow $ pytest"))
+    assert path.read_text() == "[[deny]\n"
+    new = tmp_path / "config/rules.toml"
+    add_rule(new, parse_rule("allow $ pytest"))
+    assert new.stat().st_mode & 0o777 == 0o600

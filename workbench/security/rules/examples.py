@@ -1,0 +1,48 @@
+"""Examples that a rule carries, `match` and `not_match`: checked when it loads, and any command tried on rules."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from workbench.security.assessment import Assessment
+from workbench.security.file_actions import assess_file
+from workbench.security.places import Places
+from workbench.security.rules.matching import fits
+from workbench.security.rules.rule import SHELL, Rule
+from workbench.security.rules.subject import Subject, subject_of
+
+_WORKSPACE = "/workspace"
+_MOST = 50
+
+
+def wrong_example(rule: Rule) -> str:
+    """What is wrong with the examples of a rule; empty when they say what it does."""
+    if len(rule.match) + len(rule.not_match) > _MOST:
+        return f"it has more than {_MOST} examples"
+    anywhere = replace(rule, folder="")
+    for examples, expected, said in ((rule.match, True, "does not match"), (rule.not_match, False, "matches")):
+        for example in examples:
+            if fits(anywhere, _example(rule, example)) is not expected:
+                return f"it {said} its example {example!r}"
+    return ""
+
+
+def _example(rule: Rule, example: str) -> Subject:
+    """An example of a rule for commands is a command, of one for paths a path, and else the name of a tool."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    if rule.command:
+        return command_subject(example, _WORKSPACE, home)
+    if rule.path:
+        path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
+        tool = rule.tool or "str_replace_editor"
+        return subject_of(tool, {"path": path}, assess_file("edit", path, Places(_WORKSPACE, home)), _WORKSPACE, home)
+    return subject_of(example, {}, Assessment("UNKNOWN"), _WORKSPACE, home)
+
+
+def command_subject(command: str, workspace: str, home: str, folder: str | None = None) -> Subject:
+    """A command line as the rules see it."""
+    from workbench.security.shell.scan import assess_command  # the parser is not loaded before it is needed
+
+    found = assess_command(command, Places(workspace, home), folder)
+    return subject_of(SHELL, {"command": command}, found, workspace, home)

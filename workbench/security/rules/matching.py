@@ -1,0 +1,137 @@
+"""Whether a rule fits an action: `ask` and `deny` by any part of it, `allow` only when all of it is covered."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from workbench.security.assessment import LONGEST_TEXT, Part
+from workbench.security.places import within
+from workbench.security.rules.patterns import command_pattern, is_exact, path_pattern
+from workbench.security.rules.rule import Rule
+from workbench.security.rules.subject import Subject
+
+UNKNOWN = "\0"
+"""Stands in a word for what only the shell will know."""
+
+
+def fits(rule: Rule, subject: Subject) -> bool:
+    """Whether the rule alone decides this action (or, for `allow`, would let it run)."""
+    return covers([rule], subject) is not None if rule.verdict == "allow" else touches(rule, subject)
+
+
+def touches(rule: Rule, subject: Subject) -> bool:
+    """Whether any part of the action fits the rule."""
+    if not _is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
+        return False
+    if not rule.command:
+        return not rule.path or any(_is_at(rule, path, subject) for path in subject.paths)
+    if not subject.is_shell:
+        return False
+    found = [part for part in subject.parts if _runs(rule, part)]
+    if not found:
+        return bool(command_pattern(rule.command).fullmatch(subject.command.strip())) and not rule.path
+    return not rule.path or any(_is_at(rule, path, subject) for part in found for path in part.paths)
+
+
+def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
+    """The rule (one of several, perhaps) that lets all of the action run; None when something in it is not covered.
+
+    Of a command line each part must be LOW by itself or be a plain command that a rule names.
+    """
+    usable = [rule for rule in rules if rule.verdict == "allow" and _is_in_force(rule, subject)]
+    usable = [rule for rule in usable if not rule.tool or fnmatchcase(subject.tool, rule.tool)]
+    if not subject.is_shell:
+        return next((rule for rule in usable if _covers_call(rule, subject)), None)
+    return _covers_line([rule for rule in usable if rule.command], subject)
+
+
+def _covers_call(rule: Rule, subject: Subject) -> bool:
+    if rule.command or not (rule.path or rule.tool):
+        return False
+    return not rule.path or _all_at(rule, subject.paths, subject)
+
+
+def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
+    used: Rule | None = None
+    outer: Rule | None = None
+    for part in subject.parts:
+        if not part.depth:
+            outer = next((rule for rule in rules if _names(rule, part, subject)), None)
+        held = outer is not None and (not part.depth or is_exact(outer.command))
+        if not held and part.risk != "LOW":
+            return None
+        used = used or outer
+    return used
+
+
+def _names(rule: Rule, part: Part, subject: Subject) -> bool:
+    """Whether an `allow` rule names this plain command; with a `*` in it the paths must be those of the workspace."""
+    if not part.plain or not any(command_pattern(rule.command).fullmatch(text) for text in _plain_texts(part)):
+        return False
+    if rule.path:
+        return _all_at(rule, part.paths, subject)
+    return is_exact(rule.command) or not _leads_out(part, subject.workspace)
+
+
+def _leads_out(part: Part, workspace: str) -> bool:
+    """Whether it names a path outside the workspace, also in a word that is not known to be a path."""
+    values = [word.partition("=")[2] for word in part.words]
+    if any(value.startswith(("/", "~", "..")) for value in values) or any(
+        ".." in word.split("/") for word in part.words
+    ):
+        return True
+    named = [word for word in part.words[1:] if word.startswith(("/", "~"))]
+    return any(not within(_real(path), workspace) for path in (*part.paths, *named))
+
+
+def _plain_texts(part: Part) -> Iterator[str]:
+    yield shlex.join(part.words)
+    if len(part.text) < LONGEST_TEXT:
+        yield part.text
+
+
+def _runs(rule: Rule, part: Part) -> bool:
+    """Whether an `ask` or `deny` rule names the command of a part, however it is quoted or reached."""
+    pattern = command_pattern(rule.command)
+    return any(pattern.fullmatch(text) for text in _texts(part))
+
+
+def _texts(part: Part) -> Iterator[str]:
+    yield part.text
+    if part.words:
+        first = part.words[0].lstrip("\\")
+        for name in dict.fromkeys((first, first.rpartition("/")[2])):
+            words = [name, *part.words[1:]]
+            yield " ".join(words)
+            yield shlex.join(words)
+
+
+def is_opaque(subject: Subject) -> bool:
+    """Whether a command in it has a name that no rule can be held against."""
+    return any(part.words and UNKNOWN in part.words[0] for part in subject.parts)
+
+
+def _is_in_force(rule: Rule, subject: Subject) -> bool:
+    return not rule.folder or within(subject.workspace, os.path.realpath(os.path.expanduser(rule.folder)))  # noqa: PTH111
+
+
+def _is_at(rule: Rule, path: str, subject: Subject) -> bool:
+    """Whether a path, by its name or where it really leads, is at or below what an `ask` or `deny` rule names."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, below=True, folded=True)
+    return any(pattern.fullmatch(each) for each in {path, os.path.normpath(path), _real(path)})
+
+
+def _all_at(rule: Rule, paths: Sequence[str], subject: Subject) -> bool:
+    """Whether all paths, by their names and where they really lead, fit what an `allow` rule names."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, below=False, folded=False)
+    return bool(paths) and all(pattern.fullmatch(each) for path in paths for each in {path, _real(path)})
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
