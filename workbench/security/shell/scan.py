@@ -21,6 +21,7 @@ from workbench.security.shell.source import (
     joined,
     lines_of_heredocs,
     parsed,
+    passes_over,
 )
 from workbench.security.shell.tools import ALARMING, judge
 from workbench.security.shell.words import UNKNOWN, Reader, Word
@@ -68,6 +69,8 @@ class Scan:
         self.parts: list[Part] = []
         self.reader = Reader(b"", self.values)
         self.piped = False
+        self.behind: dict[int, list[Node]] = {}
+        """Redirects that the parser gives to a whole list, by the last command of it, whose they are."""
         self.room = _MOST_PARTS
 
     def run(self, text: str) -> None:
@@ -83,6 +86,8 @@ class Scan:
                 raise TooMuch
             if root.has_error:
                 self._unreadable(text)
+            elif passes_over(root, text):
+                self.parts.append(Part(shortened(text), "MEDIUM", "cannot be read with certainty"))
             if lines:
                 self.parts.append(Part(shortened(text), "MEDIUM", "cannot be read with certainty"))
                 self.rescan([lines])

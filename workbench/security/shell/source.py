@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,26 @@ MOST_NODES = 1_500
 
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
+_ESCAPED_START = re.compile(r"((?:\n|\r)[ \t]*)\\(?=[\w./-])")
+_PASSED_OVER = re.compile(r"\\[ \t\v\f\n]|\s-\s")
+_LONE_DOLLAR = re.compile(r"=\$[ \t]")
+_ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _WORDS = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
-_TAB_HEREDOC = re.compile(r"<<-\s*\\?[\"']?([\w.-]+)")
+_MARK = r"""(?:[\w.+@%:,/-]|\\.|'[^'\n]*'|"[^"\n]*")+"""
+_HEREDOC = re.compile(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
+_PLAIN_MARK = re.compile(r"""\w+|'\w+'|"\w+\"""")
+_GLUED_MARK = re.compile(rf"((?<!<)<<(?!<)-?[ \t]*{_MARK})(?=[;&|()<>])")
+_GOES_ON = re.compile(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
 
 
 def joined(text: str) -> str:
-    """The text without continued lines, which the parser misreads."""
-    return _CONTINUED.sub(r"\1", text) if "\\\n" in text else text
+    """The text as the parser reads it rightly: no continued lines, no escape at the beginning of a line, which it would
+    take for a part of the line before, and a blank behind the mark of a heredoc.
+    """
+    text = _CONTINUED.sub(r"\1", text) if "\\\n" in text else text
+    text = _ESCAPED_START.sub(r"\1", text) if "\\" in text else text
+    return _GLUED_MARK.sub(r"\1 ", text) if "<<" in text else text
 
 
 def apart(text: str) -> str:
@@ -46,6 +59,28 @@ def parsed(source: bytes) -> Node:
     return _parser().parse(source).root_node
 
 
+def passes_over(root: Node, text: str) -> bool:
+    """Whether the parser left out more than blanks: it takes an escaped blank for one that parts words."""
+    if _LONE_DOLLAR.search(text):
+        return True
+    if not _PASSED_OVER.search(text):
+        return text.endswith("\\") and bool(_ESCAPED_END.search(text))
+    source, at = root.text or b"", 0
+    for leaf in _leaves(root):
+        if source[at : leaf.start_byte - root.start_byte].strip():
+            return True
+        at = leaf.end_byte - root.start_byte
+    return bool(source[at:].strip())
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    if not node.child_count or node.type == "string":
+        yield node
+        return
+    for child in node.children:
+        yield from _leaves(child)
+
+
 def backticked(raw: str) -> list[str] | None:
     """The commands in live backticks of a text; None when the marks do not pair up."""
     found = [re.sub(r"\\([`$\\])", r"\1", inner) for inner in _BACKTICKS.findall(raw)]
@@ -59,6 +94,16 @@ def bare_words(text: str) -> set[str]:
 
 
 def lines_of_heredocs(text: str) -> list[str]:
-    """The lines that follow a heredoc whose end the parser may misplace: they may be commands."""
-    found = _TAB_HEREDOC.search(text)
-    return text[found.end() :].split("\n")[1:] if found else []
+    """What may be commands where the parser misplaces the end of a heredoc, or what follows on the line of its mark."""
+    if "<<" not in text:
+        return []
+    found = list(_HEREDOC.finditer(text))
+    behind = (text[mark.end() : _end_of_line(text, mark.end())] for mark in found)
+    lines = [goes_on[1] for rest in behind if (goes_on := _GOES_ON.fullmatch(rest)) and goes_on[1].strip()]
+    odd = next((mark for mark in found if mark[1] or not _PLAIN_MARK.fullmatch(mark[2])), None)
+    return lines + (text[odd.end() :].split("\n")[1:] if odd else [])
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from workbench.security.assessment import Part, shortened
 from workbench.security.places import within
 from workbench.security.risk import Risk
-from workbench.security.shell.source import backticked
+from workbench.security.shell.pieces import (
+    LEAVES,
+    ansi_string,
+    between,
+    last_command,
+    leaf,
+    live_backticks,
+    without_errors,
+    words_of,
+)
 from workbench.security.shell.tools import judge
 from workbench.security.shell.variables import poisons
 from workbench.security.shell.words import UNKNOWN, Word
@@ -20,8 +29,7 @@ if TYPE_CHECKING:
     from workbench.security.shell.scan import Scan
 
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-_LEAVES = frozenset({"word", "string_content", "heredoc_content", "regex", "extglob_pattern", "number"})
-_INERT = frozenset({"comment", "raw_string", "ansi_c_string"})
+_INERT = frozenset({"comment", "raw_string"})
 _SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
 _PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
 
@@ -31,44 +39,29 @@ def visit(scan: Scan, node: Node) -> None:
     kind = node.type
     if kind in _VISITS:
         _VISITS[kind](scan, node)
-    elif kind in _LEAVES:
-        _leaf(scan, node)
+    elif kind in LEAVES:
+        leaf(scan, node)
     elif kind not in _INERT:
         for child in node.children:
             visit(scan, child)
 
 
-def _leaf(scan: Scan, node: Node) -> None:
-    """A substitution in a text that the parser took for plain text."""
-    raw = scan.reader.raw(node)
-    _live_backticks(scan, raw)
-    if "$(" in raw.replace("\\$", ""):
-        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
-
-
-def _live_backticks(scan: Scan, raw: str) -> None:
-    if "`" not in raw:
-        return
-    inside = backticked(raw)
-    for text in inside or ():
-        scan.inner(text)
-    if inside is None:
-        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
-
-
 def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     at = len(scan.parts)
+    redirects = (*redirects, *scan.behind.pop(node.id, ()))
     outside = [*redirects, *(child for child in node.children if child.type in _REDIRECTS)]
     settings = [child for child in node.children if child.type == "variable_assignment"]
     plain = [child for child in node.children if child.type not in _REDIRECTS and child.type != "variable_assignment"]
     for child in plain:
         visit(scan, child)
     name = next((scan.reader.word(child) for child in plain if child.type == "command_name"), None)
-    words = [scan.reader.word(child) for child in plain if child.type != "command_name"]
+    words = words_of(scan, [child for child in plain if child.type != "command_name"])
     for setting in settings:
         _assigned(scan, setting, name.text if name else "")
     given = [_redirect(scan, each) for each in outside]
     words += [word for more, _ in given for word in more]
+    if name is None and words:
+        name = words.pop(0)
     if name is None:
         return
     call = scan.call(name, words, node)
@@ -95,15 +88,20 @@ def _is_input(scan: Scan, node: Node) -> bool:
 
 def _redirected(scan: Scan, node: Node) -> None:
     body, *redirects = node.children
-    if body.type == "command":
-        _command(scan, body, redirects)
+    last = last_command(body)
+    if last is not None:
+        scan.behind[last.id] = redirects
+        visit(scan, body)
         return
     if body.type in _REDIRECTS:
         redirects.insert(0, body)
     else:
         _beside(scan, lambda: visit(scan, body), piped=any(_is_input(scan, each) for each in redirects))
-    for redirect in redirects:
-        _redirect(scan, redirect)
+    words = [word for redirect in redirects for word in _redirect(scan, redirect)[0]]
+    if words:  # behind a variable that is set: `x=1 > out command`
+        call = scan.call(words[0], words[1:], node)
+        judge(call, words[0])
+        scan.parts.append(call.part())
 
 
 def _beside(scan: Scan, work: Callable[[], None], *, piped: bool) -> None:
@@ -126,10 +124,12 @@ def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
         visit(scan, node)
         return [], None
     operator = "".join(child.type for child in node.children if not child.is_named)
-    targets = [child for at, child in enumerate(node.children) if node.field_name_for_child(at) == "destination"]
+    targets = [child for child in without_errors(node) if child.is_named and child.type != "file_descriptor"]
     for target in targets:
         visit(scan, target)
-    words = [scan.reader.word(target) for target in targets]
+    words = words_of(scan, targets)
+    if operator.endswith("&-"):  # it closes something: there is no target, so all that follows are arguments
+        return words, None
     if words:
         _rate_redirect(scan, scan.reader.raw(node), operator, words[0])
     return words[1:], None
@@ -164,7 +164,7 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
             body = scan.reader.raw(child)
             if not quoted:
                 visit(scan, child)
-                _live_backticks(scan, "" if child.children else body)
+                live_backticks(scan, between(scan, child))
         elif kind in _REDIRECTS:
             words += _redirect(scan, child)[0]
         elif kind == "pipeline":
@@ -187,6 +187,8 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
     """A subshell or a substitution: what it changes is gone after it."""
     folder, values = scan.folder, dict(scan.values)
     text = scan.reader.raw(node)
+    if text.startswith("`") and "\\" in text:
+        live_backticks(scan, text)
     if "<<" in text and node.type == "command_substitution":
         scan.rescan(text.split("\n")[1:])
     for child in node.children:
@@ -275,6 +277,7 @@ def _tested(scan: Scan, node: Node) -> None:
 
 _VISITS: dict[str, Callable[[Scan, Node], None]] = {
     "command": _command,
+    "ansi_c_string": ansi_string,
     "redirected_statement": _redirected,
     "pipeline": _pipeline,
     "subshell": _own_surroundings,

@@ -122,6 +122,8 @@ class Reader:
             elif child.is_named:
                 part = self._read(child)
                 text, runs = text + part[0], runs or part[2]
+            elif child.type == "$" and node.end_byte > child.end_byte and at > node.start_byte + 1:
+                text += "$"
         return text, False, runs
 
     def _value(self, raw: str) -> tuple[str, bool, bool]:

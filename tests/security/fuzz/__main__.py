@@ -1,0 +1,31 @@
+"""A longer run by hand: `python -m tests.security.fuzz SEED COUNT` prints what the analysis did not see."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+from tests.security.fuzz.compare import PLACES, differences
+from tests.security.fuzz.grammar import Grammar
+from tests.security.fuzz.real_bash import commands_run
+from workbench.security.shell.scan import assess_command
+
+
+def main(seed: int, count: int) -> None:
+    """Compare so many lines."""
+    grammar = Grammar(Random(seed))
+    lines = [grammar.line() for _ in range(count)]
+    with tempfile.TemporaryDirectory() as folder:
+        ran = commands_run(lines, Path(folder))
+    found = differences(lines, ran)
+    for each in sorted(found, key=lambda each: len(each.line)):
+        print(f"--- {each.risk}{' unsure' if each.unsure else ''} {each.ran!r}\n{each.line}\n")  # noqa: T201
+    ratings = Counter(assess_command(line, PLACES).risk for line in lines)
+    print(f"silent {sum(not each.unsure for each in found)}, low {sum(each.risk == 'LOW' for each in found)}")  # noqa: T201
+    print(f"{len(found)} of {count} lines differ; {sum(map(len, ran))} commands ran; {dict(ratings)}")  # noqa: T201
+
+
+main(int(sys.argv[1]), int(sys.argv[2]))

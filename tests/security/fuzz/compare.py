@@ -1,0 +1,84 @@
+"""Whether the analysis saw what bash ran."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from workbench.security.places import Places
+from workbench.security.shell import scan, walk
+from workbench.security.shell.call import Call
+from workbench.security.shell.scan import assess_command
+from workbench.security.shell.words import UNKNOWN, Word
+
+UNSURE = "cannot be read with certainty"
+_FILE_OF_PROCESS = re.compile(r"/dev/fd/\d+")
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+class Difference(NamedTuple):
+    """A command that bash ran and the analysis, which did not say HIGH, did not see."""
+
+    line: str
+    ran: tuple[str, ...]
+    risk: str
+    unsure: bool
+    """Whether the analysis said itself that it cannot be read with certainty."""
+
+
+def differences(lines: Sequence[str], ran: Sequence[Sequence[tuple[str, ...]]]) -> list[Difference]:
+    """At most one for each line."""
+    found = []
+    for line, commands in zip(lines, ran, strict=True):
+        with _seen() as seen:
+            rating = assess_command(line, PLACES)
+        risk = rating.risk
+        if risk == "HIGH":
+            continue
+        missed = next((command for command in commands if not _is_seen(command, seen)), None)
+        if missed:
+            found.append(Difference(line, missed, risk, any(part.reason == UNSURE for part in rating.parts)))
+    return found
+
+
+@contextmanager
+def _seen() -> Iterator[list[list[Word]]]:
+    """All calls that are rated meanwhile; the rating itself goes on as ever."""
+    seen: list[list[Word]] = []
+    rate: Callable[[Call, Word], None] = walk.judge
+
+    def listening(call: Call, name: Word) -> None:
+        seen.append([name, *call.words])
+        rate(call, name)
+
+    walk.judge = scan.judge = listening
+    try:
+        yield seen
+    finally:
+        walk.judge = scan.judge = rate
+
+
+def _is_seen(command: tuple[str, ...], seen: list[list[Word]]) -> bool:
+    return any(_fits(command, words) for words in seen)
+
+
+def _fits(command: tuple[str, ...], words: list[Word]) -> bool:
+    """In their order, or at least each of them somewhere."""
+    if command[0] != words[0].text:
+        return False
+    command = tuple(_FILE_OF_PROCESS.sub("/dev/fd/63", argument) for argument in command)
+    line = "\n".join(("", *(argument.replace("\n", " ") for argument in command[1:])))
+    in_order = "".join(_pattern(word) for word in words[1:])
+    if re.fullmatch(in_order, line, re.DOTALL):
+        return True
+    return all(any(re.fullmatch(_pattern(word), "\n" + argument.replace("\n", " "), re.DOTALL) for word in words[1:])
+               for argument in command[1:])  # fmt: skip
+
+
+def _pattern(word: Word) -> str:
+    """A word as bash may have made words of it: any number where it is not known."""
+    if word.is_pattern or word.text == UNKNOWN or (UNKNOWN in word.text and not word.raw.startswith('"')):
+        return r"(?:\n.*?)??" if word.is_pattern or word.text == UNKNOWN else r"(?:\n.*?)"
+    return r"\n" + re.escape(word.text.replace("\n", " ")).replace(re.escape(UNKNOWN), ".*?")

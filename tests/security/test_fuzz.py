@@ -1,0 +1,63 @@
+"""What bash makes of random command lines, and what the analysis sees of them; the same lines each time."""
+
+from random import Random
+
+import pytest
+
+from tests.security.fuzz.compare import PLACES, differences
+from tests.security.fuzz.grammar import Grammar
+from tests.security.fuzz.real_bash import commands_run
+from workbench.security.shell.scan import assess_command
+
+LINES = 1000
+
+
+def test_the_analysis_sees_each_command_that_bash_runs(tmp_path):
+    grammar = Grammar(Random(20_26))
+    lines = [grammar.line() for _ in range(LINES)]
+    ran = commands_run(lines, tmp_path)
+    assert sum(map(len, ran)) > LINES  # the stubs were reached
+    found = differences(lines, ran)
+    assert [each for each in found if each.risk == "LOW"] == []
+    assert len([each for each in found if not each.unsure]) <= LINES // 1000, found
+
+
+def test_what_is_not_seen_would_be_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("workbench.security.shell.walk._beside", lambda scan, work, *, piped: None)
+    lines = ["ls | frob a", "ls && frob a"]
+    assert [each.ran for each in differences(lines, commands_run(lines, tmp_path))] == [("ls",)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ls a\n\\rm -rf ~",
+        "ls \\\n  b\n  \\rm -rf ~",
+        "cat a <<E; rm -rf ~\nx\nE",
+        "cat <<E'.x'\na\nE.x\nrm -rf ~",
+        'cat <<"E-1"\na\nE-1\nrm -rf ~',
+        "cat <<\\E\na\nE\nrm -rf ~",
+        "cat <<E && ls; rm -rf ~\nx\nE",
+        "cat <<E\n`rm -rf ~`\n$(ls)\nE",
+        "echo $'\\\\' ; rm -rf ~ ; echo 'a'",
+        "[ a ] && cat > out ~/.ssh/id_rsa",
+        "ls && cat 2>&- .env",
+        "x=1 > out rm -rf ~",
+        "rm 2>&- -rf ~",
+    ],
+)
+def test_what_the_parser_misreads_hides_nothing(line):
+    assert assess_command(line, PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize("line", ["ls \\ a", "ls a\\", "grep 2>&1 \\  b"])
+def test_what_the_parser_passes_over_is_never_low(line):
+    assert assess_command(line, PLACES).risk != "LOW"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cat <<'EOF' > /dev/null\nit's\nEOF", "cat <<E\n$x\nE", "awk '{ print $1 }\n  \\\n' f", "ls 'a\\ b' \"c\\ d\""],
+)
+def test_plain_heredocs_and_escapes_stay_low(line):
+    assert assess_command(line, PLACES).risk == "LOW"
