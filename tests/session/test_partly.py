@@ -162,6 +162,9 @@ def test_arguments_of_the_persons_are_asked_again_as_the_person_wrote_them(tmp_p
     one.desk.session.decide(
         shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, edited=mine, note=""
     )
+    again = one.desk.session.question
+    assert [file.after for file in again.assessed.preview] == ["mine\n"], "what it would write is shown first"
+    one.desk.session.decide(again.proposed.action_id, "approved", fingerprint=again.assessed.fingerprint)
     one.paths[0].write_text("somebody else's\n")
     one.desk.run()
     asked = one.desk.session.question

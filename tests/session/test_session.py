@@ -148,6 +148,8 @@ def test_edited_arguments_run_and_the_model_is_told(desk):
     with pytest.raises(Refused, match="do not fit"):
         d.answer("edited", edited={"txt": 1})
     d.answer("edited", edited={"text": "better"})
+    assert d.notes == [], "it is HIGH, so what the person wrote is asked about too"
+    d.answer()
     assert d.notes == ["better"]
     assert '"better"' in d.agent.requests[-1][-1]["content"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.pilot import Pilot
 
 from tests.tui.diff_app import Clock, ScreenApp, painted, question, until
@@ -27,9 +29,19 @@ def edit(before: str | None = "x = 1\n", after: str | None = "x = 2\n") -> Actio
     return ActionItem(1, 1, "a1", "str_replace_editor", arguments, risk="MEDIUM", preview=(delta,), working_dir="/w")
 
 
-def ask(action: ActionItem, position: int = 1, total: int = 1) -> tuple[ScreenApp, Clock]:
+def ask(
+    action: ActionItem, position: int = 1, total: int = 1, waiting: Sequence[ActionItem] = ()
+) -> tuple[ScreenApp, Clock]:
     clock = Clock()
-    screen = ApprovalScreen(action, position, total, "medium", clock=clock, typed=lambda text: app.typed.append(text))
+    screen = ApprovalScreen(
+        action,
+        position,
+        total,
+        "medium",
+        waiting=waiting,
+        clock=clock,
+        typed=lambda text: app.typed.append(text),
+    )
     app = ScreenApp(screen)
     return app, clock
 

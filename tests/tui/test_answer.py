@@ -188,7 +188,7 @@ async def test_a_withdrawn_question_goes_away_with_its_draft_kept() -> None:
         await pilot.press("x")
         await until(pilot, lambda: line(app).value == "x")
         app.pushed.withdraw()  # type: ignore[attr-defined]
-        await until(pilot, lambda: app.results == [Later("x")])
+        await until(pilot, lambda: app.results == [Later("x", aside=True)])
 
 
 # On the main screen

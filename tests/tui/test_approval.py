@@ -10,6 +10,7 @@ from textual.widgets import Input
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown, visible_now
 from tests.tui.diff_app import Decision, painted, question, until
 from workbench.session.events import Segment
+from workbench.tui.approving.decision import Later
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.question_box import QuestionBox
@@ -69,7 +70,7 @@ async def test_words_typed_as_it_comes_up_are_for_the_prompt(text: str) -> None:
         for letter in text:
             app.pushed.post_message(events.Key(KEYS.get(letter, letter), letter))
         await until(pilot, lambda: "".join(app.typed) == text, "all of it typed")
-        assert app.results == [None]
+        assert app.results == [Later()]
 
 
 async def test_a_key_pressed_too_early_is_no_word_once_it_is_quiet() -> None:
@@ -88,7 +89,7 @@ async def test_a_paste_is_for_the_prompt() -> None:
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
         app.post_message(events.Paste("y\ny\n"))
-        await until(pilot, lambda: app.results == [None])
+        await until(pilot, lambda: app.results == [Later()])
         assert app.typed == ["y\ny\n"]
 
 
@@ -126,7 +127,7 @@ async def test_escape_leaves_the_reason_and_the_question_stays() -> None:
         await until(pilot, lambda: not question(app).query_one(QuestionBox).is_writing)
         assert app.results == []
         await pilot.press("escape")
-        await until(pilot, lambda: app.results == [None])
+        await until(pilot, lambda: app.results == [Later()])
 
 
 async def test_a_note_goes_with_an_approval() -> None:
@@ -145,7 +146,7 @@ async def test_escape_means_later_at_any_time() -> None:
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
         await pilot.press("escape")
-        await until(pilot, lambda: app.results == [None])
+        await until(pilot, lambda: app.results == [Later()])
 
 
 @pytest.mark.parametrize("action", [command("\n".join(f"echo {n}" for n in range(200))), edit("", "x = 1\n" * 200)])
@@ -220,7 +221,7 @@ async def test_a_withdrawn_question_goes_away() -> None:
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
         question(app).withdraw()
-        await until(pilot, lambda: app.results == [None])
+        await until(pilot, lambda: app.results == [Later(aside=True)])
 
 
 async def test_a_question_withdrawn_under_another_screen_goes_when_it_is_back() -> None:
@@ -232,7 +233,7 @@ async def test_a_question_withdrawn_under_another_screen_goes_when_it_is_back() 
         question(app).withdraw()
         assert app.results == []
         await pilot.press("q")
-        await until(pilot, lambda: app.results == [None])
+        await until(pilot, lambda: app.results == [Later(aside=True)])
 
 
 async def test_the_conversation_behind_scrolls() -> None:
@@ -254,7 +255,7 @@ async def test_it_fits_small_screens_and_survives_resizing(size: tuple[int, int]
         await until(pilot, lambda: 0 < box.size.width <= size[0], "resized")
         await pilot.press("end", "end", "end")
         await pilot.press("escape")
-        await until(pilot, lambda: app.results == [None])
+        await until(pilot, lambda: app.results == [Later()])
 
 
 async def test_no_text_becomes_markup() -> None:

@@ -11,6 +11,7 @@ from textual.widgets import TextArea
 from tests.tui.approval_app import arm, ask, edit, keys_shown
 from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
 from workbench.session.events import FileText
+from workbench.tui.approving.decision import Later
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.widgets.diff_view import DiffView
 
@@ -141,7 +142,7 @@ async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
         await pilot.press("space", "escape")
-        await until(pilot, lambda: app.results == [None])
+        await until(pilot, lambda: app.results == [Later()])
     first = question(app)
     again = ScreenApp(ApprovalScreen(first.item, 1, 1, "medium", proposal=first.proposal))
     async with again.run_test(size=(120, 40)) as pilot:

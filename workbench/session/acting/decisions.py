@@ -21,6 +21,7 @@ from workbench.session.events import (
     Event,
     FileText,
     Mode,
+    Risk,
     SettingsChanged,
 )
 from workbench.session.ledger import OpenAction
@@ -29,6 +30,7 @@ from workbench.session.model_turn.middle import Middle
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
 
+_EDITED = "you changed what the agent proposed"
 _WHOLE: Mapping[str, None] = {"edited": None, "hunks": None, "written": None}
 
 
@@ -58,7 +60,7 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
     if decided.hunks is not None or decided.written is not None:
         return _in_part(decided, shown, actions)
     if decided.verdict == "edited":
-        return [_edited(decided, waiting, actions)]
+        return _edited(decided, waiting, shown, actions)
     return [_as_shown(decided, shown)]
 
 
@@ -112,8 +114,11 @@ def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Eve
     return [decided, ActionStarted(action_id=action_id), answered(action_id, said)]
 
 
-def _edited(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> ActionDecided:
-    """The approval bound to the person's own version of the arguments."""
+def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, actions: Actions) -> list[Event]:
+    """The approval bound to the person's own version of the arguments, or the question about what those would do.
+
+    They are rated like any others: what is riskier than what was shown, or HIGH, or writes files, is shown first.
+    """
     if decided.edited is None:
         raise Refused("the edited arguments are missing")
     try:
@@ -122,7 +127,17 @@ def _edited(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> Ac
         raise Refused(f"these arguments do not fit: {error}") from error
     if readied.preparation:
         raise Refused("what these arguments would do is not known yet; reject the action with a note instead")
-    return decided.model_copy(update={"fingerprint": readied.fingerprint})
+    again = actions.assessed(waiting.proposed, ask=_EDITED, edited=decided.edited)
+    rated = next((event for event in again if isinstance(event, ActionAssessed)), None)
+    if rated is None or not rated.needs_decision or rated.preview or _is_riskier(rated.risk, shown.risk):
+        return again
+    return [decided.model_copy(update={"fingerprint": readied.fingerprint})]
+
+
+def _is_riskier(risk: Risk, shown: Risk) -> bool:
+    """Whether what is rated so must be seen, when something of the other risk was; not knowing is no low risk."""
+    order: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
+    return risk == "HIGH" or order.index(risk) > order.index(shown)
 
 
 def condensing_wish(middle: Middle | None) -> CondensingAsked:

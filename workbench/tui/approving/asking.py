@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from workbench.tui.approving.decision import Answer, Decision, Later
+from workbench.tui.approving.decision import All, Answer, Decision, Later, Outcome, Turn
+from workbench.tui.approving.proposal import Proposal
 from workbench.tui.approving.questions import QuestionDesk
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState
@@ -29,6 +30,7 @@ class Asking:
         self._desk = QuestionDesk()
         self._answered: set[tuple[str, str]] = set()
         self._drafts: dict[str, str] = {}
+        self._proposals: dict[tuple[str, str], Proposal] = {}
         self._open: tuple[tuple[str, str], ApprovalScreen | AnswerScreen] | None = None
 
     def look(self, changed: Changed | None = None) -> None:
@@ -71,11 +73,20 @@ class Asking:
             return
         from workbench.tui.screens.approval import ApprovalScreen
 
-        place = waiting.index(action_id) + 1
-        screen = ApprovalScreen(item, place, len(waiting), self._state.mode, typed=self._type)
         shown = _key(item)
+        screen = ApprovalScreen(
+            item,
+            waiting.index(action_id) + 1,
+            len(waiting),
+            self._state.mode,
+            proposal=self._proposals.get(shown),
+            waiting=[self._state.actions[name] for name in waiting],
+            typed=self._type,
+        )
+        self._proposals = {key: made for key, made in self._proposals.items() if key[0] in waiting}
+        self._proposals[shown] = screen.proposal
         self._open = (shown, screen)
-        self._screen.app.push_screen(screen, lambda decision: self._closed(shown, decision))
+        self._screen.app.push_screen(screen, lambda result: self._closed(shown, result))
 
     def _type(self, text: str) -> None:
         """Letters that were meant for the prompt when the question came up."""
@@ -98,23 +109,34 @@ class Asking:
         else:
             prompt.post_message(events.Paste(event.text))
 
-    def _closed(self, shown: tuple[str, str], result: Decision | Answer | Later | None) -> None:
+    def _closed(self, shown: tuple[str, str], result: Outcome | None) -> None:
         self._open = None
-        action_id, fingerprint = shown
-        if action_id not in self._state.waiting:
+        action_id, _ = shown
+        if isinstance(result, All):
+            for name, print_ in result.shown:
+                self._decide((name, print_), Decision("approved"))
+        elif action_id in self._state.waiting:
+            if isinstance(result, Decision):
+                self._decide(shown, result)
+            elif isinstance(result, Answer):
+                self._settle(shown)
+                self._drafts[action_id] = result.text
+                self._link.answer(action_id, result.text)
+            elif not isinstance(result, Turn):
+                self._leave_open(action_id, result or Later())
+        if isinstance(result, Turn) and self.open(result.action_id):
             return
-        if isinstance(result, Decision):
-            self._answered.add(shown)
-            self._desk.answered(action_id)
-            self._link.decide(action_id, result.verdict, fingerprint, result.note, **result.changes)
-        elif isinstance(result, Answer):
-            self._answered.add(shown)
-            self._desk.answered(action_id)
-            self._drafts[action_id] = result.text
-            self._link.answer(action_id, result.text)
-        else:
-            self._leave_open(action_id, result or Later())
         self._screen.call_after_refresh(self.look)
+
+    def _decide(self, shown: tuple[str, str], decision: Decision) -> None:
+        if shown[0] in self._state.waiting:
+            self._settle(shown)
+            action_id, fingerprint = shown
+            self._link.decide(action_id, decision.verdict, fingerprint, decision.note, **decision.changes)
+
+    def _settle(self, shown: tuple[str, str]) -> None:
+        self._answered.add(shown)
+        self._desk.answered(shown[0])
 
     def _leave_open(self, action_id: str, later: Later) -> None:
         self._drafts[action_id] = later.draft

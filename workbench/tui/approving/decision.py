@@ -38,7 +38,25 @@ class Answer:
 
 @dataclass(frozen=True)
 class Later:
-    """A question of the agent's left open, with what was written so far; `aside` when it only made room for typing."""
+    """A question left open, with what was written so far; `aside` when it only made room and was not put off."""
 
     draft: str = ""
     aside: bool = False
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Another of the questions that wait is to be shown."""
+
+    action_id: str
+
+
+@dataclass(frozen=True)
+class All:
+    """Several waiting actions are approved: id and fingerprint of each, as they were shown."""
+
+    shown: tuple[tuple[str, str], ...]
+
+
+Outcome = Decision | Answer | Later | Turn | All
+"""What a question can end with."""

@@ -95,8 +95,8 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
             yield self._keys
 
     def unanswered(self) -> Later:
-        """Left open, with what was written so far."""
-        return Later(self._line.value)
+        """Left open, with what was written so far; nobody put it off."""
+        return Later(self._line.value, aside=True)
 
     def on_resize(self) -> None:
         """Take the room there is now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -11,14 +11,15 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from workbench.tui.approving.arming import Overheard
-from workbench.tui.approving.decision import Decision
+from workbench.tui.approving.decision import All, Decision, Later, Turn
 from workbench.tui.approving.proposal import Proposal
+from workbench.tui.approving.together import together
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.reviewing import ReviewScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.wording.question_keys import EDITING, Moment, answer_keys, writing_keys
 
-ANSWERS = frozenset({"y", "n", "tab", "e", "E", "space"})
+ANSWERS = frozenset({"y", "Y", "n", "tab", "e", "E", "space", "left", "right"})
 """Keys that do nothing before the quiet time is over."""
 _LETTERS = frozenset("ynvdsjkeE ")
 """Keys of the question that are letters: pressed too early, one alone is not the beginning of a word."""
@@ -26,14 +27,17 @@ _NOTE_ASKED = "a note to the model, sent with your answer"
 _REASON_ASKED = "why not? goes to the model, may stay empty"
 
 
-class ApprovalScreen(ReviewScreen[Decision | None]):
-    """Asks about one action; dismisses with the decision, or None for later and for a question that is withdrawn."""
+class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All]):
+    """Asks about one action; dismisses with the decision, or how it was left: for later, for another, withdrawn."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "approve", "Approve", id="approval.approve"),
         Binding("n", "note(True)", "Reject", id="approval.reject"),
         Binding("tab", "note(False)", "Note", id="approval.note"),
+        Binding("Y", "approve_all", "Approve all up to this risk", id="approval.all"),
+        Binding("right", "turn(1)", "Next action", show=False, id="approval.next-action"),
+        Binding("left", "turn(-1)", "Previous action", show=False, id="approval.previous-action"),
         Binding("escape", "later", "Later", id="approval.later"),
         Binding("ctrl+down", "behind(3)", "Conversation down", show=False, id="approval.behind-down"),
         Binding("ctrl+up", "behind(-3)", "Conversation up", show=False, id="approval.behind-up"),
@@ -47,17 +51,20 @@ class ApprovalScreen(ReviewScreen[Decision | None]):
         mode: str,
         *,
         proposal: Proposal | None = None,
+        waiting: Sequence[ActionItem] = (),
         clock: Callable[[], float] = time.monotonic,
         typed: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`typed` takes the letters that were meant for the prompt."""
-        super().__init__(action, position, total, mode, proposal=proposal, clock=clock)
+        super().__init__(action, position, total, mode, proposal=proposal, waiting=waiting, clock=clock)
+        self._waiting = tuple(waiting)
         self._rejecting = False
-        self._overheard = Overheard(_LETTERS)
+        self._overheard = Overheard(_LETTERS | {"Y"} if len(waiting) > 1 else _LETTERS)
         self._typed = typed
 
-    def unanswered(self) -> None:
-        """Later."""
+    def unanswered(self) -> Later:
+        """Nobody put it off."""
+        return Later(aside=True)
 
     def on_key(self, event: events.Key) -> None:
         """Each key before the quiet time is over begins it anew; none of those answers, and words go to the prompt."""
@@ -83,7 +90,7 @@ class ApprovalScreen(ReviewScreen[Decision | None]):
         """Text meant for the prompt goes there, and the question waits until it is called for."""
         self._overheard.forget()
         self._typed(text)
-        self.leave(None)
+        self.leave(Later())
 
     def tell(self) -> None:
         """Show the keys that work now."""
@@ -95,13 +102,30 @@ class ApprovalScreen(ReviewScreen[Decision | None]):
             self.box.show_keys(EDITING)
         else:
             diff = self.box.diff
-            now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1)
+            now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1, len(self._waiting))
             self.box.show_keys(answer_keys(self.proposal, now, has_diff=diff is not None))
 
     def action_approve(self) -> None:
         """Approve what is shown, if it was seen to its end."""
         if self.box.look() and not self.is_busy and not self.proposal.is_empty:
             self.leave(decision_of(self.proposal, self.box.note))
+
+    def action_approve_all(self) -> None:
+        """Show all that is at or below this risk; that screen approves it."""
+        from workbench.tui.screens.approve_all import ApproveAllScreen
+
+        if self.is_busy or len(self._waiting) < 2:
+            return
+        actions = together(self._waiting, self.item)
+        shown = tuple((action.action_id, action.fingerprint) for action in actions)
+        screen = ApproveAllScreen(actions, clock=self.clock)
+        self.app.push_screen(screen, lambda approved: self.leave(All(shown)) if approved else None)
+
+    def action_turn(self, by: int) -> None:
+        """Show another of the actions that wait."""
+        names = [action.action_id for action in self._waiting]
+        if len(names) > 1 and not self.is_busy and self.item.action_id in names:
+            self.leave(Turn(names[(names.index(self.item.action_id) + by) % len(names)]))
 
     def action_note(self, rejecting: bool) -> None:
         """Ask for a reason, with which Enter rejects, or for a note that goes with either answer."""
@@ -124,7 +148,7 @@ class ApprovalScreen(ReviewScreen[Decision | None]):
             self.box.close_note(None)
             self.tell()
         else:
-            self.leave(None)
+            self.leave(Later())
 
 
 def decision_of(proposal: Proposal, note: str) -> Decision:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -55,13 +55,14 @@ class ReviewScreen(QuestionScreen[ResultT]):
         mode: str,
         *,
         proposal: Proposal | None = None,
+        waiting: Sequence[ActionItem] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`proposal` is what the person made of the action when it was shown before."""
+        """`proposal` is what the person made of the action before; `waiting` is all that waits, in order."""
         super().__init__(clock)
         self.item = action
         self.proposal = proposal or proposal_of(action)
-        self.box = QuestionBox(action, position, total, mode, self.proposal)
+        self.box = QuestionBox(action, position, total, mode, proposal=self.proposal, waiting=waiting)
         self._edited_hunk = -1
 
     def compose(self) -> ComposeResult:

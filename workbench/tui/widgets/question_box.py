@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from textual.app import ComposeResult
@@ -17,14 +17,14 @@ from workbench.text import visible
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
-from workbench.tui.widgets.painting import as_content, css_beside
+from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.place_editor import PlaceEditor
+from workbench.tui.widgets.question_lines import BatchList, HunkLine
 from workbench.tui.widgets.question_text import QuestionText
+from workbench.tui.wording.batch import RISK_SIGNS
 from workbench.tui.wording.explain import what_runs, why_asked
-from workbench.tui.wording.hunk_line import hunk_line
 from workbench.tui.wording.question_keys import Hint
 
-RISK_SIGNS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 _SIDES = 6  # border, padding, and the column of a scrollbar
 _WIDEST_TEXT = 104
 _WIDEST_DIFF = 190
@@ -37,11 +37,22 @@ class QuestionBox(Vertical):
 
     DEFAULT_CSS = css_beside(__file__)
 
-    def __init__(self, action: ActionItem, position: int, total: int, mode: str, proposal: Proposal) -> None:
+    def __init__(
+        self,
+        action: ActionItem,
+        position: int,
+        total: int,
+        mode: str,
+        *,
+        proposal: Proposal,
+        waiting: Sequence[ActionItem],
+    ) -> None:
         super().__init__(classes=f"-{action.risk.lower()}")
         self._action = action
         self._proposal = proposal
         self._place = f"{position} of {total}" if total > 1 else ""
+        self._batch = BatchList(waiting, position - 1)
+        self._hunks = HunkLine(proposal)
         self._what = QuestionText(what_runs(action, proposal.arguments), id="what")
         self._why = QuestionText(why_asked(action, mode), by_word=True, id="why")
         self._files = proposal.shown()
@@ -54,13 +65,14 @@ class QuestionBox(Vertical):
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
+        yield self._batch
         yield self._what
         if self._files:
             diff = DiffView(self._files, wrapped=True, id="diff")
             diff.can_focus = False
             diff.left_out = self._proposal.out
             yield diff
-            yield Static(id="hunks")
+            yield self._hunks
         yield self._why
         yield Static(id="note-said")
         note = Input(id="note", select_on_focus=False)
@@ -140,7 +152,8 @@ class QuestionBox(Vertical):
         self._keys.update(Content("\n").join(lines))
         self.query_one("#note-said", Static).update(Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
-        fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing) + self._say_hunks()
+        fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing)
+        fixed += self._batch.say(inner) + (self._hunks.say(self.diff.current) if self.diff else 0)
         room = max(6, screen.height - (2 if screen.height > 24 else 0) - fixed)
         self.styles.width = width
         self.border_title = cast(str, self._title(width))
@@ -152,13 +165,6 @@ class QuestionBox(Vertical):
             self._share_with_editor(room, inner)
         else:
             self._share(room, inner)
-
-    def _say_hunks(self) -> int:
-        """The line about the hunks; how many rows it takes."""
-        if self.diff is None or not self._proposal.count:
-            return 0
-        self.query_one("#hunks", Static).update(as_content([hunk_line(self._proposal, self.diff.current)]))
-        return 1
 
     def _share_with_editor(self, room: int, inner: int) -> None:
         """Rows for the editor, and above it for what is edited, where there is room for both."""

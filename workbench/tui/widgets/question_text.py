@@ -23,6 +23,7 @@ class QuestionText(ScrollView, can_focus=False):
     DEFAULT_CSS = css_beside(__file__)
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("text--command", "text--label", "text--argument", "text--dim"),
+        *("text--added", "text--removed"),
         *("text--risk-low", "text--risk-medium", "text--risk-high", "text--risk-unknown"),
     }
 

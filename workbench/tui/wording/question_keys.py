@@ -19,6 +19,8 @@ class Moment:
     seen: bool
     armed: bool
     current: int = -1
+    waiting: int = 1
+    """How many actions wait."""
 
 
 def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
@@ -30,7 +32,14 @@ def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hin
     """The keys that work now; what still keeps `y` from working is said in its place."""
     keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), ("e", "edit"))
     diff: tuple[Hint, ...] = (("s", "split"), ("d", "viewer")) if has_diff else ()
-    return (*keys, *diff, ("v", "full text"), ("tab", "note"), ("esc", "later"))
+    others: tuple[Hint, ...] = (("← →", "others"), ("Y", "all…")) if now.waiting > 1 else ()
+    return (*keys, *diff, *others, ("v", "full text"), ("tab", "note"), ("esc", "later"))
+
+
+def all_keys(count: int, *, seen: bool, armed: bool) -> tuple[Hint, ...]:
+    """Where several are approved at once."""
+    approve: Hint = ("Y", f"approve all {count}") if seen else ("", "↓ scroll to the end, then Y")
+    return (approve if armed else ("", "Y in a moment…"), ("esc", "back"))
 
 
 def _approve(proposal: Proposal, now: Moment) -> Hint:

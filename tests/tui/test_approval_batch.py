@@ -1,0 +1,111 @@
+"""Several waiting actions: a list to move in, each decided alone, and `Y` for those that it shows whole before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown
+from tests.tui.diff_app import Decision, ScreenApp, painted, until
+from workbench.tui.approving.decision import All, Later, Turn
+from workbench.tui.approving.together import together
+from workbench.tui.screens.approve_all import ApproveAllScreen
+from workbench.tui.widgets.question_text import QuestionText
+
+LIST = replace(command("ls ~/.config", risk="LOW"), action_id="low", fingerprint="f1")
+WRITE = replace(edit("old\n", "new\n"), action_id="edit", fingerprint="f2")
+DELETE = replace(command("rm -rf build"), action_id="high", fingerprint="f3")
+WAITING = (LIST, WRITE, DELETE)
+
+
+def batch(app: ScreenApp) -> str:
+    return str(app.pushed.query_one("#batch").render())
+
+
+async def test_the_list_shows_what_waits_and_which_is_asked_about() -> None:
+    app, clock = ask(WRITE, 2, 3, WAITING)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        first, second, third = batch(app).splitlines()
+        assert all(part in first for part in ("1", "○ LOW", "$ ls ~/.config"))
+        assert second.startswith("▌ 2")
+        assert all(part in third for part in ("3", "▲ HIGH", "$ rm -rf build"))
+
+
+@pytest.mark.parametrize(("key", "name"), [("right", "high"), ("left", "low")])
+async def test_arrows_turn_to_another(key: str, name: str) -> None:
+    app, clock = ask(WRITE, 2, 3, WAITING)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press(key)
+        await until(pilot, lambda: app.results == [Turn(name)])
+
+
+async def test_an_answer_is_for_the_one_that_is_shown() -> None:
+    app, clock = ask(LIST, 1, 3, WAITING)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("y")
+        await until(pilot, lambda: app.results == [Decision("approved")])
+
+
+def test_those_at_or_below_the_risk_shown_go_together() -> None:
+    unknown = replace(command(risk="UNKNOWN"), action_id="unknown")
+    asks = replace(LIST, action_id="asks", asks=True)
+    waiting = [LIST, WRITE, DELETE, unknown, asks]
+    assert [item.action_id for item in together(waiting, LIST)] == ["low"]
+    assert [item.action_id for item in together(waiting, WRITE)] == ["low", "edit"]
+    assert [item.action_id for item in together(waiting, unknown)] == ["low", "edit", "unknown"]
+    assert [item.action_id for item in together(waiting, DELETE)] == ["low", "edit", "high", "unknown"]
+
+
+async def test_all_shows_everything_and_takes_a_quiet_time_of_its_own() -> None:
+    app, clock = ask(WRITE, 2, 3, WAITING)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("Y")
+        await until(pilot, lambda: isinstance(app.screen, ApproveAllScreen), "the list")
+        every = app.screen.query_one(QuestionText)
+        await until(pilot, lambda: "$ ls ~/.config" in painted(every))
+        text = painted(every)
+        assert all(part in text for part in ("1 of 2", "2 of 2", "− old", "+ new"))
+        assert "rm -rf" not in text
+        await pilot.press("Y", "y", "enter")
+        assert app.results == []
+        clock.now += 60
+        await until(pilot, lambda: "Y approve all 2" in str(app.screen.query_one("#keys").render()))
+        await pilot.press("Y")
+        await until(pilot, lambda: app.results == [All((("low", "f1"), ("edit", "f2")))])
+
+
+async def test_what_does_not_fit_must_be_scrolled_before_all_are_approved() -> None:
+    long = replace(LIST, arguments={"command": "\n".join(f"echo {number}" for number in range(80))})
+    app, clock = ask(long, 1, 2, (long, replace(LIST, action_id="other")))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("Y")
+        await until(pilot, lambda: isinstance(app.screen, ApproveAllScreen), "the list")
+        await until(pilot, lambda: app.screen.is_armed is False and app.screen.arming._quiet_since is not None)  # type: ignore[attr-defined]
+        clock.now += 60
+        await until(pilot, lambda: "scroll to the end" in str(app.screen.query_one("#keys").render()))
+        await pilot.press("Y")
+        assert app.results == []
+        await pilot.press("end")
+        await until(pilot, lambda: "Y approve all" in str(app.screen.query_one("#keys").render()))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.pushed, "back")
+        assert app.results == []
+        await pilot.press("escape")
+        await until(pilot, lambda: app.results == [Later()])
+
+
+async def test_alone_there_is_neither_list_nor_all() -> None:
+    app, clock = ask(DELETE, 1, 1, (DELETE,))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        assert "all" not in keys_shown(app)
+        assert not app.pushed.query_one("#batch").display
+        await pilot.press("Y", "right")
+        assert app.screen is app.pushed
+        assert "rm -rf build" in shown(app, "#what")
