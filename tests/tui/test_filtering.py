@@ -102,4 +102,4 @@ async def test_d_opens_the_diff_of_the_rows_action_and_says_when_there_is_none()
         await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen))
         title = app.screen.query_one("#viewer-title").render().plain
         assert "src/calc.py" in title
-        assert title.endswith("1 hunk")
+        assert title.endswith("hunk 1 of 1")

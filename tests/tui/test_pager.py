@@ -134,3 +134,12 @@ async def test_control_characters_are_shown_as_escapes():
         await until(pilot, lambda: isinstance(app.screen, PagerScreen) and app.screen.query_one(TextLines).size.height)
 
         assert rows_in_sight(app)[0] == "red \\e[31m and \\u202e back [/x]"
+
+
+def test_rows_end_between_words_and_only_a_word_without_room_is_cut():
+    wrapped = WrappedText("the quick brown fox\n  indented word\nsome abcdefghijklmnop")
+    wrapped.wrap(10)
+
+    rows = ["".join(piece.text for piece in wrapped.pieces(at, -1)) for at in range(len(wrapped.rows))]
+
+    assert rows == ["the quick ", "brown fox", "  indented", " word", "some abcde", "fghijklmno", "p"]

@@ -38,6 +38,8 @@ class FileDiff:
     old: list[str]
     new: list[str]
     hunks: tuple[Hunk, ...]
+    note: str = ""
+    """Why its lines are not shown."""
 
     @property
     def sign(self) -> str:

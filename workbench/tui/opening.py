@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from textual.app import App
@@ -11,7 +10,8 @@ from textual.content import Content
 
 from workbench.config import Settings
 from workbench.text import visible
-from workbench.tui.fold.state import FileState, SessionState
+from workbench.tui.fold.state import SessionState
+from workbench.tui.review.review import Review
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
@@ -25,26 +25,28 @@ def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
         app.push_screen(PagerScreen(title, detail_text(item, state.workspace), headings=True))
 
 
-def open_diff(app: App[Any], state: SessionState, workspace: Path, chosen: str | None = None) -> bool:
+def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
     """The diff viewer on everything that changed; False when there is nothing to show."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
-    files = list(state.changes.values())
-    if files:
-        app.push_screen(DiffViewerScreen(files, state.workspace or str(workspace), chosen=chosen))
-    return bool(files)
+    state = review.state
+    wanted = "this turn" if state.only_turn and chosen else "whole session"
+    names = [scope.name for scope in review.scopes() if scope.is_slow or state.changes]
+    if names:
+        scope = wanted if wanted in names else names[-1]
+        app.push_screen(DiffViewerScreen((), str(review.folder), chosen, review=review, scope=scope))
+    return bool(names)
 
 
-def open_action_diff(app: App[Any], state: SessionState, action_id: str) -> bool:
+def open_action_diff(app: App[Any], review: Review, action_id: str) -> bool:
     """The diff viewer on what one action changed, or would change; False when that is nothing."""
-    item = state.actions.get(action_id)
-    deltas = (item.files or item.preview) if item is not None else ()
-    if deltas:
-        from workbench.tui.screens.diff_viewer import DiffViewerScreen
+    from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
-        files = [FileState(delta.path, delta.before, delta.after) for delta in deltas]
-        app.push_screen(DiffViewerScreen(files, state.workspace))
-    return bool(deltas)
+    item = review.state.actions.get(action_id)
+    has_files = item is not None and bool(item.files or item.preview)
+    if has_files:
+        app.push_screen(DiffViewerScreen((), str(review.folder), review=review, action_id=action_id))
+    return has_files
 
 
 def open_help(app: App[Any]) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, TypeAlias
 
 from workbench.diff.hunks import FileDiff
 from workbench.diff.words import Spans, changed_words, line_pairs
+from workbench.tui.diff.layout import Side
 from workbench.tui.diff.lexing import Lexed, SyntaxSpan
 from workbench.tui.diff.lines import PaintedLine, line_cells, paint_line
 
-Side: TypeAlias = Literal["old", "new"]
 NEAR = 400
 """Syntax this many lines ahead is worked out at once; what is farther comes in steps."""
 

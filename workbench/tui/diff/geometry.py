@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from workbench.tui.diff.document import Document, Side
-from workbench.tui.diff.layout import FoldId, Row, split_rows, unified_rows
+from workbench.text import visible
+from workbench.tui.diff.document import Document
+from workbench.tui.diff.layout import FoldId, Row, Side, split_rows, unified_rows, with_comments
 from workbench.tui.diff.lines import is_plain, wrap_places
+from workbench.tui.diff.marks import LineId
+from workbench.tui.wording.word_wrap import wrapped
 
 NARROW = 60
 LONGEST = 4_000
@@ -28,11 +31,17 @@ class Look:
 class Geometry:
     """The rows of a document in one look."""
 
-    def __init__(self, document: Document, look: Look, opened: Collection[FoldId] = ()) -> None:
+    def __init__(
+        self,
+        document: Document,
+        look: Look,
+        opened: Collection[FoldId] = (),
+        comments: Mapping[LineId, str] | None = None,
+    ) -> None:
         self.document = document
         self.look = look
         make = split_rows if look.beside else unified_rows
-        self.rows: list[Row] = make(document.files, opened)
+        rows: list[Row] = make(document.files, opened)
         digits = len(str(max(1, document.most_lines)))
         self.digits = digits
         self.numbers = 1 if look.beside or look.width < NARROW else 2
@@ -40,6 +49,11 @@ class Geometry:
         column = (look.width - 1) // 2 if look.beside else look.width
         self.column = column
         self.text_width = max(4, column - gutter)
+        self.comments = {
+            line: wrapped(visible(text), max(10, look.width - gutter - 4)) for line, text in (comments or {}).items()
+        }
+        heights = {line: len(lines) for line, lines in self.comments.items()}
+        self.rows = with_comments(rows, heights) if heights else rows
         self._starts = self._row_starts() if look.wrapped else None
         widest = 0 if look.wrapped else min(document.widest(), LONGEST + 1)
         self.overhang = max(0, widest - self.text_width)
@@ -85,10 +99,25 @@ class Geometry:
         below = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
         return [(at.file, at.old) for at in (*self.rows[above:row], *self.rows[row:below]) if at.kind == "fold"]
 
+    def row_of(self, line: LineId) -> int:
+        """The row of a line; of an unchanged line that is folded away the fold, of any other -1."""
+        file, side, number = line
+        for index, row in enumerate(self.rows):
+            at = row.old if side == "old" else row.new
+            if row.file == file and at >= 0 and at <= number < at + max(1, row.size if row.kind == "fold" else 1):
+                return index
+        return -1
+
+    def lines_from(self, row: int) -> tuple[int, int]:
+        """The first old and the first new line at a row or below it; past the last where there is none."""
+        rows, past = self.rows[max(0, row) :], self.document.most_lines
+        old = next((found.old for found in rows if found.old >= 0), past)
+        return old, next((found.new for found in rows if found.new >= 0), past)
+
     def wraps(self, row: Row, side: Side) -> list[int]:
         """Where the painted parts of one side of a row begin."""
         line = row.old if side == "old" else row.new
-        if line < 0 or row.kind in ("file", "fold", "no-newline"):
+        if line < 0 or row.kind in ("file", "fold", "no-newline", "remark"):
             return [0]
         body = self.document.lines(row.file, side)[line].removesuffix("\n")
         if len(body) <= self.text_width and is_plain(body):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.diff.hunks import FileDiff, Hunk
@@ -12,7 +12,8 @@ CONTEXT = 3
 _SMALL_FOLD = 3
 _MOST_LIKENED = 2_000
 
-RowKind: TypeAlias = Literal["file", "same", "removed", "added", "changed", "fold", "no-newline"]
+RowKind: TypeAlias = Literal["file", "same", "removed", "added", "changed", "fold", "no-newline", "remark"]
+Side: TypeAlias = Literal["old", "new"]
 FoldId: TypeAlias = tuple[int, int]
 """A fold by its file and the old line it begins at."""
 
@@ -42,7 +43,7 @@ def split_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> li
 
 
 def _rows(diff: FileDiff, file: int, opened: Collection[FoldId], several: bool, *, beside: bool) -> list[Row]:
-    rows = [Row("file", file)] if several or not diff.hunks or diff.sign in "AD" else []
+    rows = [Row("file", file)] if several or not diff.hunks or diff.note or diff.sign in "AD" else []
     likened = diff.added + diff.removed <= _MOST_LIKENED
     old = new = 0
     for index, hunk in enumerate(diff.hunks):
@@ -91,6 +92,23 @@ def _beside(diff: FileDiff, file: int, index: int, likened: bool) -> list[Row]:
             rows.append(Row("changed", file, hunk.old + old_at, hunk.new + new_at, index))
         old, new = old_at + 1, new_at + 1
     return rows
+
+
+def with_comments(rows: Sequence[Row], heights: Mapping[tuple[int, Side, int], int]) -> list[Row]:
+    """The rows, and below each commented line as many rows as its comment takes; `size` counts them from 0."""
+    shown: list[Row] = []
+    for row in rows:
+        shown.append(row)
+        if row.kind in ("file", "fold", "no-newline"):
+            continue
+        lines: tuple[tuple[Side, int], ...] = (("old", row.old), ("new", row.new))
+        for side, line in lines:
+            if line < 0 or (side == "old" and row.kind == "same"):
+                continue
+            old, new = (line, -1) if side == "old" else (-1, line)
+            height = heights.get((row.file, side, line), 0)
+            shown += [Row("remark", row.file, old, new, row.hunk, part) for part in range(height)]
+    return shown
 
 
 def _with_ends(diff: FileDiff, rows: list[Row]) -> list[Row]:

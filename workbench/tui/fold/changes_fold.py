@@ -1,4 +1,4 @@
-"""The files a session changed: for each the first text before and the last one after."""
+"""The files a session and its last turn changed: for each the first text before and the last one after."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 def take_files(state: SessionState, files: Sequence[FileDelta], *, by_others: bool = False) -> bool:
     """Fold what an action or another program wrote; a file that is back where it began leaves the list."""
     for delta in files:
-        known = state.changes.get(delta.path)
-        if known is None:
-            known = state.changes[delta.path] = FileState(delta.path, delta.before, delta.after)
-        known.after = delta.after
-        known.by_others |= by_others
-        if known.before == known.after:
-            del state.changes[delta.path]
+        for changes in (state.changes, state.turn_changes):
+            _take_file(changes, delta, by_others)
     return bool(files)
+
+
+def _take_file(changes: dict[str, FileState], delta: FileDelta, by_others: bool) -> None:
+    known = changes.get(delta.path)
+    if known is None:
+        known = changes[delta.path] = FileState(delta.path, delta.before, delta.after)
+    known.after = delta.after
+    known.note = delta.cut
+    known.by_others |= by_others
+    if known.before == known.after:
+        del changes[delta.path]

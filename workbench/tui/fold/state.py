@@ -129,6 +129,8 @@ class FileState:
     after: str | None
     by_others: bool = False
     """Changed (also) by the person or another program."""
+    note: str = ""
+    """Why its lines cannot be shown."""
 
     @property
     def added(self) -> int:
@@ -161,6 +163,10 @@ class SessionState:
     queued: deque[UserItem] = field(default_factory=deque)
     tasks: list[Task] = field(default_factory=list)
     changes: dict[str, FileState] = field(default_factory=dict)
+    turn_changes: dict[str, FileState] = field(default_factory=dict)
+    """What changed since the person's last message that began a run."""
+    only_turn: bool = False
+    """The person has the changes list show this turn alone; not of the log."""
     last_seq: int = 0
     work: EngineWork = "starting"
     work_detail: str = ""

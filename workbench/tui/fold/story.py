@@ -68,8 +68,11 @@ def _user_message(state: SessionState, event: UserMessage) -> Changed:
     item = UserItem(event.seq, event.text, event.at, queued=state.is_running)
     if item.queued:
         state.queued.append(item)
+        return _added(state, item)
+    changed = Changed(changes=bool(state.turn_changes))
+    state.turn_changes.clear()
     _run_is_on(state)
-    return _added(state, item)
+    return changed.merge(_added(state, item))
 
 
 def _model_responded(state: SessionState, event: ModelResponded) -> Changed:

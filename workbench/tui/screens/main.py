@@ -25,8 +25,10 @@ from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
+from workbench.tui.review.review import Review
 from workbench.tui.screens.panel_keys import PanelKeys
 from workbench.tui.widgets.activity import Activity, is_working
+from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.prompt import Prompt
@@ -73,6 +75,7 @@ class MainScreen(PanelKeys):
         self._message = message
         self._clock = clock
         self._outbox = Outbox()
+        self._review = Review(link, state, workspace, self._send)
         self._asking = Asking(self, link, state)
         self._follower = Follower(link, state, self.show)
 
@@ -120,6 +123,7 @@ class MainScreen(PanelKeys):
         self.query_one(StatusLine).take(changed)
         self.refresh_hints()
         self._asking.look(changed)
+        self._review.look(changed)
 
     def refresh_hints(self) -> None:
         """The keys that work now, the activity, and what waits in the prompt's border."""
@@ -176,13 +180,19 @@ class MainScreen(PanelKeys):
     @on(DiffChosen)
     def on_diff_chosen(self, chosen: DiffChosen) -> None:
         """What one action changed."""
-        if not open_action_diff(self.app, self.state, chosen.action_id):
+        if not open_action_diff(self.app, self._review, chosen.action_id):
             self.say("this action changed no file")
+
+    @on(ChangesPanel.ScopeChanged)
+    def on_scope_changed(self) -> None:
+        """The changes list shows this turn alone, or the whole session again."""
+        self.state.only_turn = not self.state.only_turn
+        self.show(Changed(changes=True))
 
     @on(FileChosen)
     def on_file_chosen(self, chosen: FileChosen) -> None:
         """The file's diff, full screen."""
-        open_diff(self.app, self.state, self._workspace, chosen.path)
+        open_diff(self.app, self._review, chosen.path)
 
     def _refuse(self, text: str, why: str) -> None:
         self.query_one(Prompt).give_back(text)
@@ -196,7 +206,7 @@ class MainScreen(PanelKeys):
 
     def action_diff(self) -> None:
         """Everything that changed in this session."""
-        if not open_diff(self.app, self.state, self._workspace):
+        if not open_diff(self.app, self._review):
             self.say("nothing has changed yet")
 
     def action_mode(self, mode: str = "") -> None:

@@ -1,6 +1,11 @@
-"""The changes list: files that differ from how they were when the session began."""
+"""The changes list: files that differ from how they were when the session, or this turn, began."""
 
 from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import FileState, SessionState
@@ -10,44 +15,61 @@ from workbench.tui.wording.pieces import Line, Piece, spread
 from workbench.tui.wording.summaries import plus_minus, short_path
 
 _EMPTY = "No file changed yet"
+_EMPTY_TURN = "No file changed in this turn · . shows the session"
 
 
 class ChangesPanel(LineList):
     """One row a file: M, A or D, path, lines added and removed; enter opens its diff."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("full_stop", "scope", "Session or turn", id="changes.scope")]
+
+    class ScopeChanged(Message):
+        """The list is to show this turn, or the whole session again."""
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._files: list[FileState] = []
         self._workspace = ""
+        self._only_turn = False
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show the files again when one changed."""
         if changed is not None and not changed.changes:
             return
-        self._files = list(state.changes.values())
+        self._only_turn = state.only_turn
+        self._files = list(_files(state).values())
         self._workspace = state.workspace
         self.set_count(max(1, len(self._files)))
         self.forget()
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
-        """For the panel's border: `1 file +3 −1`."""
-        files = state.changes.values()
+        """For the panel's border: `1 file +3 −1`, and which part of the session is shown when it is not all."""
+        files = _files(state).values()
+        turn = "this turn" if state.only_turn else ""
         if not files:
-            return ""
+            return turn
         counts = plus_minus(sum(file.added for file in files), sum(file.removed for file in files))
-        return f"{len(files)} file{'s' if len(files) > 1 else ''} {counts}"
+        return " · ".join(filter(None, (turn, f"{len(files)} file{'s' if len(files) > 1 else ''} {counts}")))
 
     def line(self, index: int, width: int) -> Line:
         """The row of a file."""
         if index >= len(self._files):
-            return [Piece(_EMPTY, "dim")]
+            return [Piece(_EMPTY_TURN if self._only_turn else _EMPTY, "dim")]
         return file_line(self._files[index], self._workspace, width)
 
     def choose(self, index: int) -> None:
         """Open the diff of a file."""
         if index < len(self._files):
             self.post_message(FileChosen(self._files[index].path))
+
+    def action_scope(self) -> None:
+        """This turn alone, or the whole session."""
+        self.post_message(self.ScopeChanged())
+
+
+def _files(state: SessionState) -> dict[str, FileState]:
+    return state.turn_changes if state.only_turn else state.changes
 
 
 def file_line(file: FileState, workspace: str, width: int) -> Line:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from rich.cells import cell_len, set_cell_size
@@ -10,10 +10,10 @@ from rich.segment import Segment
 from rich.style import Style
 
 from workbench.text import visible
-from workbench.tui.diff.document import Side
 from workbench.tui.diff.geometry import LONGEST, Geometry
-from workbench.tui.diff.layout import Row
+from workbench.tui.diff.layout import Row, Side
 from workbench.tui.diff.lines import cut_cells
+from workbench.tui.diff.marks import Marks
 
 _SIGNS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
 _LEFT_OUT = {"removed": "stays", "added": "left-out"}
@@ -25,12 +25,7 @@ class Painter:
     """Rows of one geometry; `style` gives the Rich style of a name, `offset` is the first cell of text shown."""
 
     def __init__(
-        self,
-        geometry: Geometry,
-        style: Callable[[str], Style],
-        offset: int,
-        current: int,
-        left_out: Collection[int] = (),
+        self, geometry: Geometry, style: Callable[[str], Style], offset: int, current: int, marks: Marks | None = None
     ) -> None:
         self.geometry = geometry
         self.style = style
@@ -38,37 +33,59 @@ class Painter:
         self.current = current
         """The chosen hunk, marked in the gutter."""
         self._index = 0
-        self.left_out = left_out
-        """Hunks that are not taken: what they would remove stays, what they would add does not come."""
+        self.marks = marks or Marks()
 
     def paint(self, index: int, part: int) -> list[Segment]:
         """One screen line: part `part` of a row."""
         row = self.geometry.rows[index]
         self._index = index
-        if row.kind == "file":
-            return self._whole(self._file_text(row), "file")
-        if row.kind == "fold":
-            return self._whole(self._fold_text(row), "fold")
+        here = index == self.marks.cursor
         marked = self.current >= 0 and self.geometry.hunk_at(index) == self.current
+        if row.kind in ("file", "fold", "remark"):
+            text = self._fold_text(row) if row.kind == "fold" else self._file_text(row)
+            text = self._comment_text(row) if row.kind == "remark" else text
+            mark = "❯" if here else "▌" if marked else " "
+            return [Segment(mark, self.style("mark")), *self._whole(text, row.kind)]
+        return self._row(row, part, marked, here)
+
+    def _row(self, row: Row, part: int, marked: bool, here: bool) -> list[Segment]:
         if not self.geometry.look.beside:
             side: Side = "old" if row.kind == "removed" or (row.kind == "no-newline" and row.new < 0) else "new"
-            return self._half(row, side, part, marked)
+            half = self._half(row, side, part, marked)
+            return self._at_cursor(half, "❯") if here else half
         middle = Segment("│", self.style("gutter"))
         left, right = self._half(row, "old", part, marked), self._half(row, "new", part, False)
+        if here:
+            left = self._at_cursor(left, "❯") if row.old >= 0 else [Segment("❯", self.style("mark")), *left[1:]]
+            right = self._at_cursor(right, " ") if row.new >= 0 else right
         return [*left, middle, *right]
 
+    def _at_cursor(self, segments: list[Segment], mark: str) -> list[Segment]:
+        """The numbers of the cursor's line stand out, by a sign and a colour."""
+        _, numbers, *rest = segments
+        return [Segment(mark, self.style("mark")), Segment(numbers.text, self.style("cursor")), *rest]
+
     def _whole(self, text: str, name: str) -> list[Segment]:
-        return [Segment(set_cell_size(text, self.geometry.look.width), self.style(name))]
+        return [Segment(set_cell_size(text, self.geometry.look.width - 1), self.style(name))]
 
     def _file_text(self, row: Row) -> str:
         diff = self.geometry.document.files[row.file]
         binary = " · binary" if diff.is_binary else ""
         empty = " · empty" if not diff.old and not diff.new else ""
         counts = f"+{diff.added} −{diff.removed}"
-        return f" {diff.sign} {visible(diff.path, lines=False)}  {counts} · {_STATES[diff.sign]}{binary}{empty}"
+        if diff.note:
+            return f"{diff.sign} {visible(diff.path, lines=False)}  {visible(diff.note, lines=False)}"
+        return f"{diff.sign} {visible(diff.path, lines=False)}  {counts} · {_STATES[diff.sign]}{binary}{empty}"
 
     def _fold_text(self, row: Row) -> str:
-        return f" {'⋯':>{self.geometry.digits}} {row.size} unchanged lines"
+        return f"{'⋯':>{self.geometry.digits}} {row.size} unchanged lines"
+
+    def _comment_text(self, row: Row) -> str:
+        side: Side = "old" if row.new < 0 else "new"
+        line = row.old if side == "old" else row.new
+        first = "✎" if row.size == 0 else "┃"
+        indent = " " * (self.geometry.numbers * (self.geometry.digits + 1))
+        return f"{indent}{first} {self.geometry.comments[row.file, side, line][row.size]}"
 
     def _half(self, row: Row, side: Side, part: int, marked: bool) -> list[Segment]:
         """One column: mark, numbers, sign, text."""
@@ -93,7 +110,7 @@ class Painter:
 
     def _kind_of(self, row: Row, side: Side) -> str:
         kind = ("removed" if side == "old" else "added") if row.kind == "changed" else row.kind
-        if self.left_out and self.geometry.hunk_at(self._index) in self.left_out:
+        if self.marks.left_out and self.geometry.hunk_at(self._index) in self.marks.left_out:
             return _LEFT_OUT.get(kind, kind)
         return kind
 
@@ -138,6 +155,9 @@ class Painter:
         if row.hunk >= 0:
             words = document.words_of(row.file, row.hunk).get((side, line), ())
             spans += [(start, end, f"{kind}-word") for start, end in words]
+        for start, end in self.marks.found.get((row.file, side, line), ()):
+            here = self.marks.here == ((row.file, side, line), start)
+            spans.append((start, end, "match-now" if here else "match"))
         return spans
 
     def _styled(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -19,6 +20,7 @@ from workbench.diff.hunks import FileDiff
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
 from workbench.tui.diff.layout import FoldId
+from workbench.tui.diff.marks import LineId, Marks
 from workbench.tui.widgets.diff_painter import Painter
 from workbench.tui.widgets.painting import css_beside
 
@@ -28,6 +30,7 @@ _NAMES = (
     *("same", "added", "removed", "added-word", "removed-word", "nothing", "fold", "file", "note", "mark"),
     *("gutter", "gutter-same", "gutter-added", "gutter-removed", "sign-same", "sign-added", "sign-removed"),
     *("stays", "left-out", "gutter-stays", "gutter-left-out", "sign-stays", "sign-left-out"),
+    *("cursor", "match", "match-now", "remark"),
     *("comment", "keyword", "string", "number", "builtin", "definition"),
 )
 
@@ -62,6 +65,8 @@ class DiffView(ScrollView, can_focus=True):
         self.current = -1
         self.left_out: Collection[int] = ()
         """Hunks that are not taken, counted over all files; they are shown as such."""
+        self.marks = Marks()
+        self.comments: dict[LineId, str] = {}
         self._opened: set[FoldId] = set()
         self._geometry: Geometry | None = None
         self._styles: dict[str, Style] = {}
@@ -85,7 +90,7 @@ class DiffView(ScrollView, can_focus=True):
         """Rows and columns for the width there is now."""
         look = Look(max(20, self.scrollable_content_region.width or self.size.width), self.is_beside, self.wrapped)
         if self._geometry is None or self._geometry.look != look:
-            self._geometry = Geometry(self.document, look, self._opened)
+            self._geometry = Geometry(self.document, look, self._opened, self.comments)
         return self._geometry
 
     @property
@@ -125,7 +130,8 @@ class DiffView(ScrollView, can_focus=True):
         place = y + int(self.scroll_offset.y)
         if place >= geometry.height:
             return Strip.blank(width, self.rich_style)
-        painter = Painter(geometry, self.style_named, int(self.scroll_offset.x), self.current, self.left_out)
+        marks = replace(self.marks, left_out=self.left_out)
+        painter = Painter(geometry, self.style_named, int(self.scroll_offset.x), self.current, marks)
         segments = [
             Segment(text, self.rich_style + (style or Style())) for text, style, _ in painter.paint(*geometry.at(place))
         ]

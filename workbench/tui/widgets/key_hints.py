@@ -16,6 +16,7 @@ from workbench.tui.widgets.activity import is_working
 Hint = tuple[str, str]
 """A key and what it does."""
 
+_SIGNS = {"slash": "/", "full_stop": ".", "right_square_bracket": "]", "left_square_bracket": "["}
 _ELSEWHERE = (("mode", "mode"), ("diff", "diff"), ("zoom", "maximise"), ("palette", "palette"), ("quit", "quit"))
 
 
@@ -73,7 +74,9 @@ def bound_keys(screen: Screen[Any]) -> dict[str, str]:
 
 
 def key_name(key: str) -> str:
-    """`f1` as `F1`, the rest as it is."""
+    """`f1` as `F1`, signs as themselves, the rest as it is."""
+    if key in _SIGNS:
+        return _SIGNS[key]
     return key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc")
 
 

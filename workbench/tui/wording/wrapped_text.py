@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Final, NamedTuple
-
-from rich.cells import cell_len, chop_cells
 
 from workbench.text import visible
 from workbench.tui.wording.pieces import Line, Piece
+from workbench.tui.wording.word_wrap import row_starts
 
 MOST_MATCHES: Final = 10_000
 
@@ -45,14 +45,8 @@ class WrappedText:
                 self._wrap_line(number, line, max(2, width))
 
     def _wrap_line(self, number: int, line: str, width: int) -> None:
-        if line.isascii():
-            starts = range(0, max(1, len(line)), width)
-            self.rows.extend(Row(number, start, min(len(line), start + width)) for start in starts)
-            return
-        start = 0
-        for part in chop_cells(line, width) if cell_len(line) > width else [line]:
-            self.rows.append(Row(number, start, start + len(part)))
-            start += len(part)
+        starts = row_starts(line, width)
+        self.rows.extend(Row(number, start, end) for start, end in pairwise([*starts, len(line)]))
 
     def find(self, needle: str) -> None:
         """Note all places of `needle`, regardless of case."""

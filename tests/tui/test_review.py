@@ -1,0 +1,310 @@
+"""Reviewing changes in the diff viewer: scopes, search, comments, taking back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.diff_app import ScreenApp, painted, until
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from workbench.diff.hunks import compare
+from workbench.errors import WorkbenchError
+from workbench.session import events as ev
+from workbench.tui.diff.search import find
+from workbench.tui.fold.state import FileState, SessionState
+from workbench.tui.fold.story import apply
+from workbench.tui.links.link import CommandRefused
+from workbench.tui.review.against_head import files_against_head, is_repository
+from workbench.tui.review.comments import Comment, Comments
+from workbench.tui.review.review import Review
+from workbench.tui.review.taking_back import of_file, of_hunk, refusal
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.widgets.file_list import FileList
+from workbench.tui.widgets.review_line import ReviewLine
+from workbench.tui.widgets.review_view import ReviewView
+
+LINES = [f"line {number}\n" for number in range(60)]
+BEFORE = "".join(LINES)
+MIDDLE = BEFORE.replace("line 5\n", "five\n")
+AFTER = MIDDLE.replace("line 40\n", "forty needle\n")
+
+
+class Desk:
+    """A session of two turns over one folder, a viewer on it, and what it asked for."""
+
+    def __init__(self, folder: Path, name: str = "") -> None:
+        self.path = str(folder / "a.txt")
+        self.other = str(folder / "b.txt")
+        script = Script().start(workspace=str(folder)).user("one")
+        script.run("str_replace_editor", _files=(ev.FileDelta(path=self.path, before=BEFORE, after=MIDDLE),))
+        script.run("str_replace_editor", _files=(ev.FileDelta(path=self.other, before=None, after="a Needle\n"),))
+        script.add(ev.RunEnded, reason="finished")
+        script.user("two")
+        script.run("str_replace_editor", _files=(ev.FileDelta(path=self.path, before=MIDDLE, after=AFTER),))
+        self.state = script.state()
+        self.link = FakeLink()
+        self.sent: list[str] = []
+        self.review = Review(self.link, self.state, folder, self.sent.append)
+        self.screen = self.opened(name or "whole session")
+        self.app = ScreenApp(self.screen)
+
+    def opened(self, scope: str, action_id: str = "") -> DiffViewerScreen:
+        return DiffViewerScreen((), self.state.workspace, review=self.review, scope=scope, action_id=action_id)
+
+    @property
+    def view(self) -> ReviewView:
+        return self.screen.query_one(ReviewView)
+
+    def said(self, name: str) -> str:
+        return str(self.screen.query_one(f"#viewer-{name}").render())
+
+    def tell(self, *messages: object) -> None:
+        for message in messages:
+            self.review.look(apply(self.state, message))  # type: ignore[arg-type]
+
+    def written(self, before: str | None, after: str | None) -> None:
+        delta = ev.FileDelta(path=self.path, before=before, after=after)
+        self.tell(ev.FilesChanged(seq=self.state.last_seq + 1, files=(delta,), by="person"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+async def ready(pilot: Pilot[None], desk: Desk) -> None:
+    await until(pilot, lambda: "five" in painted(desk.view) and desk.view.has_focus, "the diff is shown")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_search_finds_each_line_once_and_in_the_order_it_is_shown() -> None:
+    diff = compare("f", "a x\nold x\nb\n", "a x\nnew x\nb X\n")
+
+    places = [(match.side, match.line, match.start) for match in find("x", diff)]
+
+    assert places == [("new", 0, 2), ("old", 1, 4), ("new", 1, 4), ("new", 2, 2)]
+    assert [match.line for match in find("X", diff)] == [2]
+    assert find("", diff) == find("nowhere", diff) == []
+
+
+def test_comments_become_one_message_with_path_line_and_quote() -> None:
+    comments = Comments()
+    comments.write(Comment("b.py", "new", 1, "x = 2", ""), "why?")
+    comments.write(Comment("a.py", "old", 0, "gone", ""), "keep it\n")
+
+    assert comments.message() == (
+        "Comments on the changes:\n\na.py:1 (before the change)\n> gone\nkeep it\n\nb.py:2\n> x = 2\nwhy?"
+    )
+
+
+def test_a_comment_goes_with_its_line_and_an_empty_one_goes_away() -> None:
+    comments = Comments()
+    comment = Comment("f", "new", 1, "x", "")
+    comments.write(comment, "why?")
+
+    moved = comments.placed("f", compare("f", "a\n", "new\nnew\na\nx\n"))
+    gone = comments.placed("f", compare("f", "a\n", "a\n" * 9 + "b\n"))
+    comments.write(comment, "  ")
+
+    assert list(moved) == [("new", 3)]
+    assert list(gone) == [("new", 1)]
+    assert len(comments) == 0
+
+
+def test_taking_a_hunk_back_leaves_the_others() -> None:
+    file = FileState("/w/f", BEFORE, AFTER)
+    diff = compare("f", BEFORE, AFTER)
+
+    hunk = of_hunk(file, diff, 0)
+
+    assert (hunk.now, hunk.wanted) == (AFTER, BEFORE.replace("line 40\n", "forty needle\n"))
+    assert (hunk.undone.now, hunk.undone.wanted) == (hunk.wanted, AFTER)
+    assert of_file(file, "f").wanted == BEFORE
+    new = FileState("/w/n", None, "x\n")
+    assert of_hunk(new, compare("n", None, "x\n"), 0).wanted is None
+
+
+def test_what_cannot_be_taken_back_says_why(desk: Desk) -> None:
+    shown = FileState(desk.path, BEFORE, AFTER)
+    assert refusal(desk.state, shown) == ""
+    assert "changed since" in refusal(desk.state, FileState(desk.path, BEFORE, MIDDLE))
+    assert "no lines" in refusal(desk.state, FileState(desk.path, None, None, note="binary"))
+    desk.state.running["x"] = next(iter(desk.state.actions.values()))
+    assert "running" in refusal(desk.state, shown)
+
+
+def test_files_against_head_are_those_that_differ_and_odd_ones_say_why(tmp_path: Path) -> None:
+    assert not is_repository(tmp_path)
+    git(tmp_path, "init", "-q")
+    for name, content in {"same": b"s\n", "changed": b"a\n", "gone": b"g\n", "picture": b"\xff\x00"}.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "new\nline").write_text("n\n")
+    assert next(Path(file.path).name for file in files_against_head(tmp_path)) == "changed"
+    git(tmp_path, "add", "same", "changed", "gone", "picture")
+    git(tmp_path, "commit", "-qm", "first")
+    (tmp_path / "changed").write_text("b\n")
+    (tmp_path / "same").write_text("s\n")
+    (tmp_path / "gone").unlink()
+    (tmp_path / "picture").write_bytes(b"\xff\x01\x02")
+
+    found = {Path(file.path).name: file for file in files_against_head(tmp_path)}
+
+    assert (found["changed"].before, found["changed"].after) == ("a\n", "b\n")
+    assert (found["gone"].before, found["gone"].after) == ("g\n", None)
+    assert (found["new\nline"].before, found["new\nline"].after) == (None, "n\n")
+    assert found["picture"].note == "not text in UTF-8, 2 bytes → 3 bytes"
+    assert "same" not in found
+
+
+def test_a_folder_that_git_cannot_read_says_so(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: nowhere\n")
+    with pytest.raises(WorkbenchError, match="git cannot say"):
+        files_against_head(tmp_path)
+
+
+async def test_a_key_cycles_the_scopes_and_the_title_says_which(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "this turn")
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "this turn │ M a.txt  +1 −1" in desk.said("title"), "the turn")
+        await pilot.press("full_stop")
+        await until(pilot, lambda: "whole session │ M a.txt  +2 −2" in desk.said("title"), "the session")
+        await pilot.press("full_stop")
+        await until(pilot, lambda: "this turn" in desk.said("title"), "no git, so no scope of it")
+
+
+async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "kept.py").write_text("x = 1\n")
+    git(tmp_path, "add", "kept.py")
+    git(tmp_path, "commit", "-qm", "first")
+    (tmp_path / "kept.py").write_text("x = 2\n")
+    desk = Desk(tmp_path, "against HEAD")
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "against HEAD │ M kept.py" in desk.said("title"), "what git says")
+        await until(pilot, lambda: "x = 2" in painted(desk.view))
+
+
+async def test_a_search_goes_through_all_files_opens_folds_and_ends(desk: Desk) -> None:
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        await pilot.press("slash", *"needle", "enter")
+        await until(pilot, lambda: "match 1 of 2" in desk.said("status"), "found in both files")
+        assert desk.view.line == (0, "new", 40)
+        await pilot.press("n")
+        await until(pilot, lambda: "b.txt" in desk.said("title") and "match 2 of 2" in desk.said("status"))
+        await pilot.press("N")
+        await until(pilot, lambda: "a.txt" in desk.said("title"))
+        await pilot.press("slash", *"line 25", "tab", "enter")
+        await until(pilot, lambda: "match 1 of 1" in desk.said("status") and "line 25" in painted(desk.view))
+        await pilot.press("escape")
+        await until(pilot, lambda: not desk.screen.matches)
+        assert desk.app.screen is desk.screen
+
+
+async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_together(desk: Desk) -> None:
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        await pilot.press("down", "c", *"why five?", "enter")
+        await until(pilot, lambda: "✎ why five?" in painted(desk.view), "the comment")
+        await until(pilot, lambda: "1 comment not sent · ctrl+s sends" in desk.said("status"))
+        await pilot.press("c", *" really", "enter")
+        await until(pilot, lambda: "✎ why five? really" in painted(desk.view), "edited")
+        await pilot.press("escape")
+        await until(pilot, lambda: desk.app.screen is not desk.screen, "closed")
+
+        desk.screen = desk.opened("whole session")
+        desk.app.push_screen(desk.screen)
+        await until(pilot, lambda: desk.app.screen is desk.screen and desk.screen.query(ReviewView))
+        await until(pilot, lambda: "✎ why five? really" in painted(desk.view), "still there")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: desk.sent, "sent")
+        assert desk.sent == ["Comments on the changes:\n\na.txt:6\n> five\nwhy five? really"]
+        await until(pilot, lambda: "✎" not in painted(desk.view))
+
+
+async def test_a_comment_can_be_dropped_and_a_fold_takes_none(desk: Desk) -> None:
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        await pilot.press("c", *"x", "escape")
+        await until(pilot, lambda: not desk.screen.query_one(ReviewLine).display)
+        assert len(desk.review.comments) == 0
+        await pilot.press("c", *"y", "enter")
+        await until(pilot, lambda: "✎ y" in painted(desk.view))
+        await pilot.press("d")
+        await until(pilot, lambda: "✎" not in painted(desk.view))
+        await pilot.press("end", "c")
+        await until(pilot, lambda: "needs a line" in desk.said("status"))
+
+
+async def test_a_hunk_is_taken_back_and_that_is_undone(desk: Desk) -> None:
+    without = BEFORE.replace("line 40\n", "forty needle\n")
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        await pilot.press("x")
+        asked = ev.FileDelta(path=desk.path, before=AFTER, after=without)
+        await until(pilot, lambda: desk.link.commands == [("take_back", asked)], "asked for")
+        desk.written(AFTER, without)
+        await until(pilot, lambda: "took back hunk 1 of a.txt · u undoes that" in desk.said("status"))
+        await until(pilot, lambda: "five" not in painted(desk.view), "it is gone from the diff")
+        await pilot.press("u")
+        back = ev.FileDelta(path=desk.path, before=without, after=AFTER)
+        await until(pilot, lambda: desk.link.commands[1:] == [("take_back", back)], "asked back")
+        desk.written(without, AFTER)
+        await until(pilot, lambda: "brought back hunk 1 of a.txt" in desk.said("status"))
+        await until(pilot, lambda: "five" in painted(desk.view))
+
+
+async def test_a_file_is_taken_back_or_it_is_said_why_not(desk: Desk) -> None:
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        await pilot.press("X")
+        await until(pilot, lambda: len(desk.link.commands) == 1)
+        desk.tell(CommandRefused("a.txt has changed since it was shown"))
+        await until(pilot, lambda: "not done: a.txt has changed since" in desk.said("status"))
+        desk.state.running["x"] = next(iter(desk.state.actions.values()))
+        await pilot.press("x")
+        await until(pilot, lambda: "not done: an action is running" in desk.said("status"))
+        assert len(desk.link.commands) == 1
+
+
+async def test_the_mouse_chooses_lines_files_and_opens_folds(desk: Desk) -> None:
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        rows = painted(desk.view).splitlines()
+        await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "forty" in row)))
+        await until(pilot, lambda: desk.view.line == (0, "new", 40))
+        await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "unchanged" in row)))
+        await until(pilot, lambda: "line 20" in painted(desk.view) or "line 0" in painted(desk.view))
+        await pilot.click(FileList, offset=(5, 1))
+        await until(pilot, lambda: "b.txt" in desk.said("title"))
+
+
+async def test_a_file_without_lines_to_show_says_why(tmp_path: Path) -> None:
+    file = FileState("/w/p.png", None, None, note="binary, 5 bytes → 7 bytes")
+    screen = DiffViewerScreen([file], "/w")
+    async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
+        await until(pilot, lambda: "binary, 5 bytes → 7 bytes" in painted(screen.query_one(ReviewView)))
+        await pilot.press("x", "c", "j", "slash", *"a", "enter")
+        assert isinstance(pilot.app.screen, DiffViewerScreen)
+
+
+async def test_a_huge_file_is_compared_without_holding_up_the_screen() -> None:
+    before = "".join(f"value_{number} = {number}\n" for number in range(60_000))
+    screen = DiffViewerScreen([FileState("/w/big.txt", before, before.replace("9 =", "8 ="))], "/w")
+    async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
+        await until(pilot, lambda: screen.query("#viewer-empty") and screen._shown is not None, "compared")
+        await until(pilot, lambda: "value_8" in painted(screen.query_one(ReviewView)))
+
+
+def test_the_turn_begins_with_a_message_that_begins_a_run(desk: Desk) -> None:
+    assert list(desk.state.turn_changes) == [desk.path]
+    assert set(desk.state.changes) == {desk.path, desk.other}
+    assert isinstance(desk.state, SessionState)

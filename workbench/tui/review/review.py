@@ -1,0 +1,63 @@
+"""What the diff viewer can do over a session; one per main screen, so that comments outlive the viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import NoticeItem, SessionState
+from workbench.tui.links.link import Link
+from workbench.tui.review.comments import Comments
+from workbench.tui.review.scopes import Scope, scopes_of
+from workbench.tui.review.taking_back import TakeBack
+
+
+class Watching(Protocol):
+    """A viewer that is open."""
+
+    def follow(self, changed: Changed, refused: str) -> None:
+        """Something changed in the session; `refused` is what the engine did not do, and why."""
+        ...
+
+
+class Review:
+    """The session as the viewer sees it: scopes of changes, comments, and what may be asked of the engine."""
+
+    def __init__(self, link: Link, state: SessionState, folder: Path, send: Callable[[str], None]) -> None:
+        self.link = link
+        self.state = state
+        self.comments = Comments()
+        self.watching: Watching | None = None
+        self._folder = folder
+        self._send = send
+
+    @property
+    def folder(self) -> Path:
+        """The session's folder."""
+        return Path(self.state.workspace) if self.state.workspace else self._folder
+
+    def scopes(self, action_id: str = "") -> list[Scope]:
+        """The scopes there are now, the smallest first."""
+        return scopes_of(self.state, self.folder, action_id)
+
+    def look(self, changed: Changed | None) -> None:
+        """The session went on: an open viewer shows it."""
+        if self.watching is not None and changed is not None:
+            refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and not item.seq]
+            self.watching.follow(changed, refused[-1] if refused else "")
+
+    def take_back(self, take: TakeBack) -> None:
+        """Have the engine write a file as it was; the answer comes to the viewer that watches."""
+        from workbench.session.events import FileDelta  # pydantic, which the first frame does not wait for
+
+        self.link.take_back([FileDelta(path=take.path, before=take.now, after=take.wanted)])
+
+    def send_comments(self) -> int:
+        """All comments as one message; how many they were."""
+        count = len(self.comments)
+        if count:
+            self._send(self.comments.message())
+            self.comments.clear()
+        return count
