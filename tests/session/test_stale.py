@@ -71,7 +71,7 @@ def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared)
     assert (stale.seen, stale.theirs, stale.conflicts) == (BASE, theirs, 0)
     assert stale.wanted == BASE.replace("line 3\n", "three\n")
     assert [(file.before, file.after) for file in one.shown.preview] == [(theirs, merged)]
-    assert f"{one.file} changed since the agent read it: +2 −1 by somebody else" in one.shown.reasons[0]
+    assert "a.txt changed since the agent read it: +2 −1 by somebody else" in one.shown.reasons[0]
     assert "merged with that change" in one.shown.reasons[0]
     one.desk.answer()
     assert one.file.read_text() == merged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 
 from workbench.diff.hunks import compare
 from workbench.session.events import StaleFile
@@ -46,13 +47,13 @@ def needs_person(files: Iterable[StaleFile]) -> bool:
 
 def stale_reasons(files: Iterable[StaleFile]) -> tuple[str, ...]:
     """A line for each file, for the question."""
-    return tuple(f"{_since(file, 'the agent read it')}; {_outcome(file)}" for file in files)
+    return tuple(f"{_since(file, PurePath(file.path).name, 'the agent read it')}; {_outcome(file)}" for file in files)
 
 
-def _since(file: StaleFile, when: str) -> str:
+def _since(file: StaleFile, name: str, when: str) -> str:
     change = compare(file.path, file.seen, file.theirs)
     who = _BY.get(file.by, "by somebody else")
-    return f"{visible(file.path, lines=False)} changed since {when}: +{change.added} −{change.removed} {who}"
+    return f"{visible(name, lines=False)} changed since {when}: +{change.added} −{change.removed} {who}"
 
 
 def _outcome(file: StaleFile) -> str:
@@ -66,12 +67,12 @@ def _outcome(file: StaleFile) -> str:
 
 def told_of(files: Sequence[StaleFile]) -> str:
     """What stands behind the result of an action that wrote such files."""
-    return "\n".join(f"[{_since(file, 'you last saw it')}. {_done(file)}]\n{_lines(file)}" for file in files)
+    return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. {_done(file)}]\n{_lines(file)}" for file in files)
 
 
 def told_of_refused(files: Sequence[StaleFile]) -> str:
     """What stands behind the result of an action that was rejected."""
-    return "\n".join(f"[{_since(file, 'you last saw it')}. View it before you edit it.]" for file in files)
+    return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. View it before you edit it.]" for file in files)
 
 
 def _done(file: StaleFile) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.tui.fold import delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import take_files
+from workbench.tui.fold.part_fold import take_part
 from workbench.tui.fold.state import ActionItem, NoticeItem, Phase, SessionState
 from workbench.tui.fold.tasks_fold import take_plan, take_step
 
@@ -61,6 +62,8 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     item.segments = event.segments
     item.rule = event.rule
     item.preview = event.preview
+    item.stale = event.stale
+    item.part = ""
     item.fingerprint = event.fingerprint
     item.working_dir = event.working_dir
     item.asks = event.needs_answer
@@ -84,6 +87,8 @@ def decided(state: SessionState, event: ActionDecided) -> Changed:
     item.note = event.note
     if event.edited is not None:
         item.arguments = event.edited
+    if event.written is not None:
+        take_part(item, event)
     return Changed(updated=[item], status=True, waiting=_no_longer_waits(state, item))
 
 

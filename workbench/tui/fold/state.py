@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from workbench.tui.wording.line_counts import count_lines
 
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
-    from workbench.session.events import FileDelta, ModelResponded, Risk, Segment
+    from workbench.session.events import FileDelta, ModelResponded, Risk, Segment, StaleFile
 
 Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"
@@ -61,6 +61,11 @@ class ActionItem:
     segments: tuple[Segment, ...] = ()
     rule: str = ""
     preview: tuple[FileDelta, ...] = ()
+    """The files as it would change them; from a decision in part on, as the person wants them."""
+    stale: tuple[StaleFile, ...] = ()
+    """Of these files, those that somebody changed since the agent saw them."""
+    part: str = ""
+    """What the person took of the change, in a few words, where that was not all of it."""
     fingerprint: str = ""
     working_dir: str = ""
     phase: Phase = "proposed"

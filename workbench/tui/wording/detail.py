@@ -57,9 +57,10 @@ def _decision(item: ActionItem) -> str:
             return "none needed: it waits for your answer"
         return f"waits for you; asked by {item.rule}" if item.phase == "waiting" else item.note
     who = "you" if item.decided_by == "person" else f"the {item.decided_by}"
-    said = "rejected" if item.phase == "rejected" else "allowed"
+    said = "rejected" if item.phase == "rejected" else "taken in part" if item.part else "allowed"
     rule = item.decided_rule or item.rule
     lines = [f"{said} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
+    lines += [f"written: {item.part}"] if item.part else []
     return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
 
 

@@ -14,6 +14,7 @@ from workbench.diff.hunks import FileDiff, compare
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.line_counts import count_lines
+from workbench.tui.wording.stale import changed_by_others, wanted_by_agent
 from workbench.tui.wording.summaries import EDITOR_TOOL, SHELL_TOOL, plus_minus, short_path, tool_sign
 
 LONGEST_QUOTE = 300
@@ -34,7 +35,7 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
     With `edited` the person's own arguments, which are not rated yet.
     """
     if edited is not None:
-        own = replace(action, arguments=dict(edited), segments=(), preview=())
+        own = replace(action, arguments=dict(edited), segments=(), preview=(), stale=())
         return [*what_runs(own), Said(""), Said(EDITED, "label")]
     if action.tool == SHELL_TOOL:
         lines = list(_command(action.arguments))
@@ -45,7 +46,7 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
     if action.segments:
         lines.append(Said(""))
         lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
-    return lines
+    return lines + [Said(f"{sign}{_one(text)}", style) for sign, text, style in changed_by_others(action)]
 
 
 def why_asked(action: ActionItem, mode: str) -> list[Said]:
@@ -66,6 +67,9 @@ def full_text(action: ActionItem) -> str:
     parts = [line.text for line in what_runs(action)]
     if action.preview:
         parts += ["", *(line.text for line in _arguments(action.arguments))]
+    if action.stale:
+        both = (*changed_by_others(action, None), *wanted_by_agent(action))
+        parts += ["", *(f"{sign}{_one(text)}" for sign, text, _ in both)]
     for label, text in (("Summary", action.summary), ("Thought", action.thought)):
         if text:
             parts += ["", f"{label}:", *(_one(line) for line in text.split("\n"))]

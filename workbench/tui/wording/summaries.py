@@ -65,6 +65,11 @@ def tool_sign(item: ActionItem) -> str:
 
 def one_line(item: ActionItem, workspace: str = "") -> str:
     """What it does, on one line, safe to show; paths below the workspace are relative to it."""
+    said = _one_line(item, workspace)
+    return f"{said} · {item.part}" if item.part else said
+
+
+def _one_line(item: ActionItem, workspace: str) -> str:
     arguments = item.arguments
     if item.error:
         name, why = visible(item.tool[:80], lines=False), _short(item.error)

@@ -1,0 +1,96 @@
+"""What the screen tells of a change that was taken in part, and of a file that somebody else had changed."""
+
+import pytest
+
+from tests.tui.sample_session import WORKSPACE, Script, fold
+from workbench.session import events as ev
+from workbench.tui.wording.cards import card
+from workbench.tui.wording.detail import detail_text
+from workbench.tui.wording.explain import full_text, what_runs
+from workbench.tui.wording.summaries import one_line, outcome
+
+PATH = f"{WORKSPACE}/a.txt"
+BEFORE = "".join(f"line {number}\n" for number in range(1, 30))
+WANTED = BEFORE.replace("line 2\n", "two\n").replace("line 20\n", "twenty\n")
+FIRST = BEFORE.replace("line 2\n", "two\n")
+
+
+def decided(text, hunks=None, *, seen=True):
+    script = Script().start().answer()
+    delta = ev.FileDelta(path=PATH, before=BEFORE, after=WANTED)
+    action_id = script.ask("str_replace_editor", "MEDIUM", (delta,), command="str_replace", path=PATH)
+    written = (ev.FileText(path=PATH, text=text),)
+    script.add(ev.ActionDecided, action_id=action_id, verdict="edited", by="person", hunks=hunks, written=written)
+    if seen:
+        script.end(action_id, "told", files=(delta.model_copy(update={"after": text}),))
+    return script.state()
+
+
+def plain(lines):
+    return "\n".join("".join(piece.text for piece in line) for line in lines)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_card_row_and_changes_show_what_is_written_and_not_the_proposal(seen):
+    state = decided(FIRST, (0,), seen=seen)
+    (item,) = state.actions.values()
+    shown = plain(card(item, 60, WORKSPACE))
+    assert "a.txt · 1 of 2 hunks" in shown
+    assert "two" in shown
+    assert "twenty" not in shown
+    assert outcome(item) == ("+1 −1" if seen else "")
+    assert [(file.added, file.removed) for file in state.changes.values()] == ([(1, 1)] if seen else [])
+    assert "taken in part by you" in detail_text(item)
+    assert "written: 1 of 2 hunks" in detail_text(item)
+
+
+@pytest.mark.parametrize(
+    ("text", "hunks", "said"),
+    [
+        (f"{FIRST}mine\n", (0,), "1 of 2 hunks, changed by you"),
+        (f"{WANTED}mine\n", (0, 1), "changed by you"),
+        (f"{FIRST}mine\n", None, "changed by you"),
+    ],
+)
+def test_what_the_person_changed_is_said(text, hunks, said):
+    (item,) = decided(text, hunks).actions.values()
+    assert one_line(item, WORKSPACE) == f"a.txt · {said}"
+
+
+def test_asked_again_it_is_the_proposal_again():
+    state = decided(FIRST, (0,), seen=False)
+    (item,) = state.actions.values()
+    delta = ev.FileDelta(path=PATH, before=BEFORE, after=WANTED)
+    again = ev.ActionAssessed(seq=99, action_id=item.action_id, risk="MEDIUM", preview=(delta,))
+    fold_on(state, again)
+    assert (item.part, item.preview) == ("", (delta,))
+
+
+def fold_on(state, event):
+    from workbench.tui.fold.story import apply
+
+    apply(state, event)
+
+
+def test_the_question_shows_the_change_of_the_others_and_its_full_text_all_of_it():
+    theirs = BEFORE + "".join(f"more \x1b[2J {number}\n" for number in range(20))
+    stale = ev.StaleFile(path=PATH, seen=BEFORE, theirs=theirs, wanted=WANTED)
+    script = Script().start().answer()
+    action_id = script.propose("str_replace_editor", "MEDIUM", command="str_replace", path=PATH)
+    script.add(
+        ev.ActionAssessed,
+        action_id=action_id,
+        risk="MEDIUM",
+        preview=(ev.FileDelta(path=PATH, before=theirs, after=theirs.replace("line 2\n", "two\n")),),
+        stale=(stale,),
+    )
+    item = fold(script.events).actions[action_id]
+    said = "\n".join(line.text for line in what_runs(item))
+    assert "a.txt was changed since the agent read it" in said
+    assert "  + more \\e[2J 0" in said
+    assert "13 more lines of it in the full text" in said
+    whole = full_text(item)
+    assert "more \\e[2J 19" in whole
+    assert "as the agent wanted it  +2 −2" in whole
+    assert "  + twenty" in whole
+    assert "\x1b" not in said + whole

@@ -1,0 +1,68 @@
+"""Golden pictures of a file that somebody changed since the agent saw it, and of a change that was taken in part."""
+
+import pytest
+
+from tests.tui.picture_sessions import AFTER, BEFORE, CALC, said
+from tests.tui.sample_session import Script
+from tests.tui.test_pictures import THEMES, app_with, at_rest, folder, shown
+from workbench.session import events as ev
+from workbench.session.acting.stale import stale_reasons
+
+__all__ = ["folder"]
+WANTED = AFTER.replace('"""Reads amounts as people write them."""', '"""Reads amounts as people write them: -3.50."""')
+THEIRS = BEFORE.replace(
+    "    return sum(parse(line) for line in lines if line.strip())\n",
+    "    amounts = [parse(line) for line in lines if line.strip()]\n    return sum(amounts)\n",
+)
+MERGED = WANTED.replace(BEFORE[BEFORE.index("    return sum") :], THEIRS[THEIRS.index("    amounts") :])
+
+
+def begun() -> Script:
+    script = Script().start(model="anthropic/claude-sonnet-4-5").user("-3 is read as 3. Find out why, and mend it.")
+    said(script, "The sign is read and then forgotten. I put it back.", 12_000)
+    return script
+
+
+def stale_file():
+    script = begun()
+    action_id = script.propose("str_replace_editor", "MEDIUM", "keep the sign", command="str_replace", path=CALC)
+    stale = ev.StaleFile(path=CALC, seen=BEFORE, theirs=THEIRS, wanted=WANTED, conflicts=0, by="other")
+    script.add(
+        ev.ActionAssessed,
+        action_id=action_id,
+        risk="MEDIUM",
+        rule="medium",
+        reasons=stale_reasons([stale]),
+        preview=(ev.FileDelta(path=CALC, before=THEIRS, after=MERGED),),
+        stale=(stale,),
+        fingerprint="f",
+        working_dir="/home/ada/code/calc",
+    )
+    script.events.append(ev.EngineState(state="deciding"))
+    return script.events
+
+
+def in_part():
+    script = begun()
+    delta = ev.FileDelta(path=CALC, before=BEFORE, after=WANTED)
+    action_id = script.ask("str_replace_editor", "MEDIUM", (delta,), command="str_replace", path=CALC)
+    written = (ev.FileText(path=CALC, text=AFTER),)
+    script.add(ev.ActionDecided, action_id=action_id, verdict="edited", by="person", hunks=(1,), written=written)
+    script.add(ev.ActionStarted, action_id=action_id)
+    script.end(action_id, "told", files=(delta.model_copy(update={"after": AFTER}),))
+    said(script, "I leave the first line as it is.", 13_000)
+    script.add(ev.RunEnded, reason="waiting")
+    script.events.append(ev.EngineState(state="idle"))
+    return script.events
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
+async def test_files_that_are_not_as_proposed(state, size, theme, folder, picture):
+    events = state()
+    link, app = app_with(events, folder, theme)
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        await at_rest(pilot)
+        assert picture(app)
