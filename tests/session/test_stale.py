@@ -71,11 +71,11 @@ def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared)
     assert (stale.seen, stale.theirs, stale.conflicts) == (BASE, theirs, 0)
     assert stale.wanted == BASE.replace("line 3\n", "three\n")
     assert [(file.before, file.after) for file in one.shown.preview] == [(theirs, merged)]
-    assert "a.txt changed since the agent read it: +2 −1 by somebody else" in one.shown.reasons[0]
+    assert "a.txt changed since the agent read it: +2 -1 by somebody else" in one.shown.reasons[0]
     assert "merged with that change" in one.shown.reasons[0]
     one.desk.answer()
     assert one.file.read_text() == merged
-    assert "changed since you last saw it: +2 −1" in one.told
+    assert "changed since you last saw it: +2 -1" in one.told
     assert "merged with that change:]\n-line 18\n+eighteen\n+and a half" in one.told
 
 
@@ -86,7 +86,7 @@ def test_who_changed_it_is_said_where_the_log_knows(shared):
     delta = FileDelta(path=str(one.file), before=BASE, after=theirs)
     one.desk.session._journal.commit(FilesChanged(files=(delta,), by="other"))
     one.desk.run()
-    assert "+1 −0 by another program" in one.shown.reasons[0]
+    assert "+1 -0 by another program" in one.shown.reasons[0]
 
 
 def test_a_clean_merge_needs_nobody_where_the_mode_asks_nobody(shared):
@@ -127,7 +127,7 @@ def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
     assert one.file.read_text() == theirs + "end\n"
     assert "Hunk 1 (line 3): not taken." in one.told
     assert "Hunk 2 (new lines after line 20): taken." in one.told
-    assert "changed since you last saw it: +1 −1" in one.told
+    assert "changed since you last saw it: +1 -1" in one.told
 
 
 def test_a_rejection_tells_that_the_file_has_changed(shared):
@@ -136,7 +136,7 @@ def test_a_rejection_tells_that_the_file_has_changed(shared):
     one.desk.run()
     one.desk.answer("rejected", note="look first")
     assert "look first" in one.told
-    assert "changed since you last saw it: +1 −0 by somebody else. View it before you edit it.]" in one.told
+    assert "changed since you last saw it: +1 -0 by somebody else. View it before you edit it.]" in one.told
     assert one.file.read_text() == BASE + "more\n"
 
 

@@ -53,7 +53,7 @@ def stale_reasons(files: Iterable[StaleFile]) -> tuple[str, ...]:
 def _since(file: StaleFile, name: str, when: str) -> str:
     change = compare(file.path, file.seen, file.theirs)
     who = _BY.get(file.by, "by somebody else")
-    return f"{visible(name, lines=False)} changed since {when}: +{change.added} −{change.removed} {who}"
+    return f"{visible(name, lines=False)} changed since {when}: +{change.added} -{change.removed} {who}"
 
 
 def _outcome(file: StaleFile) -> str:
