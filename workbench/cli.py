@@ -23,6 +23,7 @@ _COMMANDS = {
     "models": "list the models there are to use; `test` calls one",
     "tools": "list the tools the agent has",
     "risk": "rate commands as they are rated before they run; they are not run",
+    "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
     "locate": "show where settings, sessions and logs are",
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
@@ -106,6 +107,11 @@ def _add_arguments(parser: _Parser, command: str) -> None:
     elif command == "risk":
         parser.add_argument("commands", nargs="*", metavar="COMMAND", help="without one JSON lines are read from stdin")
         parser.add_argument("--home", metavar="DIR", help="the home folder to assume (yours)")
+    elif command == "rules":
+        parser.add_argument("action", nargs="?", choices=["test"], help="say what would happen to commands")
+        parser.add_argument(
+            "commands", nargs="*", metavar="COMMAND", help="without one they are read from stdin, a line each"
+        )
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
 

@@ -111,10 +111,29 @@ def _risk(arguments: Namespace) -> int:
     return 0
 
 
+def _rules(arguments: Namespace) -> int:
+    """The rules; 1 where a file has mistakes, so that a script can tell."""
+    where, settings = _settings(arguments)
+    from workbench.rules_page import rules_page, tried
+
+    workspace = _workspace(arguments).expanduser().resolve()
+    page, faults = rules_page(where, settings, workspace)
+    for line in faults:
+        _tell(visible(line, lines=False))
+    if arguments.action != "test":
+        _say(page)
+        return 1 if faults else 0
+    lines = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
+    for said in tried(where, settings, workspace, (line for line in lines if line.strip())):
+        _say(said)
+    return 1 if faults else 0
+
+
 def _locate(arguments: Namespace) -> int:
     where = Locations.from_environment()
     rows = {
         "settings": where.settings_file,
+        "rules": where.rules_file,
         "themes": where.themes,
         "sessions": where.sessions,
         "logs": where.logs,
@@ -132,6 +151,7 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "sessions": _sessions,
     "resume": _resume,
     "models": _models,
+    "rules": _rules,
     "tools": _tools,
     "risk": _risk,
     "locate": _locate,

@@ -89,6 +89,8 @@ class Ledger:
     call_ids: set[str] = field(default_factory=set)
     writers: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Who wrote a file last, as far as the log knows, and a mark of what it holds since."""
+    refused: list[OpenAction] = field(default_factory=list)
+    """What the person or a rule refused in this run."""
     batch: dict[str, OpenAction] = field(default_factory=dict)
     """The actions without a result, in order."""
 
@@ -147,6 +149,7 @@ class Ledger:
             case UserMessage():
                 if not self.is_running or self.only_condenses:
                     self.steps = self.unreadable_answers = 0
+                    self.refused.clear()
                 self.nudged.clear()
                 self.is_running, self.only_condenses, self.ended = True, False, ""
                 self.turn = max(self.turn + 1, event.turn)
@@ -192,5 +195,7 @@ class Ledger:
                 action.assessed, action.decided = event, None
             case ActionDecided():
                 action.decided = event
+                if event.verdict == "rejected" and event.by != "mode":
+                    self.refused.append(action)
             case ActionStarted():
                 action.started = True

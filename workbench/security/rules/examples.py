@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from workbench.security.assessment import Assessment
-from workbench.security.file_actions import assess_file
+from workbench.security.file_actions import assess_file, assess_reading
 from workbench.security.places import Places
 from workbench.security.rules.matching import fits
 from workbench.security.rules.rule import SHELL, Rule
@@ -38,6 +40,14 @@ def _example(rule: Rule, example: str) -> Subject:
         tool = rule.tool or "str_replace_editor"
         return subject_of(tool, {"path": path}, assess_file("edit", path, Places(_WORKSPACE, home)), _WORKSPACE, home)
     return subject_of(example, {}, Assessment("UNKNOWN"), _WORKSPACE, home)
+
+
+def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, folder: str = "") -> Subject:
+    """An action of the log as the rules see it now; `folder` is where it would run."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    if tool == SHELL:
+        return command_subject(str(arguments.get("command", "")), workspace, home, folder or workspace)
+    return subject_of(tool, arguments, assess_reading(arguments, Places(workspace, home)), workspace, home)
 
 
 def command_subject(command: str, workspace: str, home: str, folder: str | None = None) -> Subject:

@@ -1,0 +1,68 @@
+"""`ohw rules` and `ohw rules test`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.cli import main
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    file = tmp_path / "config/ohw/rules.toml"
+    file.parent.mkdir(parents=True)
+    return file
+
+
+def test_rules_are_listed_with_where_they_are_from(rules, capsys):
+    assert main(["rules"]) == 0
+    assert f"Write some into {rules}" in capsys.readouterr().out
+    rules.write_text(
+        f'[[allow]]\ncommand = "pytest *"\n[[deny]]\npath = "keys"\nfolder = {json.dumps(str(Path.cwd()))}\n'
+    )
+    assert main(["rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"allow $ pytest *  {rules}", f"deny in keys      {rules}, in {Path.cwd()}"]
+
+
+def test_a_file_with_mistakes_is_told_and_the_code_says_so(rules, capsys):
+    rules.write_text('[[allow]]\ncomand = "pytest"\n')
+    assert main(["rules"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{rules}: rule 1 (allow): there is no key 'comand' (did you mean 'command'?)" in said
+
+
+def test_rules_of_a_folder_that_is_not_trusted_are_named_and_left_out(rules, capsys):
+    (Path.cwd() / ".ohw").mkdir()
+    (Path.cwd() / ".ohw/rules.toml").write_text('[[deny]]\ncommand = "make"\n')
+    assert main(["rules", "test", "make"]) == 0
+    assert "is asked about" in capsys.readouterr().out
+    main(["rules"])
+    assert "the folder is not trusted" in capsys.readouterr().out
+    (rules.parent / "settings.toml").write_text(f"trusted = [{json.dumps(str(Path.cwd()))}]\n")
+    assert main(["rules", "test", "make"]) == 0
+    assert "is denied" in capsys.readouterr().out
+
+
+def test_commands_are_tried_and_not_run(rules, capsys, tmp_path):
+    rules.write_text('[[allow]]\ncommand = "touch *"\n[[deny]]\ncommand = "git push *"\n')
+    assert main(["rules", "test", "touch made", "git push", "rm -rf ~", "ls"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("    ") or " by " in line]
+    assert lines[0].split()[:2] == ["runs", "MEDIUM"]
+    assert lines[1].strip() == "by rule allow $ touch *"
+    assert lines[2].startswith("is denied")
+    assert lines[4].startswith("is asked about  HIGH")
+    assert lines[5].strip() == 'by mode "ask from MEDIUM"'
+    assert lines[6].split()[:2] == ["runs", "LOW"]
+    assert not (Path.cwd() / "made").exists()
+
+
+def test_a_word_that_is_no_action_is_refused(rules, capsys):
+    assert main(["rules", "tst"]) == 2
+    assert "choose from" in capsys.readouterr().err
