@@ -34,7 +34,7 @@ def log(world: World) -> list[Event]:
 
 
 def kinds(world: World) -> list[str]:
-    return [event.kind for event in log(world)]
+    return [event.kind for event in log(world) if event.kind != "version_taken"]
 
 
 def engine_of(world: World) -> psutil.Process:

@@ -14,7 +14,7 @@ from workbench.session.storage.store import Store
 
 def kinds(world: World, name: str) -> list[str]:
     with Store.open(session_path(world.locations, name), readonly=True) as store:
-        return [event.kind for event in store.events()]
+        return [event.kind for event in store.events() if event.kind != "version_taken"]
 
 
 def test_a_killed_screen_leaves_a_session_that_resume_shows_with_its_question(world: World):

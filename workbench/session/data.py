@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from datetime import UTC, datetime
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.security.risk import Risk
 
@@ -11,6 +13,14 @@ class Data(BaseModel):
     """Plain data of the contract: frozen, and nothing in it that is not named."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EventBase(Data):
+    """The envelope: `seq` counts from 1 and is given by the store, `at` is UTC, `turn` counts the person's messages."""
+
+    seq: int = 0
+    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    turn: int = 0
 
 
 class FileDelta(Data):

@@ -5,20 +5,21 @@ Payloads are plain data (JSON), so a log can be read without importing a single 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
 from workbench.security.policy import Mode as Mode
 from workbench.security.risk import Risk as Risk
-from workbench.session.data import Data
+from workbench.session.data import EventBase as EventBase
 from workbench.session.data import FileDelta as FileDelta
 from workbench.session.data import FileText as FileText
 from workbench.session.data import RawToolCall as RawToolCall
 from workbench.session.data import Segment as Segment
 from workbench.session.data import StaleFile as StaleFile
 from workbench.session.data import Usage as Usage
+from workbench.session.file_events import FilesChanged as FilesChanged
+from workbench.session.file_events import VersionTaken as VersionTaken
 from workbench.session.live import LIVE as LIVE
 from workbench.session.live import EngineState as EngineState
 from workbench.session.live import LiveEvent as LiveEvent
@@ -28,14 +29,6 @@ from workbench.session.live import ToolOutput as ToolOutput
 
 Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
-
-
-class EventBase(Data):
-    """The envelope: `seq` counts from 1 and is given by the store, `at` is UTC, `turn` counts the person's messages."""
-
-    seq: int = 0
-    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
-    turn: int = 0
 
 
 class SessionStarted(EventBase):
@@ -182,14 +175,6 @@ class ActionAbandoned(EventBase):
     reason: str = ""
 
 
-class FilesChanged(EventBase):
-    """Files changed by the person or another program."""
-
-    kind: Literal["files_changed"] = "files_changed"
-    files: tuple[FileDelta, ...]
-    by: str = "other"
-
-
 class ModelAsked(EventBase):
     """A tool asked the model while the action was prepared or ran; no part of the conversation, but it counts."""
 
@@ -281,6 +266,7 @@ Event: TypeAlias = Annotated[
     | ModelResponded
     | ActionEvent
     | FilesChanged
+    | VersionTaken
     | AgentNudged
     | HistoryCondensed
     | CondensingAsked

@@ -25,6 +25,7 @@ from workbench.session.events import (
     SessionStarted,
     SettingsChanged,
     UserMessage,
+    VersionTaken,
 )
 
 Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
@@ -68,6 +69,8 @@ class Ledger:
 
     session_id: str = ""
     workspace: str = ""
+    version: str = ""
+    """The last version of its files."""
     model: str = ""
     mode: Mode = "medium"
     max_steps: int | None = None
@@ -117,7 +120,7 @@ class Ledger:
     def apply(self, event: Event) -> None:
         """Take in the next event; total: no order of events raises."""
         match event:
-            case UserMessage() | RunEnded() | SessionStarted() | SettingsChanged():
+            case UserMessage() | RunEnded() | SessionStarted() | SettingsChanged() | VersionTaken():
                 self._apply_frame(event)
             case ModelResponded():
                 self._apply_answer(event)
@@ -144,7 +147,7 @@ class Ledger:
         for file in files:
             self.writers[file.path] = (by, hash(file.after))
 
-    def _apply_frame(self, event: UserMessage | RunEnded | SessionStarted | SettingsChanged) -> None:
+    def _apply_frame(self, event: UserMessage | RunEnded | SessionStarted | SettingsChanged | VersionTaken) -> None:
         match event:
             case UserMessage():
                 if not self.is_running or self.only_condenses:
@@ -156,6 +159,8 @@ class Ledger:
                 self.unread.append(event.seq)
             case RunEnded():
                 self.is_running, self.only_condenses, self.ended = False, False, event.reason
+            case VersionTaken():
+                self.version = event.version or self.version
             case SessionStarted():
                 self.session_id, self.workspace = event.id, event.workspace
                 self.model, self.mode = event.model, event.mode

@@ -36,6 +36,8 @@ from workbench.session.session import Session
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.past import last_settings, remove_if_empty
 from workbench.session.storage.store import Store, StoreError
+from workbench.session.versions.recorder import Recorder
+from workbench.session.versions.repository import Repository
 from workbench.text import first_line
 from workbench.tools.own import is_trusted
 from workbench.tools.selection import Selection, select_tools
@@ -236,6 +238,7 @@ def _put_together(
     resources.callback(lambda: agent.model.close())
     folder = Path(started.workspace)
     book = RuleBook(locations.rules_file, folder, trusted=is_trusted(folder, settings.trusted))
+    recorder = None if started.parent else Recorder(Repository(locations, folder, started.id))
     session = Session(
         store,
         agent,
@@ -244,6 +247,7 @@ def _put_together(
         rules=book,
         open_model=models.open,
         state_dir=equipment.state_dir,
+        recorder=recorder,
         **heard,
     )
     resources.callback(session.close)

@@ -40,6 +40,7 @@ from workbench.session.ledger import OpenAction, Phase
 from workbench.session.model_turn.thinking import Responder, Thinking
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.files import Files
+from workbench.session.versions.recorder import Recorder
 from workbench.tools.tool import ToolDefinition
 
 __all__ = ["Refused", "Session"]
@@ -66,14 +67,17 @@ class Session:
         on_live: Callable[[LiveEvent], None] = _ignore,
         open_model: Callable[[str], Model] | None = None,
         state_dir: Path | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.unsaved = ""
-        journal = self._journal = Journal(store, on_event, limits.max_observe, Recall(tools).apply)
+        self.files = Files(tools, recorder)
+        heard = self.files.heard_by(on_event)
+        journal = self._journal = Journal(store, heard, limits.max_observe, Recall(tools).apply)
+        self.files.use(journal)
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
         self._actions = Actions(self._journal, tools, on_live, rules, Writing(state_dir))
-        self.files = Files(journal, tools)
         self._thinking = Thinking(
             journal=journal, agent=agent, tools=tools, actions=self._actions, open_model=open_model, on_live=on_live
         )
@@ -205,6 +209,7 @@ class Session:
         if phase == "thinking":
             self._thinking.advance(self._limits, cancel)
         elif phase == "acting":
+            self.files.settle(cancel)
             self._actions.advance(cancel)
 
     def _settle(self) -> bool:
@@ -249,3 +254,4 @@ class Session:
         """Let the session's threads end; store and tools belong to whoever opened them."""
         self._thinking.close()
         self._actions.close()
+        self.files.close()

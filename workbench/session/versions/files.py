@@ -1,45 +1,129 @@
-"""What a session does with the files of its workspace, beside the agent's actions; held by the session."""
+"""What a session does with the files of its workspace, beside the agent's actions; held by the session.
+
+It hears every event of the log and asks for versions at the right moments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
-from workbench.session.events import FileDelta, FilesChanged
+from workbench.llm.model import Cancel
+from workbench.session.events import (
+    ActionAbandoned,
+    ActionObserved,
+    ActionStarted,
+    Event,
+    FileDelta,
+    FilesChanged,
+    RunEnded,
+    UserMessage,
+)
 from workbench.session.journal import Journal
+from workbench.session.ledger import OpenAction
+from workbench.session.storage.store import StoreError
+from workbench.session.versions.recorder import Look, Recorder, known_of
 from workbench.session.versions.taking_back import NotTakenBack, take_back
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
+_PATIENCE = 2.0
+"""Seconds that an action waits at most for the version before it."""
 
 
 class Files:
-    """The files of one session's workspace."""
+    """The files of one session's workspace; without a `recorder` there are no versions."""
 
-    def __init__(self, journal: Journal, tools: Mapping[str, ToolDefinition]) -> None:
-        self._journal = journal
+    def __init__(self, tools: Mapping[str, ToolDefinition], recorder: Recorder | None) -> None:
         self._tools = tools
+        self._recorder = recorder
+        self._journal: Journal | None = None
+        self._writing: set[str] = set()
+        self._has_begun = False
+
+    def use(self, journal: Journal) -> None:
+        """The log of the session."""
+        self._journal = journal
+        if self._recorder is not None:
+            self._recorder.use(self._report, lambda: bool(self._writing), journal.ledger.version)
+
+    def heard_by(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
+        """A listener that hears the events first and then takes what follows from them for the files."""
+
+        def hear(event: Event) -> None:
+            listener(event)
+            if self._recorder is not None:
+                self._hear(event, self._recorder)
+
+        return hear
+
+    def _hear(self, event: Event, recorder: Recorder) -> None:
+        match event:
+            case UserMessage() if not self._has_begun:
+                self._has_begun = True
+                recorder.ask(Look("first"))
+            case ActionStarted() if self._journal is not None:
+                action = self._journal.ledger.batch.get(event.action_id)
+                if action is not None and self._may_write(action):
+                    self._writing.add(event.action_id)
+            case ActionObserved() | ActionAbandoned() if event.action_id in self._writing:
+                self._writing.discard(event.action_id)
+                files = event.files_changed if isinstance(event, ActionObserved) else ()
+                recorder.ask(Look("action", event.action_id, known_of(files)))
+            case FilesChanged() if event.by == "person":
+                recorder.ask(Look("person", known=known_of(event.files)))
+            case RunEnded() if self._has_begun:
+                recorder.ask(Look("end"))
+
+    def settle(self, cancel: Cancel) -> None:
+        """Before the next action: wait for the version before it, if it may write or ends the run."""
+        if self._recorder is None or self._journal is None or not self._has_begun:
+            return
+        with self._journal.lock:
+            action = self._journal.ledger.next_action
+        if action is None or not action.may_run or not (self._may_write(action) or self._ends_run(action)):
+            return
+        if not self._recorder.settle(cancel, _PATIENCE):
+            self._recorder.slow()
 
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write the files as the person wants them back; raises NotTakenBack, StoreError."""
+        assert self._journal is not None
         with self._journal.lock:
             self._journal.save()
-            if self._is_writing:
+            if any(action.started and not self._only_reads(action) for action in self._journal.ledger.batch.values()):
                 raise NotTakenBack(_BUSY)
             try:
                 take_back(files)
             except NotTakenBack as error:
-                self._changed(error.done)
+                self._log(error.done)
                 raise
-            self._changed(files)
+            self._log(files)
 
-    def _changed(self, files: Sequence[FileDelta]) -> None:
-        if files:
+    def close(self) -> None:
+        """Take the last version, if that is quick, and end."""
+        if self._recorder is not None:
+            self._recorder.close()
+
+    def _log(self, files: Sequence[FileDelta]) -> None:
+        if files and self._journal is not None:
             self._journal.commit(FilesChanged(files=tuple(files), by="person"), happened=True)
 
-    @property
-    def _is_writing(self) -> bool:
-        """Whether an action runs that may write."""
-        running = [
-            self._tools.get(action.proposed.tool) for action in self._journal.ledger.batch.values() if action.started
-        ]
-        return any(tool is None or not tool.is_read_only for tool in running)
+    def _report(self, events: Sequence[Event]) -> None:
+        """From the recorder's thread; where it cannot be written now, it is written with the next."""
+        if self._journal is not None:
+            with suppress(StoreError):
+                self._journal.commit(*events, lasting=False, happened=True)
+
+    def _may_write(self, action: OpenAction) -> bool:
+        """Whether it may change a file that a version holds: a command that is rated LOW only reads."""
+        is_low = action.assessed is not None and action.assessed.risk == "LOW"
+        return not self._only_reads(action) and not (is_low and action.proposed.tool == "execute_bash")
+
+    def _only_reads(self, action: OpenAction) -> bool:
+        tool = self._tools.get(action.proposed.tool)
+        return tool is not None and tool.is_read_only
+
+    def _ends_run(self, action: OpenAction) -> bool:
+        tool = self._tools.get(action.proposed.tool)
+        return tool is not None and tool.ends_run

@@ -89,7 +89,7 @@ class Repository:
 
     def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
         """The version of what is on disk now; only `paths` are looked at, where they are given."""
-        changed = self._changed(paths, timeout)
+        changed = self.changed(paths, timeout=timeout)
         if changed:
             self._record(changed, timeout)
         return self._said(["write-tree"], timeout=timeout).decode().strip()
@@ -104,7 +104,8 @@ class Repository:
         index.unlink(missing_ok=True)
         return tree
 
-    def _changed(self, paths: Sequence[str] | None, timeout: float) -> list[str]:
+    def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
+        """The paths that are not as the last version holds them."""
         arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
         said = self._said([*arguments, "--", *(paths or ())], timeout=timeout)
         return sorted({os.fsdecode(name) for name in said.split(b"\0") if name})
@@ -166,7 +167,9 @@ class Repository:
         """Drop versions that are old, once a day; earlier where they have grown large."""
         mark = self.folder / "pruned"
         with suppress(OSError):
-            if mark.exists() and time.time() - mark.stat().st_mtime < _DAY:
+            if not mark.exists():
+                mark.touch()
+            if time.time() - mark.stat().st_mtime < _DAY:
                 return
             mark.touch()
             total = sum(path.stat().st_size for path in (self.folder / "objects").glob("??/*"))

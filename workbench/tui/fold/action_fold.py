@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.tui.fold import delegate_fold
 from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.changes_fold import take_files
+from workbench.tui.fold.changes_fold import merged, take_files
 from workbench.tui.fold.part_fold import take_part
 from workbench.tui.fold.state import ActionItem, NoticeItem, Phase, SessionState
 from workbench.tui.fold.tasks_fold import take_plan, take_step
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ActionProposed,
         ActionStarted,
         ToolOutput,
+        VersionTaken,
     )
 
 LIVE_LIMIT = 20_000
@@ -134,6 +135,16 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
         waiting=_no_longer_waits(state, item),
     )
     return changed.merge(delegate_fold.close(state, item.action_id))
+
+
+def side_effects(state: SessionState, event: VersionTaken) -> Changed:
+    """What an action changed on disk beside what its result says; a file that both tell of is counted once."""
+    changed = Changed(changes=take_files(state, event.files))
+    item = state.actions.get(event.action_id)
+    if item is not None and event.files:
+        item.files = merged(item.files, event.files)
+        changed.updated.append(item)
+    return changed
 
 
 def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:

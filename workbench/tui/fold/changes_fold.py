@@ -28,3 +28,12 @@ def _take_file(changes: dict[str, FileState], delta: FileDelta, by_others: bool)
     known.by_others |= by_others
     if known.before == known.after:
         del changes[delta.path]
+
+
+def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
+    """The changes of one action from two sources: each file once, from its first text to its last."""
+    found = {file.path: file for file in files}
+    for file in later:
+        known = found.get(file.path)
+        found[file.path] = file if known is None else file.model_copy(update={"before": known.before})
+    return tuple(found.values())

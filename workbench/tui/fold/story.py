@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SettingsChanged,
         TextDelta,
         UserMessage,
+        VersionTaken,
     )
     from workbench.tui.links.link import Incoming
 
@@ -123,6 +124,15 @@ def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
 
 def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
     return Changed(changes=take_files(state, event.files, by_others=event.by != "person"))
+
+
+def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
+    changed = action_fold.side_effects(state, event)
+    return changed.merge(_notice(state, NoticeItem(event.seq, _sentence(event.notice)))) if event.notice else changed
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
@@ -233,6 +243,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "action_abandoned": action_fold.abandoned,
     "files_changed": _files_changed,
     "model_asked": _spent,
+    "version_taken": _version_taken,
     "agent_nudged": _agent_nudged,
     "history_condensed": _history_condensed,
     "condensing_asked": _condensing_asked,

@@ -1,0 +1,79 @@
+"""The whole program: what a command changes on disk, and what others change, is in the log with both texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.world import World, bash, finish, wait_for
+from workbench.config import Settings
+from workbench.engine.client import EngineConnection
+from workbench.engine.launch import Launch
+from workbench.engine.protocol import Send
+from workbench.session.events import Event
+from workbench.session.names import session_path
+from workbench.session.storage.store import Store
+
+ID = "20260101-files-0001"
+
+
+@pytest.fixture
+def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    for name in set(os.environ) - set(world.env):
+        monkeypatch.delenv(name)
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    return world
+
+
+def log(world: World) -> list[Event]:
+    with Store.open(session_path(world.locations, ID), readonly=True) as store:
+        return list(store.events())
+
+
+def test_a_run_tells_what_its_commands_changed(world: World):
+    (world.project / "a.txt").write_text("one\n")
+    (world.project / "gone.txt").write_text("bye\n")
+    command = "echo two >> a.txt; rm gone.txt; mkdir d; echo new > d/b.txt"
+    done = world.ohw("run", "go", "--json", "--mode", "never", "--model", world.script(bash(command), finish()))
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stderr
+    first, after = (event for event in events if event["kind"] == "version_taken")
+    found = {file["path"].removeprefix(f"{world.project}/"): (file["before"], file["after"]) for file in after["files"]}
+    assert found == {"a.txt": ("one\n", "one\ntwo\n"), "gone.txt": ("bye\n", None), "d/b.txt": (None, "new\n")}
+    assert first["files"] == []
+    assert events[-1]["kind"] == "run_ended"
+
+
+def test_in_a_repository_nothing_is_executed_and_nothing_touched(world: World):
+    sang = world.home / "sang"
+    project = world.project
+    for command in (
+        ["init", "-q"],
+        ["config", "core.fsmonitor", f"touch {sang}; false"],
+        ["config", "filter.x.clean", f"touch {sang}; cat"],
+    ):
+        subprocess.run(["git", *command], cwd=project, check=True, env=world.env)
+    (project / ".gitattributes").write_text("* filter=x diff=x\n")
+    before = sorted(str(path) for path in (project / ".git").rglob("*"))
+    done = world.ohw("run", "go", "--mode", "never", "--model", world.script(bash("echo 1 > a.txt"), finish()))
+    assert done.returncode == 0, done.stderr
+    assert not sang.exists()
+    assert sorted(str(path) for path in (project / ".git").rglob("*")) == before
+
+
+def test_what_another_program_changes_is_seen_while_the_engine_is_there(there: World):
+    path = there.project / "a.txt"
+    path.write_text("one\n")
+    launch = Launch(there.locations, Settings(model=there.script(finish()), mode="never"), ID, str(there.project), True)
+    screen = EngineConnection.open(launch)
+    screen.send_command(Send(text="go"))
+    wait_for(lambda: any(event.kind == "version_taken" for event in log(there)), "the first version")
+    path.write_text("two\n")
+    told = wait_for(lambda: [event for event in log(there) if event.kind == "files_changed"], "the change to be seen")
+    screen.close()
+    assert (told[0].by, [(file.before, file.after) for file in told[0].files]) == ("other", [("one\n", "two\n")])
+    wait_for(lambda: not there.processes(), "every process to be gone")

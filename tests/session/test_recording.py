@@ -1,0 +1,209 @@
+"""Versions beside a session: what an action changes on disk is told, also behind a shell; so is what others change."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import calls, says
+from tests.world import wait_for
+from workbench.config import Locations
+from workbench.llm.model import Cancel
+from workbench.session.events import FileDelta
+from workbench.session.versions.recorder import Recorder
+from workbench.session.versions.repository import Repository
+
+
+class Told:
+    """A source of changes that says what it is told to say."""
+
+    def __init__(self) -> None:
+        self.batches: list[set[str]] = []
+        self.fails = ""
+        self.asked = threading.Event()
+
+    def __call__(self, workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
+        yield set()
+        self.asked.set()
+        while not stop.wait(0.02):
+            if self.fails:
+                raise OSError(28, self.fails)
+            if self.batches:
+                yield self.batches.pop()
+
+
+@pytest.fixture
+def recorded(desk, tmp_path):
+    """A desk whose session has versions; its workspace is the folder `work`."""
+
+    def make(*script, changes=None, **more):
+        work = tmp_path / "work"
+        work.mkdir(exist_ok=True)
+        kept = Repository(Locations.from_environment({"HOME": str(tmp_path / "home")}), work, "one")
+        recorder = Recorder(kept, changes or Told())
+        one = desk(*script, mode="never", recorder=recorder, **more)
+        one.work, one.recorder = work, recorder
+        return one
+
+    return make
+
+
+def idle(one) -> None:
+    """Wait until every version that was asked for is taken."""
+    assert one.recorder.settle(Cancel(), 30)
+
+
+def versions(one) -> list:
+    return [event for event in one.log() if event.kind == "version_taken"]
+
+
+def others(one) -> list:
+    return [event for event in one.log() if event.kind == "files_changed" and event.by == "other"]
+
+
+def write(one, name: str, text: str):
+    return calls(("write", {"path": str(one.work / name), "text": text}))
+
+
+def test_what_an_action_changes_beside_its_preview_is_told(recorded, tmp_path):
+    one = recorded()
+    (one.work / "old.txt").write_text("before\n")
+
+    def act(messages, on_delta, cancel):
+        return calls(("note", {"text": "x"}), ("look", {}))
+
+    one.tools["note"].executor.path = one.work / "old.txt"
+    one.agent.script += [act, says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 2, "the version after the action")
+    first, after = versions(one)
+    (file,) = after.files
+    assert (first.action_id, first.files) == ("", ())
+    assert (file.path, file.before, file.after) == (str(one.work / "old.txt"), "before\n", "before\nx\n")
+    assert after.action_id in {event.action_id for event in one.log() if event.kind == "action_observed"}
+    assert after.version not in ("", first.version)
+
+
+def test_what_the_result_tells_of_is_not_told_twice(recorded):
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 2, "the version after the action")
+    assert versions(one)[1].files == ()
+
+
+def test_the_next_action_that_writes_waits_for_the_version_before_it(recorded):
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "1"), write(one, "a.txt", "2"), write(one, "a.txt", "3"), says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 4, "a version after each action")
+    acted = [event.action_id for event in one.log() if event.kind == "action_observed"]
+    assert [event.action_id for event in versions(one)] == ["", *acted]
+    assert len({event.version for event in versions(one)}) == 4
+
+
+def test_what_others_change_is_told_apart_and_belongs_to_no_action(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    (one.work / "a.txt").write_text("1\n")
+    one.session.send("go")
+    one.run()
+    idle(one)
+    (one.work / "a.txt").write_text("2\n")
+    (one.work / ".gitignore").write_text("b.log\n")
+    (one.work / "b.log").write_text("x")
+    told.batches.append({str(one.work / name) for name in ("a.txt", "b.log")})
+    wait_for(lambda: others(one), "the change of another program")
+    assert [(file.before, file.after) for file in others(one)[0].files] == [("1\n", "2\n")]
+
+
+def test_what_the_person_takes_back_is_not_told_as_somebody_elses(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    path = one.work / "a.txt"
+    path.write_text("new\n")
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "the first version")
+    one.session.files.take_back([FileDelta(path=str(path), before="new\n", after="old\n")])
+    told.batches.append({str(path)})
+    wait_for(lambda: len(versions(one)) == 2, "the version after taking it back")
+    one.session.close()
+    assert others(one) == []
+
+
+def test_what_changed_while_nobody_looked_is_told_when_the_session_goes_on(recorded, tmp_path):
+    one = recorded(says("done"), says("again"))
+    (one.work / "a.txt").write_text("1\n")
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "the first version")
+    (one.work / "a.txt").write_text("2\n")
+    kept = Repository(Locations.from_environment({"HOME": str(tmp_path / "home")}), one.work, "one")
+    one.session.close()
+    one.more["recorder"] = Recorder(kept, Told())
+    one.reopen()
+    one.session.send("go on")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 2, "the version to go on from")
+    assert [file.after for event in others(one) for file in event.files] == ["2\n"]
+
+
+def test_a_watcher_that_fails_is_replaced_by_regular_looks_and_that_is_said(recorded):
+    told = Told()
+    told.fails = "No space left on device"
+    one = recorded(says("done"), says("done"), changes=told)
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "the first version")
+    (one.work / "a.txt").write_text("1\n")
+    wait_for(lambda: others(one), "the change to be found without a watcher")
+    said = [event.notice for event in versions(one) if event.notice]
+    assert any("now and then" in text and "No space left" in text for text in said)
+
+
+def test_a_watcher_that_misses_changes_is_replaced_too(recorded):
+    told = Told()
+    one = recorded(says("done"), says("done"), says("done"), changes=told)
+    one.session.send("go")
+    one.run()
+    assert told.asked.wait(20)
+    idle(one)
+    one.session.send("again")
+    one.run()
+    idle(one)
+    (one.work / "a.txt").write_text("1\n")  # nobody tells of it
+    one.session.send("and again")
+    one.run()
+    wait_for(lambda: any("missed" in event.notice for event in versions(one)), "the lost change to be said")
+    assert [file.after for event in others(one) for file in event.files] == ["1\n"]
+
+
+def test_without_git_there_are_no_versions_and_that_is_said_once(recorded, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "a word about it")
+    one.session.close()
+    (said,) = versions(one)
+    assert (said.version, "git is not installed" in said.notice) == ("", True)
+    assert (one.work / "a.txt").read_text() == "new\n"
+
+
+def test_what_is_left_out_is_said_once(recorded):
+    one = recorded(says("done"), says("done"))
+    with (one.work / "large.bin").open("wb") as file:
+        file.truncate(6_000_000)
+    one.session.send("go")
+    one.run()
+    one.session.send("again")
+    one.run()
+    one.session.close()
+    said = [event.notice for event in versions(one) if "large.bin" in event.notice]
+    assert len(said) == 1

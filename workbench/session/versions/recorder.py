@@ -1,0 +1,244 @@
+"""Takes the versions of a session's workspace in a thread of its own, and says what changed and through whom.
+
+Nothing waits for it but the next action that may write, and that not for long.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Literal
+
+from workbench.llm.model import Cancel
+from workbench.safe_git import NO_GIT
+from workbench.session.events import Event, FileDelta, FilesChanged, VersionTaken
+from workbench.session.versions.deltas import Deltas, deltas
+from workbench.session.versions.repository import Repository, VersionsFail
+from workbench.session.versions.watching import Changes, Watcher, native_changes
+from workbench.text import first_line
+
+_FIRST_LIMIT, _LIMIT = 90.0, 30.0
+_CHEAP = 0.3
+"""Seconds of a look at the whole folder that is taken after each action; above, the watcher says where to look."""
+_SETTLE = 0.3
+"""Seconds after which the watcher has told what was changed before."""
+_REST = 100
+"""Regular looks take one part of this of the time."""
+_OFTEN = 30
+_NAMED = 5
+_FAULTS = 3
+
+
+@dataclass(frozen=True)
+class Look:
+    """A version is wanted; `known` are files whose change is in the log already, by absolute path."""
+
+    cause: Literal["first", "action", "person", "other", "end"]
+    action_id: str = ""
+    known: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class Recorder:
+    """The versions of one session; `use` gives it the way into the log before the first look is asked for."""
+
+    def __init__(self, repository: Repository, changes: Changes = native_changes) -> None:
+        self._repository = repository
+        self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _REST, changes)
+        self._report: Callable[[Sequence[Event]], None] = lambda events: None
+        self._is_acting: Callable[[], bool] = lambda: False
+        self._looks: SimpleQueue[Look | None] = SimpleQueue()
+        self._changed = threading.Condition()
+        self._pending = 0
+        self._thread: threading.Thread | None = None
+        self._last = ""
+        self._cost = 0.0
+        self._counts: Counter[str] = Counter()
+        self._said: set[str] = set()
+        self._faults = 0
+        self._was_ready = False
+        self.is_off = False
+        """No versions can be had here."""
+
+    def use(self, report: Callable[[Sequence[Event]], None], is_acting: Callable[[], bool], since: str) -> None:
+        """Where events go, whether an action runs that may write, and the last version of the log."""
+        self._report, self._is_acting, self._last = report, is_acting, since
+
+    def ask(self, look: Look) -> None:
+        """Have a version taken soon; returns at once."""
+        with self._changed:
+            if self.is_off:
+                return
+            self._pending += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="session-versions", daemon=True)
+                self._thread.start()
+        self._looks.put(look)
+
+    def settle(self, cancel: Cancel, limit: float) -> bool:
+        """Wait until all that was asked for is done; False when it takes longer."""
+        if self._thread is not None and self._watcher.problem:
+            self.ask(Look("other"))
+        until = time.monotonic() + limit
+        with self._changed:
+            while self._pending and not cancel.is_set and time.monotonic() < until:
+                self._changed.wait(0.05)
+            return not self._pending or cancel.is_set
+
+    def slow(self) -> None:
+        """An action begins before the version before it is there; that is said once."""
+        said = self._once(
+            "the file versions of this folder take long; what an action changes may be told of the next one"
+        )
+        if said:
+            self._report([VersionTaken(notice=said)])
+
+    def close(self, limit: float = 1.0) -> None:
+        """Take what was asked for, if that is quick, and end."""
+        self._watcher.close()
+        self._looks.put(None)
+        if self._thread is not None:
+            self._thread.join(limit)
+        self._report = lambda events: None
+
+    def _on_change(self) -> None:
+        with self._changed:
+            is_wanted = not self._pending
+        if is_wanted and not self._is_acting():
+            self.ask(Look("other"))
+
+    def _work(self) -> None:
+        while (look := self._looks.get()) is not None:
+            try:
+                events = self._first() if look.cause == "first" else self._next(look)
+                self._faults = 0
+            except VersionsFail as error:
+                events = self._failed(look, str(error))
+            try:
+                if events:
+                    self._report(events)
+            finally:
+                with self._changed:
+                    self._pending -= 1
+                    self._changed.notify_all()
+            if look.cause == "first" and not self.is_off:
+                self._repository.prune()
+
+    def _first(self) -> list[Event]:
+        """The version to start from; what is not as the log last knew it was changed while nobody looked."""
+        self._repository.prepare()
+        self._watcher.start()
+        since, began = self._last, time.monotonic()
+        self._last = self._repository.take(timeout=_FIRST_LIMIT)
+        self._cost = time.monotonic() - began
+        events: list[Event] = []
+        if since and since != self._last:
+            events += self._others(self._found(since, self._last, {}))
+        return [*events, VersionTaken(version=self._last, notice=self._notice())]
+
+    def _next(self, look: Look) -> list[Event]:
+        paths, before = self._where(look), self._last
+        if paths is not None and not paths:
+            return []
+        began = time.monotonic()
+        version = self._repository.take(paths, timeout=_LIMIT)
+        if paths is None:
+            self._cost = time.monotonic() - began
+        if version == before:
+            said = self._notice()
+            return [VersionTaken(version=version, notice=said)] if said else []
+        found = self._found(before, version, look.known)
+        self._last = version
+        if look.cause == "action":
+            notice = self._notice()
+            return [
+                VersionTaken(
+                    version=version, action_id=look.action_id, files=found.files, more=found.more, notice=notice
+                )
+            ]
+        return [*self._others(found), VersionTaken(version=version, notice=self._notice())]
+
+    def _where(self, look: Look) -> list[str] | None:
+        """The paths to look at; None for all of them."""
+        watcher = self._watcher
+        was_ready, self._was_ready = self._was_ready, watcher.is_ready
+        if not watcher.is_whole:
+            return None
+        if look.cause == "other":
+            return watcher.take()
+        if look.cause == "end":
+            return self._checked() if was_ready else None
+        if self._cost <= _CHEAP:
+            watcher.take()
+            return None
+        time.sleep(_SETTLE)
+        return watcher.take()
+
+    def _checked(self) -> list[str] | None:
+        """At the end of a run everything is looked at, and with it whether the watcher saw everything."""
+        time.sleep(_SETTLE)
+        seen = self._watcher.take()
+        missed = [path for path in self._repository.changed() if not any(_holds(one, path) for one in seen)]
+        if missed:
+            self._watcher.give_up("it missed changes")
+        return None
+
+    def _found(self, before: str, after: str, known: Mapping[str, str | None]) -> Deltas:
+        try:
+            return deltas(self._repository, self._repository.difference(before, after), known)
+        except VersionsFail:  # the older one was pruned
+            return Deltas()
+
+    def _others(self, found: Deltas) -> list[Event]:
+        """What other programs changed; a file that changes all the time is left out of the log."""
+        self._counts.update(file.path for file in found.files)
+        files = tuple(file for file in found.files if self._counts[file.path] <= _OFTEN)
+        return [FilesChanged(files=files, by="other")] if files else []
+
+    def _notice(self) -> str:
+        """What is to be said now, each thing once."""
+        watcher = self._watcher.problem
+        said = [
+            self._once(f"changes of files are looked for now and then, as they are not told here: {watcher}")
+            if watcher
+            else "",
+            self._left_out(),
+        ]
+        return "; ".join(part for part in said if part)
+
+    def _left_out(self) -> str:
+        fresh = sorted(path for path in self._repository.left_out if path not in self._said)
+        self._said.update(fresh)
+        if not fresh:
+            return ""
+        more = f" and {len(fresh) - _NAMED} more" if len(fresh) > _NAMED else ""
+        names = ", ".join(first_line(path, 80) for path in fresh[:_NAMED])
+        return f"not in the file versions (over 5 MB, unreadable or a repository of its own): {names}{more}"
+
+    def _once(self, text: str) -> str:
+        if text in self._said:
+            return ""
+        self._said.add(text)
+        return text
+
+    def _failed(self, look: Look, why: str) -> list[Event]:
+        self._faults += 1
+        self.is_off = look.cause == "first" or why == NO_GIT or self._faults >= _FAULTS
+        if self.is_off:
+            self._watcher.close()
+        state = "there are no file versions" if self.is_off else "a file version could not be taken"
+        said = self._once(first_line(f"{state}: {why}", 300))
+        return [VersionTaken(notice=said)] if said else []
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def known_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
+    """Files whose change is in the log, as a look wants them."""
+    return {os.path.realpath(file.path): file.after for file in files}

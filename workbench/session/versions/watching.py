@@ -1,0 +1,117 @@
+"""Watches a workspace for changes; where the system cannot tell them any more it asks for regular looks instead."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Protocol
+
+_STEP, _LONGEST, _WAIT = 50, 1_000, 1_000  # milliseconds
+_SKIPPED = frozenset((".git", "node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
+_OWN = ".ohw-*.tmp"
+_LEAST_PAUSE = 2.0
+"""Seconds between two looks where nothing tells of changes."""
+
+
+class Changes(Protocol):
+    """Batches of absolute paths that changed, an empty one from time to time; raises OSError, RuntimeError."""
+
+    def __call__(self, workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
+        """Until `stop` is set."""
+        ...
+
+
+def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
+    """What the system tells of the folder and all below it."""
+    from watchfiles import watch
+
+    batches = watch(
+        workspace,
+        watch_filter=lambda _, path: is_of_interest(path),
+        debounce=_LONGEST,
+        step=_STEP,
+        rust_timeout=_WAIT,
+        stop_event=stop,
+        yield_on_timeout=True,
+        raise_interrupt=False,
+        ignore_permission_denied=True,
+        force_polling=False,
+    )
+    for batch in batches:
+        yield {path for _, path in batch}
+
+
+def is_of_interest(path: str) -> bool:
+    """Whether a version may hold the file: nothing of git's own, nothing we write for a moment."""
+    parts = path.split("/")
+    return _SKIPPED.isdisjoint(parts) and not fnmatch(parts[-1], _OWN)
+
+
+class Watcher:
+    """Collects the paths that change; calls `on_change` in its thread after each batch, or at each regular look."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        on_change: Callable[[], None],
+        pause: Callable[[], float],
+        changes: Changes = native_changes,
+    ) -> None:
+        """`pause` are the seconds that regular looks should be apart."""
+        self._workspace = workspace
+        self._on_change = on_change
+        self._pause = pause
+        self._changes = changes
+        self._lock = threading.Lock()
+        self._seen: set[str] = set()
+        self._stop = threading.Event()
+        self._lost = threading.Event()
+        self.is_ready = False
+        """It tells of every change from now on."""
+        self.problem = ""
+        """Why it does not tell of changes; empty while it does."""
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        threading.Thread(target=self._run, name="session-watcher", daemon=True).start()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what it saw is all there was."""
+        return self.is_ready and not self.problem
+
+    def take(self) -> list[str]:
+        """The paths that changed since the last time, relative to the workspace."""
+        with self._lock:
+            seen, self._seen = self._seen, set()
+        prefix = f"{self._workspace}/"
+        return sorted(path.removeprefix(prefix) for path in seen if path.startswith(prefix))
+
+    def give_up(self, problem: str) -> None:
+        """It missed something: from now on regular looks take its place."""
+        self.problem = self.problem or problem
+        self._lost.set()
+
+    def close(self) -> None:
+        """Let its thread end."""
+        self._stop.set()
+        self._lost.set()
+
+    def _run(self) -> None:
+        try:
+            for batch in self._changes(self._workspace, self._lost):
+                if self._lost.is_set():
+                    break
+                self.is_ready = True
+                if batch:
+                    with self._lock:
+                        self._seen |= batch
+                    self._on_change()
+            if not self._stop.is_set():
+                self.give_up("the system tells of no more changes")
+        except (OSError, RuntimeError) as error:
+            self.give_up(getattr(error, "strerror", None) or str(error))
+        while not self._stop.wait(max(_LEAST_PAUSE, self._pause())):
+            self._on_change()
