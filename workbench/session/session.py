@@ -71,16 +71,13 @@ class Session:
     ) -> None:
         self.unsaved = ""
         self.files = Files(tools, recorder)
-        heard = self.files.heard_by(on_event)
-        journal = self._journal = Journal(store, heard, limits.max_observe, Recall(tools).apply)
+        journal = self._journal = Journal(store, self.files.heard_by(on_event), limits.max_observe, Recall(tools).apply)
         self.files.use(journal)
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
         self._actions = Actions(self._journal, tools, on_live, rules, Writing(state_dir))
-        self._thinking = Thinking(
-            journal=journal, agent=agent, tools=tools, actions=self._actions, open_model=open_model, on_live=on_live
-        )
+        self._thinking = Thinking(journal, agent, tools, self._actions, open_model, on_live)
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
         self._said: tuple[Phase, str, int] | None = None

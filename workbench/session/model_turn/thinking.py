@@ -50,7 +50,6 @@ class Thinking:
 
     def __init__(
         self,
-        *,
         journal: Journal,
         agent: Responder,
         tools: Mapping[str, ToolDefinition],
