@@ -77,7 +77,7 @@ class Session:
         self._on_live = on_live
         self._limits = limits
         self._actions = Actions(self._journal, tools, on_live, rules, Writing(state_dir))
-        self._thinking = Thinking(journal, agent, tools, self._actions, open_model, on_live)
+        self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
         self._said: tuple[Phase, str, int] | None = None

@@ -54,6 +54,7 @@ class Thinking:
         agent: Responder,
         tools: Mapping[str, ToolDefinition],
         actions: Actions,
+        *,
         open_model: Callable[[str], Model] | None,
         on_live: Callable[[LiveEvent], None],
     ) -> None:
