@@ -24,6 +24,7 @@ _COMMANDS = {
     "tools": "list the tools the agent has",
     "risk": "rate commands as they are rated before they run; they are not run",
     "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
+    "restore": "bring back what a command deleted or changed and no version holds",
     "locate": "show where settings, sessions and logs are",
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
@@ -107,6 +108,9 @@ def _add_arguments(parser: _Parser, command: str) -> None:
     elif command == "risk":
         parser.add_argument("commands", nargs="*", metavar="COMMAND", help="without one JSON lines are read from stdin")
         parser.add_argument("--home", metavar="DIR", help="the home folder to assume (yours)")
+    elif command == "restore":
+        parser.add_argument("id", nargs="?", metavar="ID", help="which copy; without one they are listed")
+        parser.add_argument("--force", action="store_true", help="overwrite files that hold something else now")
     elif command == "rules":
         parser.add_argument("action", nargs="?", choices=["test"], help="say what would happen to commands")
         parser.add_argument(

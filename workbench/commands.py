@@ -129,6 +129,24 @@ def _rules(arguments: Namespace) -> int:
     return 1 if faults else 0
 
 
+def _restore(arguments: Namespace) -> int:
+    from workbench.session.versions.copies import Copies
+    from workbench.session.versions.repository import Repository
+
+    copies = Copies(Repository(Locations.from_environment(), _workspace(arguments), "restore"))
+    if arguments.id:
+        count = copies.restore(arguments.id, force=arguments.force)
+        _say(f"{count} file{'' if count == 1 else 's'} brought back" if count else "every file is there as it was")
+        return 0
+    for copy in copies.all():
+        size = f"{copy.size / 1e6:,.1f} MB" if copy.size >= 100_000 else f"{copy.size:,} bytes"
+        what = first_line(copy.command, 80)
+        _say(f"{copy.id}  {copy.at[:16].replace('T', ' ')} UTC  {copy.count:>6,} files  {size:>12}  before: {what}")
+    if not copies.all():
+        _say("No copies here: nothing was deleted or changed in this folder that no version holds.")
+    return 0
+
+
 def _locate(arguments: Namespace) -> int:
     where = Locations.from_environment()
     rows = {
@@ -152,6 +170,7 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "resume": _resume,
     "models": _models,
     "rules": _rules,
+    "restore": _restore,
     "tools": _tools,
     "risk": _risk,
     "locate": _locate,

@@ -76,7 +76,7 @@ class Session:
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
-        self._actions = Actions(self._journal, tools, on_live, rules, Writing(state_dir))
+        self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), explained=self.files.explained)
         self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.llm.model import Cancel
+from workbench.security.assessment import Assessment
 from workbench.security.policy import Ruling
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.rating import Rater, reasons, segments
@@ -47,7 +48,10 @@ class Actions:
         on_live: Callable[[LiveEvent], None],
         rules: RuleBook | None = None,
         writing: Writing | None = None,
+        *,
+        explained: Callable[[Assessment], Assessment] = lambda found: found,
     ) -> None:
+        """`explained` puts into a rating what is not seen in the command itself."""
         self._journal = journal
         self._tools = tools
         self.writing = writing or Writing(None)
@@ -56,6 +60,7 @@ class Actions:
         self.ready = self._readying.ready
         self.rules = rules or RuleBook()
         self._rater = Rater(journal.ledger, self.rules)
+        self._explained = explained
         self._runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
@@ -80,11 +85,12 @@ class Actions:
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
         told = (*((why,) if why else ()), *stale_reasons(readied.stale))
+        shown = self._explained(local)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
-            reasons=(*told, *reasons(local, shows_diff=bool(readied.files))),
-            segments=segments(local),
+            reasons=(*told, *reasons(shown, shows_diff=bool(readied.files))),
+            segments=segments(shown),
             rule=ruling.rule,
             preview=readied.files,
             stale=readied.stale,

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from workbench.llm.model import Cancel
+from workbench.security.assessment import Assessment
+from workbench.security.local import assess_action
 from workbench.session.events import (
     ActionAbandoned,
     ActionObserved,
@@ -18,11 +20,14 @@ from workbench.session.events import (
     FilesChanged,
     RunEnded,
     UserMessage,
+    VersionTaken,
 )
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
 from workbench.session.storage.store import StoreError
+from workbench.session.versions.losses import Losses
 from workbench.session.versions.recorder import Look, Recorder, known_of
+from workbench.session.versions.repository import VersionsFail
 from workbench.session.versions.taking_back import NotTakenBack, take_back
 from workbench.tools.tool import ToolDefinition
 
@@ -38,6 +43,7 @@ class Files:
         self._tools = tools
         self._recorder = recorder
         self._journal: Journal | None = None
+        self._losses = Losses(recorder.repository) if recorder is not None else None
         self._writing: set[str] = set()
         self._has_begun = False
 
@@ -85,6 +91,29 @@ class Files:
             return
         if not self._recorder.settle(cancel, _PATIENCE):
             self._recorder.slow()
+        if not cancel.is_set:
+            self._keep_copy(action)
+
+    def explained(self, found: Assessment) -> Assessment:
+        """The rating of an action with what it would take away in its reasons."""
+        return self._losses.explained(found) if self._losses is not None and self._has_begun else found
+
+    def _keep_copy(self, action: OpenAction) -> None:
+        """Before a command takes away what no version holds."""
+        tool = self._tools.get(action.proposed.tool)
+        if tool is None or tool.name != "execute_bash" or self._losses is None or self._journal is None:
+            return
+        ledger = self._journal.ledger
+        folder = tool.working_dir() or ledger.workspace
+        found = assess_action(tool, action.arguments, ledger.workspace, folder)
+        try:
+            copy = self._losses.keep(found, str(action.arguments.get("command", "")), ledger.session_id)
+        except VersionsFail as error:
+            self._report([VersionTaken(notice=f"no copy could be kept of what is deleted now: {error}")])
+            return
+        if copy is not None:
+            said = f"a copy of {copy.count:,} file{'s' if copy.count > 1 else ''} is kept before they are changed or "
+            self._report([VersionTaken(notice=f"{said}deleted: `ohw restore {copy.id}` brings it back")])
 
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write the files as the person wants them back; raises NotTakenBack, StoreError."""

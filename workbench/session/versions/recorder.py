@@ -47,7 +47,7 @@ class Recorder:
     """The versions of one session; `use` gives it the way into the log before the first look is asked for."""
 
     def __init__(self, repository: Repository, changes: Changes = native_changes) -> None:
-        self._repository = repository
+        self.repository = repository
         self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _REST, changes)
         self._report: Callable[[Sequence[Event]], None] = lambda events: None
         self._is_acting: Callable[[], bool] = lambda: False
@@ -126,14 +126,14 @@ class Recorder:
                     self._pending -= 1
                     self._changed.notify_all()
             if look.cause == "first" and not self.is_off:
-                self._repository.prune()
+                self.repository.prune()
 
     def _first(self) -> list[Event]:
         """The version to start from; what is not as the log last knew it was changed while nobody looked."""
-        self._repository.prepare()
+        self.repository.prepare()
         self._watcher.start()
         since, began = self._last, time.monotonic()
-        self._last = self._repository.take(timeout=_FIRST_LIMIT)
+        self._last = self.repository.take(timeout=_FIRST_LIMIT)
         self._cost = time.monotonic() - began
         events: list[Event] = []
         if since and since != self._last:
@@ -145,7 +145,7 @@ class Recorder:
         if paths is not None and not paths:
             return []
         began = time.monotonic()
-        version = self._repository.take(paths, timeout=_LIMIT)
+        version = self.repository.take(paths, timeout=_LIMIT)
         if paths is None:
             self._cost = time.monotonic() - began
         if version == before:
@@ -182,14 +182,14 @@ class Recorder:
         """At the end of a run everything is looked at, and with it whether the watcher saw everything."""
         time.sleep(_SETTLE)
         seen = self._watcher.take()
-        missed = [path for path in self._repository.changed() if not any(_holds(one, path) for one in seen)]
+        missed = [path for path in self.repository.changed() if not any(_holds(one, path) for one in seen)]
         if missed:
             self._watcher.give_up("it missed changes")
         return None
 
     def _found(self, before: str, after: str, known: Mapping[str, str | None]) -> Deltas:
         try:
-            return deltas(self._repository, self._repository.difference(before, after), known)
+            return deltas(self.repository, self.repository.difference(before, after), known)
         except VersionsFail:  # the older one was pruned
             return Deltas()
 
@@ -211,7 +211,7 @@ class Recorder:
         return "; ".join(part for part in said if part)
 
     def _left_out(self) -> str:
-        fresh = sorted(path for path in self._repository.left_out if path not in self._said)
+        fresh = sorted(path for path in self.repository.left_out if path not in self._said)
         self._said.update(fresh)
         if not fresh:
             return ""

@@ -142,6 +142,21 @@ class Repository:
         parts = said.split(b"\0")
         return [_change(head, path) for head, path in zip(parts[:-1:2], parts[1::2], strict=True)]
 
+    def files_of(self, version: str) -> list[Change]:
+        """Every file of a version, as what would have to be written where there is none."""
+        said = self._said(["ls-tree", "-r", "-z", "--full-tree", version])
+        found = []
+        for entry in said.split(b"\0")[:-1]:
+            head, path = entry.split(b"\t", 1)
+            mode, _, blob = head.decode().split(" ")
+            found.append(Change(os.fsdecode(path), "000000", mode, "", blob))
+        return found
+
+    def held(self, place: str, *, timeout: float = 30.0) -> set[str]:
+        """The files at or below a path that the last version holds."""
+        said = self._said(["ls-files", "-z", "--", place], timeout=timeout)
+        return {os.fsdecode(name) for name in said.split(b"\0") if name}
+
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
         """The sizes of these blobs, in bytes."""
         said = self._said(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))

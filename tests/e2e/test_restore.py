@@ -1,0 +1,76 @@
+"""What an approved command takes away, and no version holds, is copied before and comes back by `ohw restore`."""
+
+from __future__ import annotations
+
+import json
+
+from tests.world import World, bash, finish
+
+
+def events(world: World, command: str, mode: str = "never") -> list[dict]:
+    model = world.script(bash("touch begun"), bash(command), finish())
+    done = world.ohw("run", "go", "--json", "--mode", mode, "--model", model)
+    assert done.stdout, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def built(world: World) -> None:
+    (world.project / ".gitignore").write_text("build/\n*.log\n")
+    (world.project / "build/deep").mkdir(parents=True)
+    for number in range(3):
+        (world.project / f"build/deep/{number}.o").write_bytes(bytes(range(number, 256)))
+
+
+def test_a_deleted_folder_that_is_ignored_comes_back(world: World):
+    built(world)
+    found = events(world, "rm -rf build")
+    assert not (world.project / "build").exists()
+    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    assert "deletes 3 files in build/ (not in git; a copy is kept)" in reasons
+    assert any("`ohw restore" in event["notice"] for event in found if event["kind"] == "version_taken")
+
+    listed = world.ohw("restore").stdout
+    assert "rm -rf build" in listed
+    assert "3 files" in listed
+    done = world.ohw("restore", listed.split()[0])
+    assert "3 files brought back" in done.stdout, done.stderr
+    assert (world.project / "build/deep/2.o").read_bytes() == bytes(range(2, 256))
+    assert "as it was" in world.ohw("restore", listed.split()[0]).stdout
+
+
+def test_newer_work_is_overwritten_only_by_force(world: World):
+    built(world)
+    log = world.project / "own.log"
+    log.write_text("old\n")
+    events(world, "echo new > own.log")
+    name = world.ohw("restore").stdout.split()[0]
+    log.write_text("newer work\n")
+    refused = world.ohw("restore", name)
+    assert (refused.returncode, log.read_text()) == (1, "newer work\n")
+    assert "own.log" in refused.stderr
+    assert world.ohw("restore", name, "--force").returncode == 0
+    assert log.read_text() == "old\n"
+
+
+def test_what_the_versions_hold_is_not_copied_again(world: World):
+    (world.project / "src").mkdir()
+    (world.project / "src/a.py").write_text("x = 1\n")
+    found = events(world, "rm -rf src")
+    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    assert "deletes 1 file in src/" in reasons
+    assert world.ohw("restore").stdout.startswith("No copies here")
+
+
+def test_what_is_too_large_to_keep_is_said_before(world: World):
+    (world.project / ".gitignore").write_text("build/\n")
+    (world.project / "build").mkdir()
+    with (world.project / "build/large").open("wb") as file:
+        file.truncate(150_000_000)
+    found = events(world, "rm -rf build")
+    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    assert any("can NOT be brought back" in reason for reason in reasons)
+
+
+def test_a_copy_that_is_not_there_is_said(world: World):
+    done = world.ohw("restore", "abc")
+    assert (done.returncode, "no copy abc" in done.stderr) == (1, True)
