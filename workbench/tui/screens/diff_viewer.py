@@ -143,6 +143,7 @@ class DiffViewerScreen(ViewerTakingBack):
         if self.focused is None:
             view.focus()
         self.file_shown(file, diff)
+        self.tell_title()
 
     async def _compare_later(self, file: FileState) -> None:
         await in_daemon(lambda: self.compared(file))
@@ -161,13 +162,15 @@ class DiffViewerScreen(ViewerTakingBack):
         """The difference of a file, kept until the file changes; safe to call in a thread."""
         known = self._diffs.get(file.path)
         if known is None or (known[0].before, known[0].after, known[0].note) != (file.before, file.after, file.note):
-            diff = compare(short_path(file.path, self._workspace), file.before, file.after)
-            known = self._diffs[file.path] = (file, replace(diff, note=file.note) if file.note else diff)
+            path = short_path(file.path, self._workspace)
+            diff = unshown(path, file) if file.note else compare(path, file.before, file.after)
+            known = self._diffs[file.path] = (file, diff)
         return known[1]
 
     def _row(self, file: FileState) -> FileRow:
         sign = "M" if file.note else "A" if file.before is None else "D" if file.after is None else "M"
-        return FileRow(sign, short_path(file.path, self._workspace), file.added, file.removed)
+        added, removed = (-1, -1) if file.note else (file.added, file.removed)
+        return FileRow(sign, short_path(file.path, self._workspace), added, removed)
 
     def tell_title(self) -> None:
         """Scope, file, hunk."""
@@ -209,3 +212,10 @@ class DiffViewerScreen(ViewerTakingBack):
     def reload(self) -> None:
         """The session went on: show what the scope holds now."""
         self._load()
+
+
+def unshown(path: str, file: FileState) -> FileDiff:
+    """A file whose lines cannot be shown: why, and what is known of it before and after."""
+    known = [text.strip() for text in (file.before, file.after) if text]
+    note = ": ".join(filter(None, (file.note, " → ".join(known))))
+    return replace(compare(path, None, None), note=note)

@@ -61,7 +61,7 @@ class ViewerSearch(ViewerBase):
         found = [other for other in self.matches if other.file == match.file]
         self.query_one(ReviewView).mark_found(found, match)
         more = "+" if len(self.matches) >= MOST_MATCHES else ""
-        self.say(f"match {self._match + 1} of {len(self.matches)}{more} · n N next, previous · esc ends the search")
+        self.say(f"match {self._match + 1} of {len(self.matches)}{more} · n N · esc ends")
 
     def action_again(self, by: int) -> None:
         """The next or previous match; without a search the next or previous hunk."""

@@ -74,7 +74,7 @@ class Painter:
         empty = " · empty" if not diff.old and not diff.new else ""
         counts = f"+{diff.added} −{diff.removed}"
         if diff.note:
-            return f"{diff.sign} {visible(diff.path, lines=False)}  {visible(diff.note, lines=False)}"
+            return f"M {visible(diff.path, lines=False)}  {visible(diff.note, lines=False)}"
         return f"{diff.sign} {visible(diff.path, lines=False)}  {counts} · {_STATES[diff.sign]}{binary}{empty}"
 
     def _fold_text(self, row: Row) -> str:

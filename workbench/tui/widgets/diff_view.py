@@ -89,6 +89,8 @@ class DiffView(ScrollView, can_focus=True):
     def geometry(self) -> Geometry:
         """Rows and columns for the width there is now."""
         look = Look(max(20, self.scrollable_content_region.width or self.size.width), self.is_beside, self.wrapped)
+        if self._geometry is not None and self._geometry.look != look:
+            self.call_later(self.lay_out)  # a scroll bar came or went: the height may be another one
         if self._geometry is None or self._geometry.look != look:
             self._geometry = Geometry(self.document, look, self._opened, self.comments)
         return self._geometry

@@ -17,7 +17,7 @@ from workbench.tui.wording.pieces import clip, pad
 
 
 class FileRow(NamedTuple):
-    """One file: A, M or D, its path as shown (safe), lines added and removed."""
+    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 where nobody knows)."""
 
     sign: str
     path: str
@@ -66,8 +66,8 @@ class FileList(ScrollView, can_focus=False):
         base = self.rich_style
         if place == self._chosen:
             base += self.get_component_rich_style("file--chosen", partial=True)
-        added = f" +{row.added}" if row.added or not row.removed else ""
-        removed = f" −{row.removed} " if row.removed else " "
+        added = f" +{row.added}" if row.added > 0 or not row.removed else ""
+        removed = f" −{row.removed} " if row.removed > 0 else " "
         room = max(4, width - 4 - len(added) - len(removed))
         path = row.path if len(row.path) <= room else "…" + row.path[-(room - 1) :]
         sign = self.get_component_rich_style("file--sign", partial=True)

@@ -17,14 +17,18 @@ def viewer_title(scope: str, diff: FileDiff | None, hunk: int, place: int, count
         return named if scope else Content.styled("Changes", "bold $panel-title-focus")
     path = PurePath(visible(diff.path, lines=False))
     folder = "" if str(path.parent) == "." else f"{path.parent}/"
-    return Content.assemble(
-        named,
-        (f"{diff.sign} ", "bold $primary"),
-        (folder, "$dim"),
-        (path.name, "bold"),
+    counts = () if diff.note else _counts(diff)
+    files = f"   file {place + 1} of {count}" if count > 1 else ""
+    where = ("" if diff.note else _hunks(hunk, len(diff.hunks))) + files
+    sign = "M" if diff.note else diff.sign
+    shown = (f"{sign} ", "bold $primary"), (folder, "$dim"), (path.name, "bold"), *counts, (where, "$dim")
+    return Content.assemble(named, *shown)
+
+
+def _counts(diff: FileDiff) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (
         (f"  +{diff.added}" if diff.added or not diff.removed else " ", "$sign-ok"),
         (f" −{diff.removed}" if diff.removed else "", "$sign-failed"),
-        (_hunks(hunk, len(diff.hunks)) + (f"   file {place + 1} of {count}" if count > 1 else ""), "$dim"),
     )
 
 

@@ -1,0 +1,55 @@
+"""Golden text of the diff viewer's view over widths, heights and scroll offsets. GOLDEN_UPDATE=1 writes the texts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from textual.app import App, ComposeResult
+
+from tests.tui.diff_app import painted, until
+from tests.tui.test_diff_view import AFTER, BEFORE
+from workbench.diff.hunks import compare
+from workbench.tui.themes import variable_defaults
+from workbench.tui.widgets.review_view import ReviewView
+
+GOLDEN = Path(__file__).parents[2] / "snapshots" / "test_diff_sweep"
+MORE = "".join(f"def more_{number}():\n    return {number}\n\n\n" for number in range(20))
+OLD, NEW = MORE + BEFORE, MORE.replace("return 7\n", "return seven(7)\n") + AFTER
+COMMENT = "Why a name of its own? The number is used once, and the function stands in another module by now."
+
+
+class ReviewApp(App[None]):
+    """One review view over the whole screen."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults(True)
+
+    def compose(self) -> ComposeResult:
+        yield ReviewView()
+
+
+@pytest.mark.parametrize("width", [24, 60, 100, 139, 140, 200])
+async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
+    app = ReviewApp()
+    pages = []
+    async with app.run_test(size=(width, 5)) as pilot:
+        view = app.query_one(ReviewView)
+        await until(pilot, lambda: view.size.width == width, "laid out")
+        view.show([compare("src/calc.py", OLD, NEW)])
+        view.remark({(0, "new", 29): COMMENT})
+        for height in (5, 13, 30):
+            await pilot.resize_terminal(width, height)
+            await until(pilot, lambda height=height: view.size.height == height, "resized")
+            await until(pilot, lambda: view.virtual_size.height == view.geometry.height)
+            for offset in (0, 6, view.max_scroll_y):
+                view.scroll_to(y=offset, animate=False, force=True)
+                await until(pilot, lambda offset=offset: view.scroll_offset.y == min(offset, view.max_scroll_y))
+                pages.append(f"── {width}x{height} from line {offset}\n{painted(view)}\n")
+    shown = "\n".join(pages)
+    golden = GOLDEN / f"{width}.txt"
+    if os.environ.get("GOLDEN_UPDATE"):
+        golden.parent.mkdir(parents=True, exist_ok=True)
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8")
