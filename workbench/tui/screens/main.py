@@ -28,7 +28,6 @@ from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.review.review import Review
 from workbench.tui.screens.panel_keys import PanelKeys
 from workbench.tui.widgets.activity import Activity, is_working
-from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.prompt import Prompt
@@ -182,12 +181,6 @@ class MainScreen(PanelKeys):
         """What one action changed."""
         if not open_action_diff(self.app, self._review, chosen.action_id):
             self.say("this action changed no file")
-
-    @on(ChangesPanel.ScopeChanged)
-    def on_scope_changed(self) -> None:
-        """The changes list shows this turn alone, or the whole session again."""
-        self.state.only_turn = not self.state.only_turn
-        self.show(Changed(changes=True))
 
     @on(FileChosen)
     def on_file_chosen(self, chosen: FileChosen) -> None:

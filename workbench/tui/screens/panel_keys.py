@@ -10,6 +10,9 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import SessionState
+from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import PanelTabs, SidePanels
@@ -35,6 +38,19 @@ class PanelKeys(Screen[None]):
         Binding("ctrl+up", "scroll(-3)", "Conversation up", id="scroll-up", priority=True, show=False),
         Binding("ctrl+down", "scroll(3)", "Conversation down", id="scroll-down", priority=True, show=False),
     ]
+
+    state: SessionState
+    """What the panels show."""
+
+    def show(self, changed: Changed | None) -> None:
+        """Repaint what changed."""
+        raise NotImplementedError
+
+    @on(ChangesPanel.ScopeChanged)
+    def on_scope_changed(self) -> None:
+        """The changes list shows this turn alone, or the whole session again."""
+        self.state.only_turn = not self.state.only_turn
+        self.show(Changed(changes=True))
 
     def on_resize(self, event: events.Resize) -> None:
         """Sizes the person chose hold for the screen they were chosen on."""
