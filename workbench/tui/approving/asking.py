@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from workbench.tui.approving.decision import All, Answer, Decision, Later, Outcome, Turn
+from workbench.tui.approving.decision import All, Always, Answer, Decision, Later, Outcome, Turn
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.approving.questions import QuestionDesk
+from workbench.tui.approving.rule_trial import try_rule
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState
 from workbench.tui.links.link import Link
@@ -82,6 +83,7 @@ class Asking:
             proposal=self._proposals.get(shown),
             waiting=[self._state.actions[name] for name in waiting],
             typed=self._type,
+            tried=lambda rule: try_rule(rule, self._state),
         )
         self._proposals = {key: made for key, made in self._proposals.items() if key[0] in waiting}
         self._proposals[shown] = screen.proposal
@@ -111,32 +113,33 @@ class Asking:
 
     def _closed(self, shown: tuple[str, str], result: Outcome | None) -> None:
         self._open = None
-        action_id, _ = shown
-        if isinstance(result, All):
-            for name, print_ in result.shown:
-                self._decide((name, print_), Decision("approved"))
-        elif action_id in self._state.waiting:
-            if isinstance(result, Decision):
-                self._decide(shown, result)
-            elif isinstance(result, Answer):
-                self._settle(shown)
-                self._drafts[action_id] = result.text
-                self._link.answer(action_id, result.text)
-            elif not isinstance(result, Turn):
-                self._leave_open(action_id, result or Later())
-        if isinstance(result, Turn) and self.open(result.action_id):
-            return
+        if isinstance(result, Turn):
+            if self.open(result.action_id):
+                return
+        elif isinstance(result, All):
+            for each in result.shown:
+                self._take(each, Decision("approved"))
+        else:
+            self._take(shown, result or Later())
         self._screen.call_after_refresh(self.look)
 
-    def _decide(self, shown: tuple[str, str], decision: Decision) -> None:
-        if shown[0] in self._state.waiting:
-            self._settle(shown)
-            action_id, fingerprint = shown
-            self._link.decide(action_id, decision.verdict, fingerprint, decision.note, **decision.changes)
-
-    def _settle(self, shown: tuple[str, str]) -> None:
+    def _take(self, shown: tuple[str, str], result: Decision | Always | Answer | Later) -> None:
+        """Carry the answer to the link, if the action still waits for one."""
+        action_id, fingerprint = shown
+        if action_id not in self._state.waiting:
+            return
+        if isinstance(result, Later):
+            self._leave_open(action_id, result)
+            return
         self._answered.add(shown)
-        self._desk.answered(shown[0])
+        self._desk.answered(action_id)
+        if isinstance(result, Decision):
+            self._link.decide(action_id, result.verdict, fingerprint, result.note, **result.changes)
+        elif isinstance(result, Always):
+            self._link.allow_always(action_id, fingerprint, result.rule, result.scope)
+        else:
+            self._drafts[action_id] = result.text
+            self._link.answer(action_id, result.text)
 
     def _leave_open(self, action_id: str, later: Later) -> None:
         self._drafts[action_id] = later.draft

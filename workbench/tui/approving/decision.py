@@ -58,5 +58,16 @@ class All:
     shown: tuple[tuple[str, str], ...]
 
 
-Outcome = Decision | Answer | Later | Turn | All
+Scope = Literal["session", "folder", "person"]
+
+
+@dataclass(frozen=True)
+class Always:
+    """The action is approved, and so is what fits the rule that was shown with it."""
+
+    rule: str
+    scope: Scope
+
+
+Outcome = Decision | Answer | Later | Turn | All | Always
 """What a question can end with."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import events, on
@@ -11,23 +12,24 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from workbench.tui.approving.arming import Overheard
-from workbench.tui.approving.decision import All, Decision, Later, Turn
+from workbench.tui.approving.decision import All, Always, Decision, Later, Scope, Turn
 from workbench.tui.approving.proposal import Proposal
+from workbench.tui.approving.rule_trial import Trial
 from workbench.tui.approving.together import together
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.reviewing import ReviewScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.wording.question_keys import EDITING, Moment, answer_keys, writing_keys
 
-ANSWERS = frozenset({"y", "Y", "n", "tab", "e", "E", "space", "left", "right"})
+ANSWERS = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
 """Keys that do nothing before the quiet time is over."""
-_LETTERS = frozenset("ynvdsjkeE ")
+_LETTERS = frozenset("ynavdsjkeE ")
 """Keys of the question that are letters: pressed too early, one alone is not the beginning of a word."""
 _NOTE_ASKED = "a note to the model, sent with your answer"
 _REASON_ASKED = "why not? goes to the model, may stay empty"
 
 
-class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All]):
+class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
     """Asks about one action; dismisses with the decision, or how it was left: for later, for another, withdrawn."""
 
     DEFAULT_CSS = css_beside(__file__)
@@ -35,6 +37,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All]):
         Binding("y", "approve", "Approve", id="approval.approve"),
         Binding("n", "note(True)", "Reject", id="approval.reject"),
         Binding("tab", "note(False)", "Note", id="approval.note"),
+        Binding("a", "always", "Always allow this", id="approval.always"),
         Binding("Y", "approve_all", "Approve all up to this risk", id="approval.all"),
         Binding("right", "turn(1)", "Next action", show=False, id="approval.next-action"),
         Binding("left", "turn(-1)", "Previous action", show=False, id="approval.previous-action"),
@@ -54,13 +57,15 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All]):
         waiting: Sequence[ActionItem] = (),
         clock: Callable[[], float] = time.monotonic,
         typed: Callable[[str], None] = lambda text: None,
+        tried: Callable[[str], Trial] = lambda rule: Trial(),
     ) -> None:
-        """`typed` takes the letters that were meant for the prompt."""
+        """`typed` takes the letters that were meant for the prompt, `tried` says what a rule would have matched."""
         super().__init__(action, position, total, mode, proposal=proposal, waiting=waiting, clock=clock)
         self._waiting = tuple(waiting)
         self._rejecting = False
         self._overheard = Overheard(_LETTERS | {"Y"} if len(waiting) > 1 else _LETTERS)
         self._typed = typed
+        self._tried = tried
 
     def unanswered(self) -> Later:
         """Nobody put it off."""
@@ -103,12 +108,31 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All]):
         else:
             diff = self.box.diff
             now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1, len(self._waiting))
+            now = replace(now, may_always=self._may_always)
             self.box.show_keys(answer_keys(self.proposal, now, has_diff=diff is not None))
 
     def action_approve(self) -> None:
         """Approve what is shown, if it was seen to its end."""
         if self.box.look() and not self.is_busy and not self.proposal.is_empty:
             self.leave(decision_of(self.proposal, self.box.note))
+
+    @property
+    def _may_always(self) -> bool:
+        """Whether a rule can be saved: there is one, and all of the action was seen as it was proposed."""
+        return bool(self.item.always) and self.box.look() and not self.proposal.is_changed
+
+    def action_always(self) -> None:
+        """Show the rule that would be saved; that screen saves it."""
+        from workbench.tui.screens.always import AlwaysScreen
+
+        if self._may_always and not self.is_busy:
+            rule = self.item.always
+            screen = AlwaysScreen(rule, self._tried(rule), clock=self.clock)
+            self.app.push_screen(screen, lambda scope: self._allowed(rule, scope))
+
+    def _allowed(self, rule: str, scope: Scope | None) -> None:
+        if scope is not None:
+            self.leave(Always(rule, scope))
 
     def action_approve_all(self) -> None:
         """Show all that is at or below this risk; that screen approves it."""

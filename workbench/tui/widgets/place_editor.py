@@ -33,7 +33,7 @@ class PlaceEditor(TextArea):
         """Nothing is to be taken."""
 
     def __init__(self) -> None:
-        super().__init__(id="place", tab_behavior="indent", highlight_cursor_line=False, compact=True)
+        super().__init__(id="place", tab_behavior="indent", highlight_cursor_line=False)
 
     def open(self, text: str, title: str) -> None:
         """Show this text, from its top, and take the keys."""

@@ -21,6 +21,7 @@ class Moment:
     current: int = -1
     waiting: int = 1
     """How many actions wait."""
+    may_always: bool = False
 
 
 def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
@@ -33,7 +34,8 @@ def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hin
     keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), ("e", "edit"))
     diff: tuple[Hint, ...] = (("s", "split"), ("d", "viewer")) if has_diff else ()
     others: tuple[Hint, ...] = (("← →", "others"), ("Y", "all…")) if now.waiting > 1 else ()
-    return (*keys, *diff, *others, ("v", "full text"), ("tab", "note"), ("esc", "later"))
+    always: tuple[Hint, ...] = (("a", "always…"),) if now.may_always and now.armed else ()
+    return (*keys, *always, *diff, *others, ("v", "full text"), ("tab", "note"), ("esc", "later"))
 
 
 def all_keys(count: int, *, seen: bool, armed: bool) -> tuple[Hint, ...]:

@@ -1,0 +1,85 @@
+"""`a`: the very rule is shown with its reach before anything is saved, and only for what was seen whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.tui.approval_app import arm, ask, command, edit, keys_shown
+from tests.tui.diff_app import ScreenApp, question, until
+from workbench.tui.approving.decision import Always
+from workbench.tui.approving.rule_trial import Trial, try_rule
+from workbench.tui.fold.state import SessionState
+from workbench.tui.screens.always import AlwaysScreen
+
+RULE = "allow $ pytest -q"
+TESTS = replace(command("pytest -q", risk="MEDIUM"), always=RULE)
+OTHER = replace(command("make all", risk="MEDIUM"), action_id="a2", number=2)
+
+
+def said(app: ScreenApp) -> str:
+    return str(app.screen.query_one("#said").render())
+
+
+@pytest.mark.parametrize(("key", "scope"), [("", "session"), ("2", "folder"), ("3", "person"), ("down", "folder")])
+async def test_the_rule_is_shown_and_saved_where_it_was_said(key: str, scope: str) -> None:
+    app, clock = ask(TESTS)
+    async with app.run_test(size=(100, 40)) as pilot:
+        question(app)._tried = lambda rule: Trial((TESTS,), 2)
+        await arm(pilot, app, clock)
+        await until(pilot, lambda: "a always" in keys_shown(app))
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, AlwaysScreen) and RULE in said(app), "the rule")
+        assert "It fits 1 of the last 2 actions" in said(app)
+        assert "$ pytest -q" in said(app)
+        await pilot.press("y", "enter")
+        assert app.results == []
+        if key:
+            await pilot.press(key)
+        clock.now += 60
+        await until(pilot, lambda: "y save the rule" in str(app.screen.query_one("#keys").render()))
+        await pilot.press("y")
+        await until(pilot, lambda: app.results == [Always(RULE, scope)])  # type: ignore[arg-type]
+
+
+async def test_escape_saves_nothing_and_comes_back_to_the_question() -> None:
+    app, clock = ask(TESTS)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, AlwaysScreen), "the rule")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.pushed, "back")
+        assert app.results == []
+
+
+async def test_it_is_not_offered_without_a_rule_or_before_all_was_seen() -> None:
+    long = "\n".join(f"echo {number}" for number in range(100))
+    for action in (command("rm -rf build"), replace(command(long), always="allow $ x")):
+        app, clock = ask(action)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await arm(pilot, app, clock)
+            assert "always" not in keys_shown(app)
+            await pilot.press("a")
+            assert app.screen is app.pushed
+
+
+async def test_it_is_not_offered_for_what_the_person_changed() -> None:
+    app, clock = ask(replace(edit("a\n", "b\n"), always="allow str_replace_editor in a.py"))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        await until(pilot, lambda: "a always" in keys_shown(app))
+        await pilot.press("space")
+        await until(pilot, lambda: "a always" not in keys_shown(app))
+        await pilot.press("a")
+        assert app.screen is app.pushed
+
+
+def test_a_rule_is_held_against_the_actions_of_the_session() -> None:
+    state = SessionState(workspace="/w")
+    state.actions = {"a1": TESTS, "a2": OTHER}
+    trial = try_rule(RULE, state)
+    assert [item.action_id for item in trial.matched] == ["a1"]
+    assert trial.looked_at == 2
+    assert try_rule("allow", state) == Trial()
