@@ -143,15 +143,11 @@ class MainScreen(PanelKeys):
         self.call_after_refresh(self.refresh_hints)
 
     @on(Prompt.Changed)
+    @on(Writing.ListChanged)
     def on_prompt_changed(self) -> None:
-        """A question may open when the prompt is empty again."""
+        """Other keys work now, and a question may open when the prompt is empty again."""
         self.refresh_hints()
         self._asking.look()
-
-    @on(Writing.ListChanged)
-    def on_list_changed(self) -> None:
-        """Other keys work now."""
-        self.refresh_hints()
 
     @on(Prompt.Submitted)
     async def on_prompt_submitted(self, submitted: Prompt.Submitted) -> None:
