@@ -33,7 +33,8 @@ from workbench.tui.prompting.arguments import arguments_now
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
-from workbench.tui.themes import DEFAULT, load_themes, shipped_folder, variable_defaults
+from workbench.tui.themes import DEFAULT, variable_defaults
+from workbench.tui.theming import ThemeFolder, choose_theme
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.welcome import Welcome
 from workbench.tui.widgets.writing import Writing
@@ -93,9 +94,7 @@ class WorkbenchApp(App[int]):
         self._find = find
         self._history = history
         self._leave_until = 0.0
-        self._themes = load_themes(shipped_folder(), *([themes] if themes else []))
-        for theme in self._themes.usable:
-            self.register_theme(theme)
+        self._themes = ThemeFolder(self, themes)
         self._begin_with(settings.theme if settings.theme in self.available_themes else DEFAULT)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -135,6 +134,7 @@ class WorkbenchApp(App[int]):
             self.set_keymap(dict(self.settings.keys))
         if not self.is_headless:
             Signals(self._end, self._warn).install(asyncio.get_running_loop())
+        self._themes.watch()
         for problem in problems:
             self.notify(visible(problem), severity="warning", markup=False, timeout=10)
         if self.opened.link is None and self._find is not None:
@@ -165,6 +165,10 @@ class WorkbenchApp(App[int]):
         elif self._start is not None:
             start = self._start
             await self._show(lambda: start(name))
+
+    def action_change_theme(self, name: str = "") -> None:
+        """Other colours: by name, or tried in a list."""
+        choose_theme(self, name)
 
     def action_compact(self) -> None:
         """Have the history condensed."""
@@ -229,13 +233,14 @@ class WorkbenchApp(App[int]):
             message=opened.message,
             clock=self.clock,
         )
-        screen.add_class(*self._sizes(), update=False)
+        screen.add_class(*_sizes(self), update=False)
         return screen
 
-    def _sizes(self) -> Iterator[str]:
-        """Classes of the size there is, so that the first layout is the right one and not styled over again."""
-        for length, steps in zip(self.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
-            yield next(name for least, name in reversed(steps) if length >= least)
+
+def _sizes(app: WorkbenchApp) -> Iterator[str]:
+    """Classes of the size there is, so that the first layout is the right one and not styled over again."""
+    for length, steps in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
+        yield next(name for least, name in reversed(steps) if length >= least)
 
 
 def _no_model() -> Link:

@@ -29,7 +29,7 @@ COMMANDS = (
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("stop", "end the run; what waits is not run", "stop"),
-    Command("theme", "other colours, tried while you choose", "app.change_theme"),
+    Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
     Command("demo", "try it with a scripted model", "app.demo"),
     Command("quit", "leave; the session is kept", "app.quit"),
 )

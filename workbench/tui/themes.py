@@ -1,16 +1,18 @@
-"""Themes: TOML files that come with the workbench and those in the person's folder; read once when the app starts."""
+"""Themes: TOML files that come with the workbench and those in the person's folder; and what is wrong with them."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from textual.color import Color, ColorParseError
+from textual.color import ColorParseError
 from textual.theme import Theme
 
-from workbench.text import first_line
+from workbench.text import first_line, visible
+from workbench.tui.theme_check import problems
 
 DEFAULT = "ohw-dark"
 
@@ -75,27 +77,38 @@ def shipped_folder() -> Path:
 def load_themes(*folders: Path) -> Themes:
     """Every `*.toml` of the folders; a later theme takes the place of an earlier one with its name."""
     usable: dict[str, Theme] = {}
-    problems = []
+    left_out = []
     for path in _files(folders):
         try:
             theme = read_theme(path)
-        except (OSError, ValueError, TypeError, AttributeError, ColorParseError) as error:
-            problems.append(f"theme {path.name} is left out: {first_line(str(error), 120)}")
+        except ThemeError as error:
+            left_out.append(f"theme {path.name} is left out: {error}")
         else:
             usable[theme.name] = theme
-    return Themes(tuple(usable.values()), tuple(problems))
+    return Themes(tuple(usable.values()), tuple(left_out))
+
+
+class ThemeError(ValueError):
+    """A file that is no theme; the message names the line."""
 
 
 def read_theme(path: Path) -> Theme:
-    """One theme, checked: every colour of it can be used. Raises one of several errors that say what is wrong."""
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    variables = data.get("variables", {})
-    if not isinstance(data.get("name"), str) or not isinstance(variables, dict):
-        raise ValueError("a theme needs a name, and its variables are a table")
+    """One theme, checked: every colour of it can be used. Raises ThemeError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ThemeError(first_line(str(error), 160)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ThemeError(first_line(str(error), 160)) from None
+    if found := list(problems(data, text, _DARK)):
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise ThemeError(visible(found[0], lines=False)[:300] + more)
     theme = Theme(**data)
-    theme.to_color_system().generate()
-    for name in set(variables) & set(_DARK):
-        Color.parse(variables[name])
+    try:
+        theme.to_color_system().generate()
+    except (ValueError, TypeError, AttributeError, ColorParseError) as error:
+        raise ThemeError(first_line(str(error), 160)) from None
     return theme
 
 
@@ -103,3 +116,13 @@ def _files(folders: Sequence[Path]) -> Iterable[Path]:
     for folder in folders:
         if folder.is_dir():
             yield from sorted(folder.glob("*.toml"))
+
+
+def folder_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes whenever a theme of the folder does; cheap enough to be asked every second."""
+    found = []
+    for path in _files([folder]):
+        with suppress(OSError):
+            info = path.stat()
+            found.append((path.name, info.st_mtime_ns, info.st_size))
+    return tuple(found)

@@ -48,7 +48,7 @@ class Writing(Vertical):
 
     def on_mount(self) -> None:
         """Read the history behind the first frame."""
-        self.call_after_refresh(self.run_worker, self._read())
+        self.call_after_refresh(self.run_worker, self._read)
 
     def on_unmount(self) -> None:
         """Nobody looks for files any more."""

@@ -1,0 +1,69 @@
+"""The list of themes, on `/theme` and in the palette: the one under the cursor is shown at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.text import visible
+from workbench.tui.widgets.painting import css_beside
+
+_NOTE = 'In settings.toml, theme = "NAME" keeps it for good.'
+
+
+class ThemeChoice(ModalScreen[None]):
+    """Shows each theme while the cursor is on it; escape brings back the one before. Its own background is clear."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "keep", "Keep the colours", id="themes.close"),
+    ]
+
+    def __init__(self, names: Sequence[str], current: str) -> None:
+        super().__init__(id="theme-choice")
+        self._names = [*(name for name in names if name.startswith("ohw-")), *(n for n in names if n[:4] != "ohw-")]
+        self._current = current
+
+    def compose(self) -> ComposeResult:
+        """A box at the side, so that the screen can be seen."""
+        with Vertical(id="themes-box") as box:
+            box.border_title = "Theme"
+            box.border_subtitle = "↑↓ enter · esc"
+            yield OptionList(*(Option(self._row(name)) for name in self._names), id="themes-list")
+            yield Static(Content(_NOTE), id="themes-note")
+
+    def on_mount(self) -> None:
+        """The cursor stands on the present theme."""
+        rows = self.query_one(OptionList)
+        rows.focus()
+        rows.highlighted = self._names.index(self._current) if self._current in self._names else 0
+
+    @on(OptionList.OptionHighlighted)
+    def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
+        """Show it."""
+        if looked.option_index == self.query_one(OptionList).highlighted:
+            self.app.theme = self._names[looked.option_index]
+
+    @on(OptionList.OptionSelected)
+    def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
+        """That one it is."""
+        self.app.theme = self._names[chosen.option_index]
+        self.dismiss()
+
+    def action_keep(self) -> None:
+        """Back to the theme there was."""
+        self.app.theme = self._current
+        self.dismiss()
+
+    def _row(self, name: str) -> Content:
+        mark = "● " if name == self._current else "  "
+        return Content.assemble((mark, "$primary"), visible(name, lines=False))

@@ -1,0 +1,63 @@
+"""The themes of a running app: choosing one, and following the person's folder while it is edited; used by the app."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+
+from workbench.text import visible
+from workbench.tui.themes import Themes, folder_state, load_themes, shipped_folder
+
+EVERY = 1.5
+"""Seconds between two looks at the folder."""
+
+
+class ThemeFolder:
+    """The themes that come along and those of the person; what is wrong with a file is said when it is read."""
+
+    def __init__(self, app: App[Any], folder: Path | None) -> None:
+        self._app = app
+        self._folder = folder
+        self._state = folder_state(folder) if folder else ()
+        self.problems = self._register().problems
+
+    def watch(self) -> None:
+        """Look for changes from here on."""
+        if self._folder is not None:
+            self._app.set_interval(EVERY, self.look)
+
+    def look(self) -> None:
+        """Read the folder again if a file of it has changed, and show the theme of now as it has become."""
+        now = folder_state(self._folder) if self._folder else ()
+        if now == self._state:
+            return
+        self._state = now
+        before = self._app.current_theme
+        for problem in self._register().problems:
+            self._app.notify(visible(problem), severity="warning", markup=False, timeout=10)
+        if self._app.current_theme != before:
+            self._app._watch_theme(before.name)  # nothing public shows a theme of the same name anew
+
+    def _register(self) -> Themes:
+        themes = load_themes(shipped_folder(), *([self._folder] if self._folder else []))
+        for theme in themes.usable:
+            self._app.register_theme(theme)
+        return themes
+
+
+def choose_theme(app: App[Any], name: str = "") -> None:
+    """The theme of that name, or a list that shows each at once; not twice."""
+    from workbench.tui.screens.theme_choice import ThemeChoice
+
+    if not name:
+        if not isinstance(app.screen, ThemeChoice):
+            app.push_screen(ThemeChoice(sorted(app.available_themes), app.theme))
+    elif name in app.available_themes:
+        app.theme = name
+    else:
+        near = get_close_matches(name, list(app.available_themes), 1)
+        said = f"there is no theme {name}" + (f"; did you mean {near[0]}?" if near else "")
+        app.notify(visible(said, lines=False), severity="warning", markup=False)
