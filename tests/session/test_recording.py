@@ -207,3 +207,17 @@ def test_what_is_left_out_is_said_once(recorded):
     one.session.close()
     said = [event.notice for event in versions(one) if "large.bin" in event.notice]
     assert len(said) == 1
+
+
+def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recorded, monkeypatch):
+    hold = threading.Event()
+    monkeypatch.setattr(Repository, "take", lambda self, paths=None, *, timeout=30.0: hold.wait(60) and "")
+    one = recorded()
+    one.agent.script += [*(write(one, "a.txt", str(number)) for number in range(5)), says("done")]
+    one.session.send("go")
+    one.run()
+    assert (one.work / "a.txt").read_text() == "4"
+    said = [event.notice for event in versions(one)]
+    hold.set()
+    assert len(said) == 1
+    assert "take long" in said[0]

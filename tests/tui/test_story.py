@@ -25,6 +25,7 @@ from workbench.tui.fold.story import Changed, apply
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.wording.detail import detail_text, detail_title
 from workbench.tui.wording.line_counts import count_lines
+from workbench.tui.wording.summaries import outcome
 
 
 def test_a_session_under_way_is_told_in_order():
@@ -209,6 +210,32 @@ def test_changes_by_others_are_told_apart():
     script.add(ev.FilesChanged, files=(ev.FileDelta(path="/x", before="b", after="a"),))
 
     assert script.state().changes["/x"].by_others
+
+
+def test_what_a_command_changed_on_disk_stands_on_its_card_and_counts_once():
+    script = Script().start()
+    script.run("execute_bash", _files=(ev.FileDelta(path="/p/a", before="1\n", after="2\n"),))
+    action_id = next(iter(script.state().actions))
+    later = (
+        ev.FileDelta(path="/p/a", before="2\n", after="2\n3\n"),
+        ev.FileDelta(path="/p/b", before=None, after="x\n"),
+    )
+    script.add(ev.VersionTaken, version="v", action_id=action_id, files=later)
+    state = script.state()
+
+    item = state.actions[action_id]
+    assert [(file.path, file.before, file.after) for file in item.files] == [
+        ("/p/a", "1\n", "2\n3\n"),
+        ("/p/b", None, "x\n"),
+    ]
+    assert outcome(item) == "+3 −1"
+    assert [(file.added, file.removed) for file in state.changes.values()] == [(2, 1), (1, 0)]
+
+
+def test_what_is_to_be_known_of_the_versions_is_a_line_of_the_conversation():
+    script = Script().start()
+    script.add(ev.VersionTaken, notice="there are no file versions: git is not installed")
+    assert script.state().items[-1].text == "There are no file versions: git is not installed"
 
 
 @pytest.mark.parametrize(

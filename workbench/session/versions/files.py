@@ -33,7 +33,9 @@ from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
 _PATIENCE = 2.0
-"""Seconds that an action waits at most for the version before it."""
+"""Seconds that an action waits at most for the version before it …"""
+_SHORT = 0.1
+"""… and the actions after one that has waited in vain."""
 
 
 class Files:
@@ -46,6 +48,7 @@ class Files:
         self._losses = Losses(recorder.repository) if recorder is not None else None
         self._writing: set[str] = set()
         self._has_begun = False
+        self._patience = _PATIENCE
 
     def use(self, journal: Journal) -> None:
         """The log of the session."""
@@ -89,7 +92,10 @@ class Files:
             action = self._journal.ledger.next_action
         if action is None or not action.may_run or not (self._may_write(action) or self._ends_run(action)):
             return
-        if not self._recorder.settle(cancel, _PATIENCE):
+        if self._recorder.settle(cancel, self._patience):
+            self._patience = _PATIENCE
+        else:
+            self._patience = _SHORT
             self._recorder.slow()
         if not cancel.is_set:
             self._keep_copy(action)
