@@ -30,8 +30,11 @@ class FakeLink:
         for message in messages:
             self._messages.put_nowait(message)
 
-    def send(self, text: str) -> None:
-        self.commands.append(("send", text))
+    def send(self, text: str, mentions: Sequence[str] = ()) -> None:
+        self.commands.append(("send", text, *([tuple(mentions)] if mentions else [])))
+
+    def run_command(self, command: str) -> None:
+        self.commands.append(("run", command))
 
     def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
         self.commands.append(("decide", action_id, verdict, fingerprint, note, *([more] if more else [])))

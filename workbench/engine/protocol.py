@@ -37,6 +37,14 @@ class Send(_Line):
 
     type: Literal["send"] = "send"
     text: str
+    mentions: tuple[str, ...] = ()
+
+
+class RunCommand(_Line):
+    """A shell command of the person's own."""
+
+    type: Literal["run_command"] = "run_command"
+    command: str
 
 
 class Decide(_Line):
@@ -115,6 +123,7 @@ class Refused(_Line):
 
 
 Command: TypeAlias = Annotated[
-    Send | Decide | AllowAlways | Answer | Interrupt | Compact | TakeBack | Set | Leave, Field(discriminator="type")
+    Send | RunCommand | Decide | AllowAlways | Answer | Interrupt | Compact | TakeBack | Set | Leave,
+    Field(discriminator="type"),
 ]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

@@ -28,6 +28,7 @@ from workbench.engine.protocol import (
     Interrupt,
     Leave,
     Refused,
+    RunCommand,
     Send,
     Set,
     TakeBack,
@@ -170,15 +171,15 @@ class Server:
     def _carry_out(self, command: Command) -> None:
         session = self._opened.session
         match command:
-            case Send(text=text):
-                session.send(text)
+            case Send(text=text, mentions=mentions):
+                session.send(text, mentions)
             case Decide() | AllowAlways() | Answer():
                 give = partial(_settle, command)
                 if not self._opened.delegates.command(command.action_id, give):
                     give(session, command.action_id)
                 elif isinstance(command, AllowAlways) and command.scope == "session":
                     session.set(rule=command.rule)  # what is allowed for a sub-agent is allowed for its parent
-            case Interrupt() | Compact() | TakeBack():
+            case Interrupt() | Compact() | TakeBack() | RunCommand():
                 _order(command, session)
             case Set():
                 session.set(**command.model_dump(exclude={"type"}))
@@ -186,13 +187,15 @@ class Server:
                     self._opened.delegates.set_mode(command.mode)
 
 
-def _order(command: Interrupt | Compact | TakeBack, session: Session) -> None:
+def _order(command: Interrupt | Compact | TakeBack | RunCommand, session: Session) -> None:
     """What the person wants of the session itself."""
     match command:
         case Interrupt():
             session.interrupt()
         case Compact():
             session.compact()
+        case RunCommand(command=text):
+            session.own.add(text)
         case TakeBack(files=files):
             session.files.take_back(files)
 

@@ -26,6 +26,8 @@ from workbench.session.live import LiveEvent as LiveEvent
 from workbench.session.live import ReasoningDelta as ReasoningDelta
 from workbench.session.live import TextDelta as TextDelta
 from workbench.session.live import ToolOutput as ToolOutput
+from workbench.session.own_events import PersonCommand as PersonCommand
+from workbench.session.own_events import UserMessage as UserMessage
 
 Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
@@ -46,15 +48,6 @@ class SessionStarted(EventBase):
     scripted: bool = False
     parent: str = ""
     """The session whose agent started this one for a sub-agent."""
-
-
-class UserMessage(EventBase):
-    """What the person sent; also while the agent runs, then it waits for the next step."""
-
-    kind: Literal["user_message"] = "user_message"
-    text: str
-    images: tuple[str, ...] = ()
-    mentions: tuple[str, ...] = ()
 
 
 class ModelResponded(EventBase):
@@ -263,6 +256,7 @@ class DelegateStep(EventBase):
 Event: TypeAlias = Annotated[
     SessionStarted
     | UserMessage
+    | PersonCommand
     | ModelResponded
     | ActionEvent
     | FilesChanged

@@ -21,6 +21,7 @@ from workbench.session.events import (
     HistoryCondensed,
     Mode,
     ModelResponded,
+    PersonCommand,
     RunEnded,
     SessionStarted,
     SettingsChanged,
@@ -96,6 +97,9 @@ class Ledger:
     """What the person or a rule refused in this run."""
     batch: dict[str, OpenAction] = field(default_factory=dict)
     """The actions without a result, in order."""
+    own: dict[str, PersonCommand] = field(default_factory=dict)
+    """Commands of the person's own without a result, in order."""
+    own_started: set[str] = field(default_factory=set)
 
     @property
     def phase(self) -> Phase:
@@ -132,14 +136,18 @@ class Ledger:
                 self._apply_proposal(event)
             case ActionAssessed() | ActionDecided() | ActionStarted():
                 self._apply_progress(event)
-            case ActionObserved() | ActionAbandoned() | FilesChanged():
+            case ActionObserved() | ActionAbandoned() | FilesChanged() | PersonCommand():
                 self._apply_outcome(event)
 
-    def _apply_outcome(self, event: ActionObserved | ActionAbandoned | FilesChanged) -> None:
+    def _apply_outcome(self, event: ActionObserved | ActionAbandoned | FilesChanged | PersonCommand) -> None:
         if isinstance(event, FilesChanged):
             self._note_writer(event.files, event.by)
             return
+        if isinstance(event, PersonCommand):
+            self.own[event.action_id] = event
+            return
         self.batch.pop(event.action_id, None)
+        self.own.pop(event.action_id, None)
         if isinstance(event, ActionObserved):
             self._note_writer(event.files_changed, "agent")
 
@@ -194,6 +202,7 @@ class Ledger:
     def _apply_progress(self, event: ActionAssessed | ActionDecided | ActionStarted) -> None:
         action = self.batch.get(event.action_id)
         if action is None:
+            self.own_started.update({event.action_id} & self.own.keys())
             return
         match event:
             case ActionAssessed():  # also a second time, when what was shown has changed: then it is asked again

@@ -5,7 +5,7 @@ One thread calls `step()`; commands come from any other thread. Nothing runs bef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -22,6 +22,7 @@ from workbench.session.acting.decisions import (
     decision_on,
     settings_change,
 )
+from workbench.session.acting.own_commands import OwnCommands
 from workbench.session.acting.recalling import Recall
 from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.acting.writing import Writing
@@ -32,11 +33,11 @@ from workbench.session.events import (
     Event,
     LiveEvent,
     Mode,
-    UserMessage,
     Verdict,
 )
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
+from workbench.session.mentions import message
 from workbench.session.model_turn.thinking import Responder, Thinking
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.files import Files
@@ -77,6 +78,7 @@ class Session:
         self._on_live = on_live
         self._limits = limits
         self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), explained=self.files.explained)
+        self.own = OwnCommands(journal, self._actions)
         self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
@@ -107,10 +109,9 @@ class Session:
     def recover(self) -> None:
         """Make the log whole after a stop in the middle; call once after opening. Raises StoreError."""
         with self._lock:
-            if events := after_a_stop(self._journal.ledger):
-                self._journal.commit(*events)
+            self._journal.commit(*self.own.after_a_stop(), *after_a_stop(self._journal.ledger))
 
-    def send(self, text: str) -> None:
+    def send(self, text: str, mentions: Sequence[str] = ()) -> None:
         """A message of the person's; while the agent works it waits for the next call. Never a decision."""
         if text.strip() == _EXIT:
             self.interrupt()
@@ -118,7 +119,7 @@ class Session:
         if not text.strip():
             raise Refused("there is no text to send")
         with self._lock:
-            self._journal.commit(UserMessage(text=text))
+            self._journal.commit(message(self._journal.ledger.workspace, text, mentions))
             self._announce()
 
     def decide(
@@ -155,7 +156,7 @@ class Session:
         What the person sends while the unit of work still comes to its end is taken up right after it.
         """
         with self._lock:
-            if self.phase == "idle":
+            if self.own.interrupt() or self.phase == "idle":
                 return
             if self._cancel is None:
                 self._end_interrupted()
@@ -202,7 +203,7 @@ class Session:
         return self._settle()
 
     def _unit(self, cancel: Cancel) -> None:
-        phase = self.phase if self._stop_after is None else "idle"
+        phase = "idle" if self.own.advance(cancel) or self._stop_after is not None else self.phase
         if phase == "thinking":
             self._thinking.advance(self._limits, cancel)
         elif phase == "acting":
@@ -217,7 +218,7 @@ class Session:
                 if self._stop_after is not None:
                     self._end_interrupted()
                 self._announce()
-                return self.phase in ("thinking", "acting")
+                return self.own.is_waiting or self.phase in ("thinking", "acting")
         except StoreError as error:
             return self._fail_to_save(error)
 
@@ -242,7 +243,7 @@ class Session:
 
     def _announce(self) -> None:
         """Tell the listener what the engine does now, when that has changed."""
-        now = (self.phase, self.unsaved, self._journal.ledger.queued)
+        now = ("acting" if self.own.is_waiting else self.phase, self.unsaved, self._journal.ledger.queued)
         if now != self._said:
             self._said = now
             self._on_live(EngineState(state=now[0], detail=now[1], queued=now[2]))

@@ -61,7 +61,7 @@ class Actions:
         self.rules = rules or RuleBook()
         self._rater = Rater(journal.ledger, self.rules)
         self._explained = explained
-        self._runner = Runner(on_live, self._report)
+        self.runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
         """What is to be recorded before the action may run: it is asked about, allowed, denied or unreadable.
@@ -132,7 +132,7 @@ class Actions:
                 return
             self._journal.commit(*(ActionStarted(action_id=run.proposed.action_id) for run in group), lasting=False)
         fault: StoreError | None = None
-        for run, result in self._runner.results(group, cancel):
+        for run, result in self.runner.results(group, cancel):
             try:
                 self._finish(run, result)
             except StoreError as error:  # the journal keeps the result; the others go on
@@ -171,7 +171,7 @@ class Actions:
             found = self._preparation(action) if action and not action.is_waiting else None
         if action is None or found is None:
             return False
-        refusal = self._runner.prepare(action.proposed.action_id, *found, cancel)
+        refusal = self.runner.prepare(action.proposed.action_id, *found, cancel)
         if refusal is not None and not cancel.is_set:
             self._journal.commit(not_run(action.proposed.action_id, refusal.text), happened=True)
         return True
@@ -231,7 +231,7 @@ class Actions:
 
     def close(self) -> None:
         """Let the threads of the tools end."""
-        self._runner.close()
+        self.runner.close()
 
 
 def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

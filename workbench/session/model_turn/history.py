@@ -24,12 +24,14 @@ from workbench.session.events import (
     FilesChanged,
     HistoryCondensed,
     ModelResponded,
+    PersonCommand,
     RawToolCall,
     RunEnded,
     SessionStarted,
     SettingsChanged,
     UserMessage,
 )
+from workbench.session.mentions import told
 from workbench.session.model_turn.middle import Middle, Tagged, condensed, find_middle
 from workbench.session.model_turn.told import decision_said, taken_back_message
 from workbench.session.storage.words import observed_text
@@ -43,6 +45,7 @@ ABANDONED = (
 )
 _LOST = "There is no result of this call on record. Look at the state of things before you go on."
 _NO_BEGINNING = "[The beginning of this conversation is not on record.]"
+_PERSON_RAN = "[The person ran a command of their own in your shell. Nothing is asked of you here.]"
 _GO_ON = "[Nothing was said since. Go on.]"
 _CUT_OFF = "[This answer was cut off here.]"
 _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
@@ -71,6 +74,7 @@ class History:
         self._response: ModelResponded | None = None
         self._answer: Message | None = None  # may still get calls: only results stand behind it
         self._answer_id = ""
+        self._own: dict[str, str] = {}  # commands of the person's own that have no result yet
         self._later: list[tuple[int, Message]] = []  # what follows once every call has its result
         self._said: dict[str, str] = {}  # action id -> what its decision has to say to the model
         self._nudge = 0
@@ -103,7 +107,7 @@ class History:
                 self._later.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
-            case AgentNudged() | FilesChanged():
+            case AgentNudged() | FilesChanged() | PersonCommand():
                 self._apply_word(event)
             case HistoryCondensed():
                 self._apply_summary(event)
@@ -114,11 +118,13 @@ class History:
             case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
                 self._apply_action(event)
 
-    def _apply_word(self, event: AgentNudged | FilesChanged) -> None:
+    def _apply_word(self, event: AgentNudged | FilesChanged | PersonCommand) -> None:
         """What the workbench itself says to the model; what other programs change in files it finds when it looks."""
         if isinstance(event, AgentNudged):
             self._later.append((event.seq, {"role": "user", "content": _words(event.text)}))
             self._nudge = event.seq
+        elif isinstance(event, PersonCommand):
+            self._own[event.action_id] = event.command
         elif event.by == "person":
             self._later.append((event.seq, taken_back_message(event)))
 
@@ -198,6 +204,10 @@ class History:
 
     def _apply_result(self, event: ActionObserved) -> None:
         text = well_formed(observed_text(event.observation))
+        if command := self._own.pop(event.action_id, ""):
+            ran = f"{_PERSON_RAN}\n$ {well_formed(command)}\n\n{cut_middle(text, self._max_observe)}"
+            self._later.append((event.seq, {"role": "user", "content": ran}))
+            return
         before = self._said.pop(event.action_id, "")
         if before and event.ran:
             text = f"{before}\n{text}"
@@ -248,7 +258,7 @@ def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawTool
 
 
 def _user_message(event: UserMessage) -> Message:
-    text = _words(event.text)
+    text = _words(event.text) + well_formed(told(event.attached))
     pictures = _shown(event.images)
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 

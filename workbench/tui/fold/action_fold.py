@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ActionObserved,
         ActionProposed,
         ActionStarted,
+        PersonCommand,
         ToolOutput,
         VersionTaken,
     )
@@ -45,6 +46,24 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
         error=event.error,
         response=answer if answer is not None and answer.response_id == event.response_id else None,
         at=event.at,
+    )
+    state.actions[event.action_id] = item
+    state.items.append(item)
+    return Changed(added=[item], status=True)
+
+
+def person_command(state: SessionState, event: PersonCommand) -> Changed:
+    """A command of the person's own: nobody is asked."""
+    item = ActionItem(
+        seq=event.seq,
+        number=len(state.actions) + 1,
+        action_id=event.action_id,
+        tool="execute_bash",
+        arguments={"command": event.command},
+        phase="approved",
+        at=event.at,
+        decided_by="person",
+        by_person=True,
     )
     state.actions[event.action_id] = item
     state.items.append(item)

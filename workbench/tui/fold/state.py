@@ -90,6 +90,8 @@ class ActionItem:
     files: tuple[FileDelta, ...] = ()
     agent: str = ""
     """The sub-agent whose action it is, safe to show; empty for the agent's own."""
+    by_person: bool = False
+    """A command of the person's own."""
     call_id: str = ""
     """The action that sub-agent works for."""
 

@@ -236,6 +236,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "user_message": _user_message,
     "model_responded": _model_responded,
     "action_proposed": action_fold.proposed,
+    "person_command": action_fold.person_command,
     "action_assessed": action_fold.assessed,
     "action_decided": action_fold.decided,
     "action_started": action_fold.started,

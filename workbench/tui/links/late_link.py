@@ -58,9 +58,13 @@ class LateLink:
         assert self._link is not None
         return await self._link.receive()
 
-    def send(self, text: str) -> None:
-        """A message of the person's."""
-        self._give(lambda link: link.send(text))
+    def send(self, text: str, mentions: Sequence[str] = ()) -> None:
+        """A message of the person's, and the files it mentions."""
+        self._give(lambda link: link.send(text, mentions))
+
+    def run_command(self, command: str) -> None:
+        """A shell command of the person's own."""
+        self._give(lambda link: link.run_command(command))
 
     def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
         """Approve or reject one action as it was shown."""

@@ -49,8 +49,12 @@ class Link(Protocol):
         """Wait for the next messages; events come in order of `seq`, each once, without gaps after `history()`."""
         ...
 
-    def send(self, text: str) -> None:
-        """A message of the person's."""
+    def send(self, text: str, mentions: Sequence[str] = ()) -> None:
+        """A message of the person's, and the files it mentions (relative to the workspace)."""
+        ...
+
+    def run_command(self, command: str) -> None:
+        """A shell command of the person's own, in the agent's shell."""
         ...
 
     def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:

@@ -13,6 +13,7 @@ from workbench.engine.protocol import (
     Compact,
     Decide,
     Interrupt,
+    RunCommand,
     Send,
     Set,
     TakeBack,
@@ -26,9 +27,13 @@ class Orders:
     def __init__(self) -> None:
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
 
-    def send(self, text: str) -> None:
-        """A message of the person's."""
-        self._commands.put(Send(text=text))
+    def send(self, text: str, mentions: Sequence[str] = ()) -> None:
+        """A message of the person's, and the files it mentions."""
+        self._commands.put(Send(text=text, mentions=tuple(mentions)))
+
+    def run_command(self, command: str) -> None:
+        """A shell command of the person's own."""
+        self._commands.put(RunCommand(command=command))
 
     def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
         """Approve or reject one action as it was shown."""

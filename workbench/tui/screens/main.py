@@ -25,6 +25,7 @@ from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
+from workbench.tui.prompting.wishes import mentioned
 from workbench.tui.review.review import Review
 from workbench.tui.screens.panel_keys import PanelKeys
 from workbench.tui.widgets.activity import Activity, is_working
@@ -142,6 +143,7 @@ class MainScreen(PanelKeys):
         """Other keys work now."""
         self.call_after_refresh(self.refresh_hints)
 
+    @on(Writing.ListChanged)
     @on(Prompt.Changed)
     @on(Writing.ListChanged)
     def on_prompt_changed(self) -> None:
@@ -158,7 +160,8 @@ class MainScreen(PanelKeys):
             self._refuse(submitted.text, str(error))
             return
         if command is None and self._has_model:
-            self._send(submitted.text)
+            own = submitted.text.strip()
+            self.link.run_command(own[1:].strip()) if own.startswith("!") else self._send(submitted.text)
             return
         if command is None:
             self._refuse(submitted.text, _NO_MODEL)
@@ -189,7 +192,7 @@ class MainScreen(PanelKeys):
 
     def _send(self, text: str) -> None:
         self._outbox.sent(text)
-        self.link.send(text)
+        self.link.send(text, mentioned(text, self._workspace))
         self._writing.recall([text])
         self.refresh_hints()
 

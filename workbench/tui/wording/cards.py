@@ -48,7 +48,7 @@ def _head(item: ActionItem, width: int, workspace: str) -> Line:
     failed = item.phase == "failed"
     left = [
         Piece(f"{sign} ", style),
-        Piece(f"↳ {item.agent} · " if item.agent else "", "accent"),
+        Piece(f"↳ {item.agent} · " if item.agent else "you · " if item.by_person else "", "accent"),
         Piece(f"{tool_sign(item)} ", "tool"),
         Piece(one_line(item, workspace), "failed" if failed else "bold"),
     ]

@@ -55,6 +55,7 @@ def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> 
         tail, room = [], room + line_width(tail)
     failed = "failed" if item.phase == "failed" else "dim" if item.phase in ("rejected", "skipped") else ""
     said = f"↳ {item.agent} · {one_line(item, workspace)}" if item.agent else one_line(item, workspace)
+    said = f"you · {said}" if item.by_person else said
     return [*head, Piece(pad(said, room), failed), *tail]
 
 
@@ -86,7 +87,7 @@ def _outcome_pieces(text: str, width: int) -> Line:
 
 
 def _risk(item: ActionItem) -> str:
-    return "" if item.phase == "proposed" else item.risk
+    return "" if item.phase == "proposed" or item.by_person else item.risk
 
 
 def _risk_style(item: ActionItem) -> str:

@@ -1,0 +1,58 @@
+"""The prompt of the whole `ohw` in a pseudo terminal: completion, a command of one's own, and what the model gets."""
+
+from __future__ import annotations
+
+from tests.terminal.terminal import Terminal
+from tests.world import World, finish, wait_for
+from workbench.session.names import session_path
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.store import Store
+
+
+def events(world: World) -> list:
+    sessions = list_sessions(world.locations)
+    if not sessions:
+        return []
+    with Store.open(session_path(world.locations, sessions[0].id), readonly=True) as store:
+        return list(store.events())
+
+
+def of_kind(world: World, kind: str) -> list:
+    return [event for event in events(world) if event.kind == kind]
+
+
+def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked(world: World):
+    (world.project / "ledger.py").write_text("balance = 42\n")
+    args = ("--model", world.script(finish("Looked at it.")), "--mode", "ask", "--workspace", str(world.project))
+    with Terminal(args, 110, 34, world.env) as terminal:
+        terminal.wait_for("Ask anything")
+        terminal.type("!echo by $((40 + 2)) hands > mine; cat mine")
+        terminal.press("enter")
+        terminal.wait_for("by 42 hands")
+        assert (world.project / "mine").read_text() == "by 42 hands\n"
+        terminal.type("explain @ledg")
+        terminal.wait_for("ledger.py")
+        terminal.press("tab")
+        terminal.wait_for("explain @ledger.py")
+        terminal.press("enter")
+        terminal.wait_for("Looked at it.")
+        terminal.type("/qu")
+        terminal.wait_for("leave; the session is kept")
+        terminal.press("enter")
+        assert terminal.wait_exit() == 0
+    (message,) = of_kind(world, "user_message")
+    assert message.mentions == ("ledger.py",)
+    assert message.attached[0].text == "balance = 42\n"
+    (command,) = of_kind(world, "person_command")
+    assert command.command.startswith("echo by")
+    wait_for(lambda: not world.processes(), "every process to be gone")
+    with Terminal(args, 110, 34, world.env) as terminal:
+        terminal.wait_for("Ask anything")
+
+        def is_recalled() -> bool:
+            terminal.press("up")
+            return "!echo by" in terminal.text()
+
+        wait_for(is_recalled, "what was sent first to stand in the prompt again")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0

@@ -1,0 +1,54 @@
+"""`!` in the prompt and what a command of one's own looks like; mentions on their way."""
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.session import events as ev
+from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.story import apply
+from workbench.tui.wording.cards import card
+from workbench.tui.wording.pieces import line_width
+
+
+def text_of(line):
+    return "".join(piece.text for piece in line)
+
+
+async def test_an_exclamation_mark_runs_a_command_of_ones_own():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press("!", *"ls", "space", *"-la", "enter", *"hi!", "enter")
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        assert link.commands == [("run", "ls -la"), ("send", "hi!")]
+
+
+async def test_a_mention_of_a_file_there_is_goes_with_the_message(tmp_path):
+    (tmp_path / "notes.md").touch()
+    link = FakeLink()
+    app = workbench_app(link, folder=tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press(*"see", "space", "@", *"notes.md", "space", "@", *"nothing", "space", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "see @notes.md @nothing ", ("notes.md",))]
+
+
+def test_its_card_says_that_it_was_the_person():
+    state = SessionState()
+    for event in Script().start().events:
+        apply(state, event)
+    seq = state.last_seq
+    apply(state, ev.PersonCommand(seq=seq + 1, action_id="own_1", command="ls"))
+    apply(state, ev.ActionStarted(seq=seq + 2, action_id="own_1"))
+    apply(state, ev.ToolOutput(action_id="own_1", text="a.py\n"))
+    (item,) = state.actions.values()
+    assert item.phase == "running"
+    head, body = card(item, 60)
+    assert text_of(head).startswith("● you · $ ls")
+    assert "a.py" in text_of(body)
+    assert line_width(head) <= 60
+    observation = {"content": [{"type": "text", "text": "a.py"}], "exit_code": 2}
+    apply(state, ev.ActionObserved(seq=seq + 3, action_id="own_1", observation=observation, duration=0.2))
+    assert item.phase == "failed"
+    assert not state.waiting
+    assert not state.is_running

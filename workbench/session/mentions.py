@@ -1,0 +1,68 @@
+"""The files a message mentions, read when it is sent: the log holds what the model gets; used by the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from workbench.session.data import FileText
+from workbench.session.own_events import UserMessage
+
+MOST = 20
+LONGEST = 60_000
+"""Characters of one file, and of all together four times that; a larger one is only named."""
+
+
+def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ...]:
+    """What each of them below the workspace holds: a file its text, a folder its names, `None` for the rest."""
+    left = 4 * LONGEST
+    found = []
+    for path in list(dict.fromkeys(mentions))[:MOST]:
+        place = _inside(workspace, path)
+        if place is None:
+            continue
+        text = _text(place)
+        text = text if text is None or len(text) <= min(left, LONGEST) else None
+        left -= len(text or "")
+        found.append(FileText(path=path, text=text))
+    return tuple(found)
+
+
+def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
+    """What is to be recorded of a message."""
+    return UserMessage(text=text, mentions=tuple(mentions), attached=read_mentions(workspace, mentions))
+
+
+def told(files: Sequence[FileText]) -> str:
+    """What the model is told of them, behind the person's words."""
+    return "".join(f"\n\n{part}" for part in _parts(files))
+
+
+def _parts(files: Sequence[FileText]) -> Iterator[str]:
+    for file in files:
+        if file.text is None:
+            yield f"[The person mentions {file.path}. It is not shown here; read it with your tools.]"
+        else:
+            end = "" if file.text.endswith("\n") else "\n"
+            yield f"[The person mentions {file.path}. It held this then:]\n{file.text}{end}[end of {file.path}]"
+
+
+def _inside(workspace: str, path: str) -> Path | None:
+    try:
+        root = Path(workspace).resolve()
+        place = (root / path).resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return place if place.is_relative_to(root) else None
+
+
+def _text(place: Path) -> str | None:
+    try:
+        if place.is_dir():
+            return "".join(f"{each.name}{'/' if each.is_dir() else ''}\n" for each in sorted(place.iterdir())[:500])
+        if not place.is_file() or place.stat().st_size > 4 * LONGEST:
+            return None
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return None if "\0" in text else text

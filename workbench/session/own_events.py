@@ -1,0 +1,29 @@
+"""What a person does themselves in a session, as events; part of the contract in `events`, which names it too."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from workbench.session.data import EventBase, FileText
+
+
+class UserMessage(EventBase):
+    """What the person sent; also while the agent runs, then it waits for the next step.
+
+    `mentions` are the files they named, relative to the workspace, `attached` what these held then: `None` for what is
+    no text or too large.
+    """
+
+    kind: Literal["user_message"] = "user_message"
+    text: str
+    images: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+    attached: tuple[FileText, ...] = ()
+
+
+class PersonCommand(EventBase):
+    """A shell command of the person's own; it runs once no action does, and an `action_observed` holds its result."""
+
+    kind: Literal["person_command"] = "person_command"
+    action_id: str
+    command: str
