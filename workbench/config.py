@@ -106,9 +106,10 @@ def _runtime(env: Mapping[str, str]) -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Create the folder with mode 0700; raises UsageError when it belongs to somebody else or is a link."""
+    """The folder and those missing above it, mode 0700; raises UsageError when it is somebody else's or a link."""
     try:
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in reversed([each for each in (path, *path.parents) if not each.exists()]):
+            folder.mkdir(exist_ok=True, mode=0o700)  # `parents=True` would leave the mode of those to the umask
         info = path.lstat()
         if info.st_uid != os.getuid() or not stat.S_ISDIR(info.st_mode):
             raise UsageError(f"{path} is not a folder of yours; remove it or set another place with XDG variables")

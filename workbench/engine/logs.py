@@ -7,6 +7,7 @@ import os
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from workbench.security.secrets import KNOWN
 from workbench.text import visible
 
 _KEEP_FILES = 40
@@ -15,7 +16,7 @@ _LIMIT = 1_000_000
 
 class _Visible(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return visible(super().format(record))
+        return KNOWN.masked(visible(super().format(record)))
 
 
 class _PrivateFile(RotatingFileHandler):

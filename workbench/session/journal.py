@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
+from workbench.security.secrets import KNOWN
 from workbench.session.bounds.failures import Failures
 from workbench.session.bounds.limits import TokenCount
 from workbench.session.bounds.loops import LoopWatch
-from workbench.session.events import Event, UserMessage
+from workbench.session.events import ActionObserved, Event, UserMessage
 from workbench.session.ledger import Ledger
 from workbench.session.model_turn.history import MAX_OBSERVE, History
 from workbench.session.model_turn.room import Room
@@ -78,7 +80,10 @@ class Journal:
 
     def _in_turn(self, event: Event) -> Event:
         turn = self.ledger.turn + isinstance(event, UserMessage)
-        return event.model_copy(update={"turn": turn})
+        changed: dict[str, Any] = {"turn": turn}
+        if isinstance(event, ActionObserved):  # here, so that no result whatever gets past it
+            changed["observation"] = KNOWN.masked_data(event.observation)
+        return event.model_copy(update=changed)
 
     def _fold(self, event: Event) -> None:
         self.ledger.apply(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.security.secrets import masks_in
 from workbench.session.acting.fingerprint import fingerprint
 from workbench.session.acting.running import Readied
 from workbench.session.acting.stale import stale_files
@@ -12,6 +13,11 @@ from workbench.session.events import FileDelta
 from workbench.session.ledger import Ledger
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
+
+_MASKED = (
+    "it holds {mask}, which stands where a secret is hidden from you; written down it would destroy the secret. "
+    "Leave that place as it is: change only what stands around it, or ask the person."
+)
 
 
 class Readying:
@@ -29,6 +35,9 @@ class Readying:
                 f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
             )
         action = tool.action_from_arguments(arguments)
+        masked = None if tool.is_read_only else masks_in(arguments.values())
+        if masked:
+            raise ArgumentError(_MASKED.format(mask=masked))
         preparation = tool.preparation(action)
         changes = () if preparation else tool.preview(action)
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)

@@ -11,6 +11,8 @@ from functools import partial
 from typing import TypeAlias
 
 from workbench.llm.model import Cancel
+from workbench.security.secret_stream import SecretStream
+from workbench.security.secrets import KNOWN
 from workbench.session.acting.results import not_run, observed
 from workbench.session.acting.stale import told_of
 from workbench.session.events import (
@@ -82,6 +84,7 @@ class Runner:
     def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report) -> None:
         self._on_live = on_live
         self._report = report
+        self._hiding: dict[str, SecretStream] = {}
         self._lanes = [Lane(f"session-tools-{number}") for number in range(AT_ONCE)]
 
     def results(self, group: Sequence[Run], cancel: Cancel) -> Iterator[tuple[Run, Result]]:
@@ -93,6 +96,7 @@ class Runner:
         self._listen(group)
         try:
             for job, future in as_they_end(tuple(runs), cancel, _GRACE):
+                self._show_rest(runs[job].proposed.action_id)
                 yield runs[job], _result(runs[job], future)
         finally:
             for run in group:
@@ -118,6 +122,7 @@ class Runner:
         executors = [run.readied.tool.executor for run in group]
         for run, executor in zip(group, executors, strict=True):
             if executor is not None and executors.count(executor) == 1:
+                self._hiding[run.proposed.action_id] = SecretStream(KNOWN)
                 executor.on_output = partial(self._show, run.proposed.action_id)
 
     def _called(self, run: Run, cancel: Cancel) -> _Seen:
@@ -129,7 +134,17 @@ class Runner:
         return work(), time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
-        self._on_live(ToolOutput(action_id=action_id, text=text))
+        """Pass on what holds no secret; the last word waits for what follows it."""
+        hiding = self._hiding.get(action_id)
+        self._give(action_id, hiding.feed(text) if hiding else KNOWN.masked(text))
+
+    def _show_rest(self, action_id: str) -> None:
+        hiding = self._hiding.pop(action_id, None)
+        self._give(action_id, hiding.rest() if hiding else "")
+
+    def _give(self, action_id: str, text: str) -> None:
+        if text:
+            self._on_live(ToolOutput(action_id=action_id, text=text))
 
     def close(self) -> None:
         """Let the threads end."""

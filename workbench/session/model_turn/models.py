@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
+from contextlib import suppress
 from dataclasses import replace
 
 from workbench.config import Settings
@@ -12,6 +13,7 @@ from workbench.llm.faults import key_variable
 from workbench.llm.model import Model, ModelError
 from workbench.llm.router import open_profile
 from workbench.profiles import Profile
+from workbench.security.secrets import KNOWN
 from workbench.session.model_turn.keys import key_in_file, key_in_keyring
 
 
@@ -26,12 +28,22 @@ class SessionModels:
         self._addresses: dict[str, str | None] = {}
         env.pop("OHW_API_KEY", None)
         variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
+        KNOWN.add("OHW_API_KEY", settings.api_key)
+        KNOWN.add_all(env)
         self._keys = {name: key for name in variables if name and (key := env.pop(name, ""))}
+        for name, key in self._keys.items():
+            KNOWN.add(name, key)
+        for name, table in settings.models.items():
+            if table.get("api_key_file"):
+                with suppress(ModelError):  # it is said when the model is used
+                    KNOWN.add(f"key of {name}", key_in_file(table["api_key_file"], name))
 
     def open(self, name: str | None) -> Model:
         """The model of that name, to be closed by the caller; raises ModelError that says what to set."""
         profile = self.profile(name or "")
-        return open_profile(profile, self._key(profile))
+        key = self._key(profile)
+        KNOWN.add(f"key of {profile.name}", key)
+        return open_profile(profile, key)
 
     def remember(self, name: str, api_base: str | None) -> None:
         """Use this address for that model, as the session did before or as a flag says now."""

@@ -1,0 +1,105 @@
+"""Secrets taken out of texts: those known here by their value, and what looks like a key; used by session and engine.
+
+A mask reads `‹secret NAME›`. Hashes and ids are left alone: a shape needs the beginning that its issuer gives it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.security.secret_shapes import SHAPES
+
+_SHORTEST = 8
+_NAME = re.compile(
+    r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET(?:_?(?:ACCESS_?)?KEY)?|PRIVATE_?KEY|TOKEN|PASSWORD|PASSWD|CREDENTIALS?)(?:_ID)?$",
+    re.IGNORECASE,
+)
+_MASK = re.compile(r"‹secret [^›\n]{1,80}›")
+_UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
+"""Fields that hold no text: what they say is no secret, and a picture is not looked through."""
+
+
+class Secrets:
+    """What must not be seen: values by their names; may be used from several threads."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._known: re.Pattern[str] | None = None
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest value."""
+        return max(map(len, self._names), default=0)
+
+    @property
+    def have_blanks(self) -> bool:
+        """Whether a value is made of several words."""
+        return any(" " in value for value in self._names)
+
+    def add(self, name: str, value: str | None) -> None:
+        """Know one more; what is too short or a plain word could stand anywhere and is not taken."""
+        value = (value or "").strip()
+        if len(value) < _SHORTEST or value in self._names or value.isalpha() or value.startswith("/"):
+            return
+        names = {**self._names, value: name}
+        known = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
+        self._names, self._known = names, known
+
+    def add_all(self, env: Mapping[str, str]) -> None:
+        """Know the variables whose names say that they hold a secret."""
+        for name, value in env.items():
+            if _NAME.search(name):
+                self.add(name, value)
+
+    def masked(self, text: str) -> str:
+        """The text with a mask in the place of each secret."""
+        if len(text) < _SHORTEST:
+            return text
+        if self._known and any(value in text for value in self._names):
+            text = self._known.sub(lambda found: mask(self._names[found.group()]), text)
+        for shape in SHAPES:
+            if any(mark in text for mark in shape.marks):
+                text = shape.pattern.sub(lambda found, name=shape.name: _in_mask(found, name), text)  # type: ignore[misc]
+        return text
+
+    def masked_data(self, value: Any) -> Any:
+        """Plain data with all its texts masked; the same object where there is nothing to mask."""
+        if isinstance(value, str):
+            return self.masked(value)
+        if isinstance(value, Mapping):
+            return {name: part if name in _UNSHOWN else self.masked_data(part) for name, part in value.items()}
+        return [self.masked_data(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+KNOWN = Secrets()
+"""What this process knows to be secret, whichever session or log a text is for."""
+
+
+def mask(name: str) -> str:
+    """What stands in the place of a secret."""
+    return f"‹secret {name}›"
+
+
+def masks_in(values: Iterable[Any]) -> str | None:
+    """The first mask that stands in plain data, in a call's arguments for example."""
+    for value in values:
+        if isinstance(value, str):
+            found = _MASK.search(value)
+            if found:
+                return found.group()
+        elif isinstance(value, Mapping | list | tuple):
+            inner = masks_in(value.values() if isinstance(value, Mapping) else value)
+            if inner:
+                return inner
+    return None
+
+
+def _in_mask(found: re.Match[str], name: str) -> str:
+    """The match with its group `secret` masked, or all of it where it has none."""
+    if "secret" not in found.re.groupindex:
+        return mask(name)
+    whole, start = found.group(), found.start()
+    shown = found.groupdict().get("name") or name
+    return whole[: found.start("secret") - start] + mask(shown) + whole[found.end("secret") - start :]
