@@ -1,4 +1,4 @@
-"""How long a diff takes to open: a hundred thousand changed lines, and a file of 5,000 lines."""
+"""What a diff costs, in seconds of the processor: opening 100,000 changed lines, scrolling and searching them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,28 @@ import time
 from collections.abc import Callable
 from difflib import SequenceMatcher
 
+from rich.style import Style
+
 from tests.bench.measure import Measure
 from workbench.diff.hunks import compare
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
+from workbench.tui.diff.search import find
+from workbench.tui.widgets.diff_painter import Painter
 
 
 def measures() -> list[Measure]:
     """The figures of the diff view, with their limits."""
     many = _changed(100_000, every=2)
+    compared = compare("a.py", *many)
     file = _changed(5_000, every=100)
     plain = _best(lambda: _difflib_alone(*file))
     return [
         _seconds("100,000 changed lines: compare and lay out", _best(lambda: _open(*many)), 1.0, None),
+        _seconds(
+            "100,000 changed lines: one frame of scrolling, the slowest of 100", _slowest_frame(*many), 0.016, None
+        ),
+        _seconds("100,000 changed lines: search in all of it", _best(lambda: find("new", compared)), 1.0, None),
         _seconds("5,000-line file, 50 lines changed", _best(lambda: _open(*file)), 0.05, plain),
     ]
 
@@ -33,6 +42,20 @@ def _open(before: str, after: str) -> None:
     Geometry(Document([compare("a.py", before, after)]), Look(120, beside=False, wrapped=False))
 
 
+def _slowest_frame(before: str, after: str) -> float:
+    """Painting 50 rows that were not seen before, at 100 places of the file, far ones too; the slowest but two."""
+    geometry = Geometry(Document([compare("a.py", before, after)]), Look(120, beside=False, wrapped=False))
+    times = []
+    for frame in range(100):
+        top = frame * geometry.height // 100 if frame % 2 else frame * 50
+        begun = time.process_time()
+        painter = Painter(geometry, lambda name: Style(), 0, 0)
+        for row in range(top, top + 50):
+            painter.paint(*geometry.at(row))
+        times.append(time.process_time() - begun)
+    return sorted(times)[-3]
+
+
 def _difflib_alone(before: str, after: str) -> None:
     SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False).get_opcodes()
 
@@ -40,9 +63,9 @@ def _difflib_alone(before: str, after: str) -> None:
 def _best(run: Callable[[], object]) -> float:
     times = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.process_time()
         run()
-        times.append(time.perf_counter() - begun)
+        times.append(time.process_time() - begun)
     return min(times)
 
 
