@@ -202,7 +202,7 @@ class DiffViewerScreen(ViewerTakingBack):
         """The next scope; the same file stays chosen when it is in that one too."""
         if len(self._scopes) > 1:
             self._scope = (self._scope + 1) % len(self._scopes)
-            self._shown = None
+            self._shown, self.said, self.matches = None, "", []
             self._load()
 
     def fixed(self) -> str:
