@@ -97,6 +97,12 @@ def test_allow_covers_nothing_that_is_more_than_the_plain_command(text):
     assert verdict(command(text), "allow $ pytest *", "allow $ pytest") == "none"
 
 
+def test_a_module_that_python_runs_is_covered_with_it_and_nothing_else_is():
+    assert verdict(command("python3 -m pytest -q tests"), "allow $ python3 -m pytest *") == "allow"
+    assert verdict(command("python3 -m pytest -q; make"), "allow $ python3 -m pytest *") == "none"
+    assert verdict(command("timeout 5 make"), "allow $ timeout 5 m*") == "none"
+
+
 def test_paths_of_rules_are_those_of_the_workspace_also_behind_links(tmp_path):
     place = Path(tmp_path).resolve()
     (place / "keys").mkdir()

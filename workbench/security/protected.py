@@ -61,6 +61,7 @@ CODE_FOLDERS = {
 CODE_PATHS = {
     ".github/workflows": "changes what CI runs",
     ".github/actions": "changes what CI runs",
+    ".config/ohw": "changes the configuration or the logs of the agent",
     ".config/systemd": "is started at each login",
     ".config/fish": "is run by each shell",
     ".config/git": "changes what git runs and keeps",

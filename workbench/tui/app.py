@@ -121,6 +121,7 @@ class WorkbenchApp(App[int]):
             yield SystemCommand("Compact", "Have the history summed up", self.action_compact)
             yield SystemCommand("Mode", "When to ask: the next one", screen.action_mode)
             yield SystemCommand("Diff", "What changed", screen.action_diff)
+            yield SystemCommand("Rules", "What is allowed, asked about and denied", screen.action_rules)
             yield SystemCommand("Maximise", "One panel over the whole width", screen.action_zoom)
             yield SystemCommand("Stop", "End the run; what waits is not run", screen.action_stop)
         yield SystemCommand("Quit", "Leave; the session is kept", self.action_quit)

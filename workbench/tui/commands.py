@@ -28,6 +28,7 @@ COMMANDS = (
     Command("compact", "have the history summed up, so that it takes less of the model's window", "app.compact"),
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
+    Command("rules", "what is allowed, asked about and denied; try and save rules", "rules"),
     Command("stop", "end the run; what waits is not run", "stop"),
     Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
     Command("demo", "try it with a scripted model", "app.demo"),

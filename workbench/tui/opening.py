@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from textual.app import App
@@ -12,6 +13,8 @@ from workbench.config import Settings
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
 from workbench.tui.review.review import Review
+
+SetRule = Callable[..., None]
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
@@ -55,6 +58,19 @@ def open_help(app: App[Any]) -> None:
 
     if not isinstance(app.screen, HelpScreen):
         app.push_screen(HelpScreen(app.screen))
+
+
+def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], set_rule: SetRule) -> None:
+    """The rules and what they fit; not twice."""
+    from workbench.config import Locations
+    from workbench.security.rules.book import RuleBook
+    from workbench.tools.own import is_trusted
+    from workbench.tui.screens.rules import RulesScreen
+
+    if not isinstance(app.screen, RulesScreen):
+        file = Locations.from_environment().rules_file
+        book = RuleBook(file, workspace, trusted=is_trusted(workspace, trusted))
+        app.push_screen(RulesScreen(state, book, set_rule))
 
 
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:

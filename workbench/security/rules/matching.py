@@ -57,14 +57,20 @@ def _covers_call(rule: Rule, subject: Subject) -> bool:
 def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     used: Rule | None = None
     outer: Rule | None = None
+    words: tuple[str, ...] = ()
     for part in subject.parts:
         if not part.depth:
-            outer = next((rule for rule in rules if _names(rule, part, subject)), None)
-        held = outer is not None and (not part.depth or is_exact(outer.command))
+            outer, words = next((rule for rule in rules if _names(rule, part, subject)), None), part.words
+        held = outer is not None and (not part.depth or is_exact(outer.command) or _is_module(words, part))
         if not held and part.risk != "LOW":
             return None
         used = used or outer
     return used
+
+
+def _is_module(outer: tuple[str, ...], inner: Part) -> bool:
+    """Whether the inner command is what stands behind `python -m`: the same words, looked at once more."""
+    return outer[1:2] == ("-m",) and inner.words == outer[2:]
 
 
 def _names(rule: Rule, part: Part, subject: Subject) -> bool:

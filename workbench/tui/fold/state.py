@@ -156,6 +156,8 @@ class SessionState:
 
     session_id: str = ""
     workspace: str = ""
+    rules: tuple[str, ...] = ()
+    """The rules of this session, a line each."""
     model: str = ""
     mode: str = "medium"
     scripted: bool = False

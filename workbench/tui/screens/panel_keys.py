@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
 from textual.binding import Binding, BindingType
@@ -13,10 +13,14 @@ from textual.widget import Widget
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
 from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.opening import open_rules
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import PanelTabs, SidePanels
 from workbench.tui.wording.titles import PANELS
+
+if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
 
 
 class PanelKeys(Screen[None]):
@@ -51,6 +55,13 @@ class PanelKeys(Screen[None]):
         """The changes list shows this turn alone, or the whole session again."""
         self.state.only_turn = not self.state.only_turn
         self.show(Changed(changes=True))
+
+    def action_rules(self) -> None:
+        """The rules, and what they fit in this session."""
+        app = cast("WorkbenchApp", self.app)
+        link = app.opened.link
+        set_rule = link.set_rule if link else lambda **_: None
+        open_rules(app, app.state, app.opened.workspace, app.settings.trusted, set_rule)
 
     def on_resize(self, event: events.Resize) -> None:
         """Sizes the person chose hold for the screen they were chosen on."""

@@ -60,6 +60,8 @@ def _decision(item: ActionItem) -> str:
     said = "rejected" if item.phase == "rejected" else "taken in part" if item.part else "allowed"
     rule = item.decided_rule or item.rule
     lines = [f"{said} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
+    if item.decided_by == "person" and item.decided_rule:
+        lines = [f"{said} by you; asked by {item.rule}", f"saved for what comes: {item.decided_rule}"]
     lines += [f"written: {item.part}"] if item.part else []
     return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
 

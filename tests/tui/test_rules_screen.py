@@ -1,0 +1,109 @@
+"""The Rules screen: what each rule fits, a trial before saving, and deleting."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.security.rules.files import read_rules
+from workbench.session import events as ev
+from workbench.tui.screens.rules import RulesScreen
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = tmp_path / "ohw/rules.toml"
+    path.parent.mkdir()
+    path.write_text('[[deny]]\ncommand = "git push *"\n')
+    return path
+
+
+def session() -> FakeLink:
+    script = Script().start()
+    script.add(ev.UserMessage, text="go")
+    for number, command in enumerate(("pytest -q", "make", "pytest -q"), 1):
+        name = f"a{number}"
+        arguments = {"command": command}
+        script.add(
+            ev.ActionProposed, action_id=name, response_id="r", call_id=name, tool="execute_bash", arguments=arguments
+        )
+    script.add(ev.SettingsChanged, rule="allow $ pytest -q")
+    return FakeLink(script.events)
+
+
+def text_on(app) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+async def opened(pilot) -> None:
+    app = pilot.app
+    await wait_until(pilot, lambda: app.state.rules)
+    app.screen.action_rules()
+    await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))
+
+
+async def type_in(pilot, text: str) -> None:
+    pilot.app.screen.query_one("#rules-new").focus()
+    pilot.app.screen.query_one("#rules-new").value = text
+    await pilot.press("enter")
+
+
+async def test_each_rule_says_where_it_is_from_and_what_it_fits(file):
+    app = workbench_app(session())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        text = text_on(app)
+        assert "deny $ git push *" in text
+        assert "no action" in text
+        assert "your rules" in text
+        await pilot.press("down")
+        await wait_until(pilot, lambda: "allow $ pytest -q fits 2 actions" in text_on(app))
+        assert "#3" in text_on(app)
+
+
+async def test_a_rule_is_tried_on_the_log_before_it_is_saved(file):
+    link = session()
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await type_in(pilot, "deny $ make *")
+        await wait_until(pilot, lambda: "deny $ make * would have decided 1 action" in text_on(app))
+        assert len(read_rules(file, "person").rules) == 1, "nothing is saved by trying"
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not app.screen.query_one("#rules-scopes").display)
+        await type_in(pilot, "deny $ make *")
+        await wait_until(pilot, lambda: app.screen.query_one("#rules-scopes").display)
+        await pilot.press("down", "down", "enter")
+        await wait_until(pilot, lambda: len(read_rules(file, "person").rules) == 2)
+        await wait_until(pilot, lambda: "1 action " in text_on(app))
+    assert not [said for said in link.commands if said[0] == "rule"]
+
+
+async def test_a_rule_that_allows_too_much_is_refused_with_the_reason(file):
+    app = workbench_app(session())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await type_in(pilot, "allow $ *")
+        await wait_until(pilot, lambda: "any program" in text_on(app))
+        assert not app.screen.query_one("#rules-scopes").display
+
+
+async def test_rules_are_deleted_by_asking_twice(file):
+    link = session()
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("d")
+        await wait_until(pilot, lambda: "d again deletes: deny $ git push *" in text_on(app))
+        assert len(read_rules(file, "person").rules) == 1
+        await pilot.press("d")
+        await wait_until(pilot, lambda: not read_rules(file, "person").rules)
+        await wait_until(pilot, lambda: "allow $ pytest -q fits" in text_on(app))
+        await pilot.press("d")
+        await wait_until(pilot, lambda: "d again" in text_on(app))
+        await pilot.press("d")
+        await wait_until(pilot, lambda: ("rule", None, "allow $ pytest -q") in link.commands)
+        await wait_until(pilot, lambda: "There are no rules yet" in text_on(app))

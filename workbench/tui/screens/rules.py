@@ -1,0 +1,212 @@
+"""The Rules screen: each rule with what it fits in this session; a new one is tried on the log before it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.errors import WorkbenchError
+from workbench.security.rules.book import RuleBook
+from workbench.security.rules.files import add_rule, checked, drop_rule
+from workbench.security.rules.rule import Rule, RuleError, parse_rule
+from workbench.text import visible
+from workbench.tui.background import in_daemon
+from workbench.tui.fold.ruled import fitting
+from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.wording.summaries import one_line
+
+SetRule = Callable[..., None]
+_COLOURS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
+_PLACES: Final = {"session": "this session", "folder": "the folder's file", "person": "your rules"}
+_SCOPES: Final = (
+    ("session", "for this session"),
+    ("folder", "for this folder, in your rules"),
+    ("person", "everywhere, in your rules"),
+)
+_NONE: Final = "There are no rules yet."
+
+
+class RulesScreen(ModalScreen[None]):
+    """Shows the rules of `book` and of the session; `set_rule` changes those of the session."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", id="rules.close"),
+        Binding("d", "drop", "Delete the rule", id="rules.delete"),
+    ]
+
+    def __init__(self, state: SessionState, book: RuleBook, set_rule: SetRule) -> None:
+        super().__init__(id="rules")
+        self._state = state
+        self._book = book
+        self._set_rule = set_rule
+        self._rules: Sequence[Rule] = ()
+        self._fits: dict[str, list[ActionItem]] = {}
+        self._tried: Rule | None = None
+        self._dropping: Rule | None = None
+
+    def compose(self) -> ComposeResult:
+        """The rules, what the chosen one fits, and a line to try another."""
+        with Vertical(id="rules-box") as box:
+            box.border_title = "Rules"
+            box.border_subtitle = "enter try · d delete · esc close"
+            yield OptionList(id="rules-list")
+            yield Static(id="rules-fits")
+            yield Static(Content("Try a rule on this session"), id="rules-label")
+            yield Input(placeholder="allow $ pytest *     deny in secrets     ask TOOL", id="rules-new")
+            scopes = OptionList(*(Option(Content(f"Save it {said}")) for _, said in _SCOPES), id="rules-scopes")
+            scopes.display = False
+            yield scopes
+
+    async def on_mount(self) -> None:
+        """Read the files beside the screen."""
+        await self._load()
+        (self.query_one("#rules-list") if self._rules else self.query_one(Input)).focus()
+
+    async def _load(self) -> None:
+        self._rules = await in_daemon(lambda: self._book.rules(self._state.rules))
+        await self._look(self._rules)
+        rows = self.query_one("#rules-list", OptionList)
+        rows.clear_options()
+        rows.add_options(Option(row) for row in self._rows())
+        rows.display = bool(self._rules)
+        self._say(_NONE if not self._rules else "", *self._book.faults)
+        if self._rules:
+            rows.highlighted = 0
+            self._show(self._rules[0])
+
+    async def _look(self, rules: Sequence[Rule]) -> None:
+        for rule in rules:
+            self._fits[rule.text] = await in_daemon(lambda rule=rule: fitting(rule, self._state))  # type: ignore[misc]
+
+    def _rows(self) -> Iterator[Content]:
+        width = max((len(visible(rule.text, lines=False)) for rule in self._rules), default=0)
+        for rule in self._rules:
+            text = visible(rule.text, lines=False)
+            place = _PLACES[rule.source] + (f" in {rule.folder}" if rule.folder else "")
+            verdict, rest = text[: len(rule.verdict)], text[len(rule.verdict) :]
+            yield Content.assemble(
+                (verdict, _COLOURS[rule.verdict]),
+                rest.ljust(min(width, 56) - len(verdict)),
+                (f"  {_count(len(self._fits[rule.text])):<12}", ""),
+                (visible(place, lines=False), "$dim"),
+            )
+
+    def _show(self, rule: Rule) -> None:
+        """What the rule fits, the last ones."""
+        found = self._fits[rule.text]
+        said = "would have decided" if rule is self._tried else "fits"
+        lines = [f"{visible(rule.text, lines=False)} {said} {_count(len(found))} of this session"]
+        lines += [
+            f"  #{action.number:<4} {action.risk:<7} {one_line(action, self._state.workspace)}" for action in found[-6:]
+        ]
+        self._say(*lines, *self._book.faults)
+
+    def _say(self, *lines: str) -> None:
+        text = "\n".join(visible(line, lines=False) for line in lines if line)
+        self.query_one("#rules-fits", Static).update(Content(text))
+
+    @on(OptionList.OptionHighlighted, "#rules-list")
+    def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Another rule: what it fits."""
+        self._dropping = None
+        if event.option_index < len(self._rules) and self._tried is None:
+            self._show(self._rules[event.option_index])
+
+    @on(Input.Submitted, "#rules-new")
+    async def on_tried(self, event: Input.Submitted) -> None:
+        """Show what the rule would have decided, and ask where to save it."""
+        event.stop()
+        try:
+            rule = checked(parse_rule(event.value))
+        except RuleError as error:
+            self._tried = None
+            self._say(str(error))
+            return
+        await self._look([rule])
+        self._tried = rule
+        self._show(rule)
+        scopes = self.query_one("#rules-scopes", OptionList)
+        scopes.display, scopes.highlighted = True, 0
+        scopes.focus()
+
+    @on(OptionList.OptionSelected, "#rules-scopes")
+    async def on_saved(self, event: OptionList.OptionSelected) -> None:
+        """Save the rule that was tried."""
+        rule, scope = self._tried, _SCOPES[event.option_index][0]
+        self._end_trial()
+        if rule is not None:
+            await self._save(rule, scope)
+
+    async def _save(self, rule: Rule, scope: str) -> None:
+        if scope == "session":
+            self._set_rule(rule=rule.text)
+            self._state_rule(rule.text, is_there=True)
+        elif await self._written(add_rule, replace(rule, folder=self._book.workspace if scope == "folder" else "")):
+            self.query_one(Input).value = ""
+        await self._load()
+
+    async def _written(self, change: Callable[[Path, Rule], None], rule: Rule) -> bool:
+        path = self._book.person_file
+        try:
+            if path is not None:
+                await in_daemon(lambda: change(path, rule))
+        except WorkbenchError as error:
+            self.app.notify(visible(str(error)), severity="error", markup=False)
+            return False
+        return path is not None
+
+    def _state_rule(self, text: str, *, is_there: bool) -> None:
+        """What the log will say in a moment."""
+        kept = tuple(rule for rule in self._state.rules if rule != text)
+        self._state.rules = (*kept, text) if is_there else kept
+
+    def _end_trial(self) -> None:
+        self._tried = None
+        self.query_one("#rules-scopes").display = False
+        self.query_one(Input).focus()
+
+    async def action_drop(self) -> None:
+        """Delete the rule the cursor stands on; asked for twice."""
+        at = self.query_one("#rules-list", OptionList).highlighted
+        if at is None or not self._rules or not self.query_one("#rules-list").has_focus:
+            return
+        rule = self._rules[at]
+        if rule.source == "folder":
+            self._say(f"{rule.text} is a rule of the folder; take it out of its .ohw/rules.toml")
+        elif self._dropping is not rule:
+            self._dropping = rule
+            self._say(f"d again deletes: {rule.text}")
+        else:
+            await self._drop(rule)
+
+    async def _drop(self, rule: Rule) -> None:
+        if rule.source == "session":
+            self._set_rule(dropped_rule=rule.text)
+            self._state_rule(rule.text, is_there=False)
+        else:
+            await self._written(drop_rule, rule)
+        await self._load()
+
+    def action_leave(self) -> None:
+        """Out of a trial first, then out of the screen."""
+        if self._tried is not None:
+            self._end_trial()
+            return
+        self.dismiss(None)
+
+
+def _count(count: int) -> str:
+    return "no action" if not count else f"{count} action{'s' if count != 1 else ''}"
