@@ -21,6 +21,26 @@ def of_kind(world: World, kind: str) -> list:
     return [event for event in events(world) if event.kind == kind]
 
 
+def test_the_persons_own_editor_takes_over_and_gives_back(world: World):
+    editor = world.home / "editor"
+    editor.write_text('#!/bin/sh\nprintf "%s\\nadded line\\n" "$(cat "$1")" > "$1"\n')
+    editor.chmod(0o755)
+    env = {**world.env, "EDITOR": str(editor)}
+    env.pop("VISUAL", None)
+    model = world.script(finish("Read it."))
+    with Terminal(("--model", model, "--workspace", str(world.project)), 110, 34, env) as terminal:
+        terminal.wait_for("Ask anything")
+        terminal.type("first line")
+        terminal.press("ctrl+g")
+        terminal.wait_for("added line")
+        terminal.press("enter")
+        terminal.wait_for("Read it.")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    (message,) = of_kind(world, "user_message")
+    assert message.text == "first line\nadded line"
+
+
 def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked(world: World):
     (world.project / "ledger.py").write_text("balance = 42\n")
     args = ("--model", world.script(finish("Looked at it.")), "--mode", "ask", "--workspace", str(world.project))

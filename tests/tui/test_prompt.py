@@ -52,6 +52,24 @@ async def test_a_paste_never_sends_and_hides_nothing():
         assert link.commands == []
 
 
+async def test_a_large_paste_is_one_mark_and_is_sent_whole_without_its_mentions(tmp_path):
+    (tmp_path / "a.py").touch()
+    link = FakeLink()
+    app = workbench_app(link, folder=tmp_path)
+    long = "\n".join(f"line {number} @a.py" for number in range(214))
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await pilot.press(*"see:")
+        prompt.post_message(events.Paste(long))
+        prompt.post_message(events.Paste(long.replace("line", "row")))
+        prompt.post_message(events.Paste(long))
+        await wait_until(pilot, lambda: prompt.text.count("pasted") == 3)
+        assert prompt.text == "see:[pasted 214 lines][pasted 214 lines, 2][pasted 214 lines]"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", f"see:{long}{long.replace('line', 'row')}{long}")]
+
+
 async def test_blanks_are_not_sent():
     link = FakeLink()
     app = workbench_app(link)

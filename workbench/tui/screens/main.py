@@ -99,7 +99,7 @@ class MainScreen(PanelKeys):
         if self._has_model:
             self.call_after_refresh(self.run_worker, self._follower.run, name="follower")
         if self._message and self._has_model:
-            self._send(self._message)
+            self._send(self._message, self._message)
         elif self._message:
             self.query_one(Prompt).give_back(self._message)
 
@@ -161,7 +161,9 @@ class MainScreen(PanelKeys):
             return
         if command is None and self._has_model:
             own = submitted.text.strip()
-            self.link.run_command(own[1:].strip()) if own.startswith("!") else self._send(submitted.text)
+            self.link.run_command(own[1:].strip()) if own.startswith("!") else self._send(
+                submitted.text, submitted.written
+            )
             return
         if command is None:
             self._refuse(submitted.text, _NO_MODEL)
@@ -190,9 +192,9 @@ class MainScreen(PanelKeys):
         self.query_one(Prompt).give_back(text)
         self.say(why)
 
-    def _send(self, text: str) -> None:
+    def _send(self, text: str, written: str = "") -> None:
         self._outbox.sent(text)
-        self.link.send(text, mentioned(text, self._workspace))
+        self.link.send(text, mentioned(written, self._workspace))
         self._writing.recall([text])
         self.refresh_hints()
 

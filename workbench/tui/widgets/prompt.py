@@ -1,4 +1,4 @@
-"""Where the person writes: several lines, history at the edges, and a paste that never sends."""
+"""Where the person writes: several lines, history at the edges, large pastes folded, and a paste that never sends."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
+from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.prompting.completer import Choice, Completer
 from workbench.tui.prompting.history import History
+from workbench.tui.prompting.pastes import Pastes
 from workbench.tui.prompting.wishes import wish_at
 
 
@@ -26,6 +28,7 @@ class Prompt(TextArea):
         Binding("tab", "take", "Take what is chosen", id="take", show=False),
         Binding("escape", "close_list", "Close the list", id="close-list", show=False),
         Binding("ctrl+r", "search_history", "Search what was sent before", id="search-history"),
+        Binding("ctrl+g", "edit_outside", "Write in $EDITOR", id="edit-outside"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),
     ]
@@ -33,9 +36,11 @@ class Prompt(TextArea):
     class Submitted(Message):
         """The person sent the text; the prompt is empty again, and `give_back` undoes that."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, written: str) -> None:
+            """`written` is the text with its large pastes folded."""
             super().__init__()
             self.text = text
+            self.written = written
 
     def __init__(self, history: History, completer: Completer) -> None:
         super().__init__(
@@ -46,6 +51,7 @@ class Prompt(TextArea):
         )
         self.past = history
         self.completer = completer
+        self._pastes = Pastes()
 
     def give_back(self, text: str) -> None:
         """Text that could not be taken stands here again, before what was typed since."""
@@ -55,7 +61,7 @@ class Prompt(TextArea):
 
     def type_in(self, text: str) -> None:
         """Text typed or pasted while something else had the keys, as if it had been typed here."""
-        self._replace_via_keyboard(_pasted(text), *self.selection)
+        self._replace_via_keyboard(self._pastes.fold(text), *self.selection)
         self.focus()
 
     def action_submit(self) -> None:
@@ -66,12 +72,13 @@ class Prompt(TextArea):
         choice = self.completer.chosen
         if choice is not None and not self._is_written(choice) and not self._take(choice).runs:
             return
-        text = self.text
+        written, text = self.text, self._pastes.expand(self.text)
         if text.strip():
             self.past.remember(text)
             self.load_text("")
+            self._pastes.forget()
             self.completer.forget()
-            self.post_message(self.Submitted(text))
+            self.post_message(self.Submitted(text, written))
 
     def action_newline(self) -> None:
         """Start a new line at the cursor."""
@@ -92,6 +99,19 @@ class Prompt(TextArea):
         if not self.completer.search_history(self.text):
             self.completer.close()
             self.app.notify("nothing that was sent before holds these words", timeout=3)
+
+    def action_edit_outside(self) -> None:
+        """Go on writing in the person's own editor; large pastes are whole there."""
+        from workbench.tui.outside_editor import edit_outside
+
+        try:
+            text = edit_outside(self.app, self._pastes.expand(self.text), "message.md")
+        except WorkbenchError as error:
+            self.app.notify(visible(str(error)), severity="warning", markup=False)
+            return
+        self.load_text(visible(text.rstrip("\n")))
+        self.move_cursor(self.document.end)
+        self.completer.close()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Two keys are the prompt's own only while the list is open."""
@@ -119,18 +139,14 @@ class Prompt(TextArea):
             await self.run_action(f"screen.page({pages})")
 
     def update_suggestion(self) -> None:
-        """The text has changed: at once, in the order of the keys, the list fits it."""
-        self.look()
-
-    def watch_selection(self, before: Selection, now: Selection) -> None:
-        """The cursor has moved: what stands before it may be something else."""
-        self.look()
-
-    def look(self) -> None:
-        """Let the list fit what stands before the cursor."""
+        """The text has changed: at once, in the order of the keys, the list fits what stands before the cursor."""
         (row, column), lines = self.cursor_location, self.document.lines
         if self.is_mounted and row < len(lines):
             self.completer.look(wish_at(lines, row, column) if self.selection.is_empty else None, self.text)
+
+    def watch_selection(self, before: Selection, now: Selection) -> None:
+        """The cursor has moved: what stands before it may be something else."""
+        self.update_suggestion()
 
     def _is_written(self, choice: Choice) -> bool:
         wish, (row, column) = self.completer.wish, self.cursor_location
@@ -170,9 +186,5 @@ class Prompt(TextArea):
         """Insert the paste as text, with what could hide in it made visible."""
         event.prevent_default()
         event.stop()
-        self._replace_via_keyboard(_pasted(event.text), *self.selection)
+        self._replace_via_keyboard(self._pastes.fold(event.text), *self.selection)
         self.scroll_cursor_visible()
-
-
-def _pasted(text: str) -> str:
-    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
