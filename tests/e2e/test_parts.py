@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.test_questions import log
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, finish
 from tests.terminal.terminal import Terminal
 from tests.world import World
+from workbench.session.events import ActionDecided, ActionObserved, FilesChanged, FileText
 
 BEFORE = "".join(f"line {number}\n" for number in range(1, 26))
 AFTER = BEFORE.replace("line 2\n", "two\n").replace("line 12\n", "twelve\n").replace("line 23\n", "twenty-three\n")
@@ -85,3 +87,24 @@ def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(worl
 def _after_a_change(file: Path, turn: Turn) -> Turn:
     file.write_text(BEFORE.replace("line 25", "25, by somebody else"))
     return turn
+
+
+def test_a_part_is_in_the_log_once_and_as_the_agents_doing(world: World):
+    file = world.project / "notes.txt"
+    file.write_text(BEFORE)
+    turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]
+    world.env["OPENAI_API_KEY"] = "sk-of-the-test"
+    with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
+        terminal.wait_for("y approve")
+        terminal.type(" ")
+        terminal.wait_for("y approve 2 of 3")
+        terminal.press("y")
+        leave(terminal)
+    written = AFTER.replace("two\n", "line 2\n")
+    events = log(world)
+    changes = [event.files_changed for event in events if isinstance(event, ActionObserved) and event.files_changed]
+    assert [[(delta.before, delta.after) for delta in files] for files in changes] == [[(BEFORE, written)]]
+    assert not [event for event in events if isinstance(event, FilesChanged)]
+    (decided,) = [event for event in events if isinstance(event, ActionDecided) and event.by == "person"]
+    assert decided.written == (FileText(path=str(file), text=written),)
+    assert decided.hunks == (1, 2)
