@@ -12,8 +12,8 @@ from textual.widget import Widget
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
-from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.opening import open_rules
+from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import PanelTabs, SidePanels
