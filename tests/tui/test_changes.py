@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tui.fake_link import FakeLink
 from tests.tui.panel_app import PanelApp, until
-from tests.tui.sample_session import STEADY, WORKSPACE, working_session
+from tests.tui.sample_session import STEADY, WORKSPACE, Script, working_session
+from tests.tui.trial import wait_until, workbench_app
 from workbench.session import events as ev
 from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.widgets.changes import ChangesPanel, file_line
@@ -61,3 +63,27 @@ async def test_the_list_is_live_and_enter_opens_a_file():
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.chosen)
         assert app.chosen == ["/etc/x"]
+
+
+async def test_a_key_switches_the_list_between_the_session_and_this_turn():
+    script = Script().start().user("one")
+    script.run("str_replace_editor", _files=(ev.FileDelta(path=f"{WORKSPACE}/a.py", before="1\n", after="2\n"),))
+    script.add(ev.RunEnded, reason="finished")
+    script.user("two")
+    script.run("str_replace_editor", _files=(ev.FileDelta(path=f"{WORKSPACE}/b.py", before=None, after="x\n"),))
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = app.screen.query_one(ChangesPanel)
+        await wait_until(pilot, lambda: "2 files" in str(panel.border_title))
+        await pilot.press("f4", "full_stop")
+        await wait_until(pilot, lambda: "this turn · 1 file +1" in str(panel.border_title))
+        assert "b.py" in panel.render_line(0).text
+        await pilot.press("full_stop")
+        await wait_until(pilot, lambda: "2 files" in str(panel.border_title))
+
+
+def test_a_turn_without_changes_says_how_to_see_the_others():
+    state = Script().start().user("one").state()
+    state.only_turn = True
+    assert ChangesPanel.title_counts(state) == "this turn"

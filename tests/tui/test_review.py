@@ -308,3 +308,12 @@ def test_the_turn_begins_with_a_message_that_begins_a_run(desk: Desk) -> None:
     assert list(desk.state.turn_changes) == [desk.path]
     assert set(desk.state.changes) == {desk.path, desk.other}
     assert isinstance(desk.state, SessionState)
+
+
+async def test_a_viewer_that_was_closed_otherwise_follows_no_more(desk: Desk) -> None:
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        await desk.app.pop_screen()
+        await until(pilot, lambda: desk.review.watching is None, "closed")
+        desk.written(AFTER, MIDDLE)
+        assert desk.state.changes[desk.path].after == MIDDLE

@@ -60,8 +60,6 @@ class DiffViewerScreen(ViewerTakingBack):
     ) -> None:
         """`files` are shown where there is no `review`; with one, the scope of that name (or its first) is shown."""
         super().__init__(review)
-        if review is not None:
-            review.watching = self
         self._workspace = workspace
         self._wanted = chosen
         self._action_id = action_id
@@ -82,7 +80,9 @@ class DiffViewerScreen(ViewerTakingBack):
         yield KeyHints()
 
     def on_mount(self) -> None:
-        """The chosen file is open and the diff has the keys."""
+        """The chosen file is open and the diff has the keys; from now on the session is followed."""
+        if self.review is not None:
+            self.review.watching = self
         self.call_after_refresh(self._load)
 
     def _load(self) -> None:

@@ -24,6 +24,11 @@ class ViewerTakingBack(ViewerComments):
         Binding("escape,q,f5", "close", "Close", id="viewer.close"),
     ]
 
+    def on_unmount(self) -> None:
+        """However it was closed: nothing is followed any more."""
+        if self.review is not None and self.review.watching is self:
+            self.review.watching = None
+
     def follow(self, changed: Changed, refused: str) -> None:
         """The session went on: other contents, or an answer to what was asked."""
         if changed.changes:
@@ -70,7 +75,6 @@ class ViewerTakingBack(ViewerComments):
         if self.end_search():
             return
         if self.review is not None:
-            self.review.watching = None
             count = len(self.review.comments)
             if count:
                 said = f"{count} comment{'s are' if count != 1 else ' is'} kept in the diff viewer, not sent yet"
