@@ -11,6 +11,7 @@ from workbench.session.acting.rating import MOST_SEGMENTS, Rater, reasons, segme
 from workbench.session.events import ActionProposed
 from workbench.session.ledger import Ledger
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition
+from workbench.tools.grep.definition import GrepTool
 
 ALLOWED = "python3 -m unittest"
 
@@ -101,3 +102,14 @@ def test_what_the_person_reads_is_said_once():
     assert reasons(both, shows_diff=False) == ()
     secret = Assessment("HIGH", ("writes a protected file",))
     assert reasons(secret, shows_diff=True) == ("writes a protected file",)
+
+
+def test_a_search_is_asked_about_where_it_reads_elsewhere_or_secrets(bench, tmp_path):
+    bench.tools["grep"] = GrepTool(str(tmp_path))
+    (tmp_path / "way").symlink_to(Path.home())
+    assert bench.ruled("grep", "UNKNOWN", pattern="x") == ("LOW", "allow")
+    assert bench.ruled("grep", "UNKNOWN", pattern="/x/", path="src") == ("LOW", "allow")
+    assert bench.ruled("grep", "UNKNOWN", pattern="x", path="~/.ssh") == ("HIGH", "ask")
+    assert bench.ruled("grep", "UNKNOWN", pattern="x", path=str(Path.home())) == ("HIGH", "ask")
+    assert bench.ruled("grep", "UNKNOWN", pattern="x", path="way") == ("HIGH", "ask")
+    assert bench.ruled("grep", "UNKNOWN", pattern="x", path="/srv/other")[1] == "ask"

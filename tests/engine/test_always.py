@@ -1,0 +1,48 @@
+"""Always, through the real engine: the next same command runs without a question, by the rule that was saved."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.engine.test_engine import launch, log, receive_until
+from tests.world import World, bash, finish
+from workbench.engine.client import EngineConnection
+from workbench.engine.protocol import AllowAlways, Refused, Send
+from workbench.security.rules.files import read_rules
+from workbench.session.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
+
+
+@pytest.fixture
+def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    for name in set(os.environ) - set(world.env):
+        monkeypatch.delenv(name)
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    return world
+
+
+@pytest.mark.parametrize("scope", ["session", "person"])
+def test_the_next_same_command_runs_by_the_rule(there: World, scope: str):
+    model = there.script(bash("touch made", risk="LOW"), bash("touch made", risk="LOW"), finish("All done."))
+    connection = EngineConnection.open(launch(there, model))
+    connection.send_command(Send(text="make it"))
+    asked = receive_until(connection, lambda message: isinstance(message, ActionAssessed))
+    question = next(message for message in asked if isinstance(message, ActionAssessed))
+    assert question.needs_decision
+    assert question.always == "allow $ touch made"
+
+    said = {"action_id": question.action_id, "fingerprint": question.fingerprint, "scope": scope}
+    connection.send_command(AllowAlways.model_validate({**said, "rule": "allow $ touch *"}))
+    refused = receive_until(connection, lambda message: isinstance(message, Refused))
+    assert "not the rule that was shown" in refused[-1].reason
+    connection.send_command(AllowAlways.model_validate({**said, "rule": question.always}))
+    receive_until(connection, lambda message: isinstance(message, RunEnded))
+    connection.close()
+
+    decisions = [(event.by, event.rule) for event in log(there) if isinstance(event, ActionDecided)]
+    assert decisions[:2] == [("person", "allow $ touch made"), ("rule", "allow $ touch made")]
+    kept = [rule.text for rule in read_rules(there.locations.rules_file, "person").rules]
+    told = [event.rule for event in log(there) if isinstance(event, SettingsChanged)]
+    assert (kept, told) == (([], ["allow $ touch made"]) if scope == "session" else (["allow $ touch made"], []))
