@@ -27,6 +27,8 @@ _CHEAP = 0.3
 """Seconds of a look at the whole folder that is taken after each action; above, the watcher says where to look."""
 _SETTLE = 0.3
 """Seconds after which the watcher has told what was changed before."""
+_TRIES = 8
+"""How often the watcher is waited for before it counts as lost."""
 _REST = 100
 """Regular looks take one part of this of the time."""
 _OFTEN = 30
@@ -181,10 +183,14 @@ class Recorder:
     def _checked(self) -> list[str] | None:
         """At the end of a run everything is looked at, and with it whether the watcher saw everything."""
         time.sleep(_SETTLE)
+        changed = self.repository.changed()
         seen = self._watcher.take()
-        missed = [path for path in self.repository.changed() if not any(_holds(one, path) for one in seen)]
-        if missed:
-            self._watcher.give_up("it missed changes")
+        for _ in range(_TRIES):
+            if all(any(_holds(one, path) for one in seen) for path in changed):
+                return None
+            time.sleep(_SETTLE)
+            seen += self._watcher.take()
+        self._watcher.give_up("it missed changes")
         return None
 
     def _found(self, before: str, after: str, known: Mapping[str, str | None]) -> Deltas:

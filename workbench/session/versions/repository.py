@@ -63,6 +63,7 @@ class Repository:
         self.workspace = Path(os.path.realpath(workspace))
         self.left_out: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
+        self._tree = ""
         self._index = self.folder / f"index-{session_id}"
         self._own = OwnRepository(self.folder, workspace, self._index)
         self._hidden = [folder for folder in (locations.data, locations.state) if folder.is_relative_to(workspace)]
@@ -90,9 +91,10 @@ class Repository:
     def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
         """The version of what is on disk now; only `paths` are looked at, where they are given."""
         changed = self.changed(paths, timeout=timeout)
-        if changed:
+        if changed or not self._tree:
             self._record(changed, timeout)
-        return self._said(["write-tree"], timeout=timeout).decode().strip()
+            self._tree = self._said(["write-tree"], timeout=timeout).decode().strip()
+        return self._tree
 
     def keep(self, paths: Iterable[str], *, timeout: float = 30.0) -> str:
         """The version that holds just these files, also ignored ones."""
