@@ -11,7 +11,7 @@ __all__ = ["folder"]
 
 
 def commands(place):
-    return "/"
+    return "/mo"
 
 
 def an_argument(place):

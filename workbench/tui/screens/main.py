@@ -161,9 +161,10 @@ class MainScreen(PanelKeys):
             return
         if command is None and self._has_model:
             own = submitted.text.strip()
-            self.link.run_command(own[1:].strip()) if own.startswith("!") else self._send(
-                submitted.text, submitted.written
-            )
+            if own.startswith("!"):
+                self.link.run_command(own[1:].strip())
+            else:
+                self._send(submitted.text, submitted.written)
             return
         if command is None:
             self._refuse(submitted.text, _NO_MODEL)
