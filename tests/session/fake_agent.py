@@ -42,6 +42,7 @@ class FakeAgent:
     def __init__(self, *script: ModelResponse | Callable | ModelError) -> None:
         self.model = NamedModel("fake/one")
         self.plan = False
+        self.standing = (400, 800)
         self.tool_choice = "auto"
         self.script = list(script)
         self.requests: list[list[dict]] = []

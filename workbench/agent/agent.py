@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class Agent:
         self.plan = plan
         self.tool_choice = tool_choice
         self._described: dict[str, dict[str, dict[str, Any]]] = {}
+        self._sizes: dict[tuple[str, bool], tuple[int, int]] = {}
         self._prompt = system_prompt(workspace, tools, skills)
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
@@ -44,6 +46,14 @@ class Agent:
     def offered(self) -> list[dict[str, Any]]:
         """The schemas of the tools the model may call now: in plan mode only those that change nothing."""
         return [tool for name, tool in self._descriptions().items() if not self.plan or self._may_plan(name)]
+
+    @property
+    def standing(self) -> tuple[int, int]:
+        """Characters of what goes with every request: the instructions, and the descriptions of the tools."""
+        key = (self.model.name, self.plan)
+        if key not in self._sizes:
+            self._sizes[key] = (len(self._system()["content"]), len(json.dumps(self.offered(), ensure_ascii=False)))
+        return self._sizes[key]
 
     def _descriptions(self) -> dict[str, dict[str, Any]]:
         """All tools as the present model wants them; made once a model."""

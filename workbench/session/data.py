@@ -79,6 +79,15 @@ class Usage(Data):
     """Tokens that a request to this model may hold."""
 
 
+class ContextParts(Data):
+    """About how many tokens of a request each part took; together what the provider counted, where it did."""
+
+    system: int = 0
+    tools: int = 0
+    messages: int = 0
+    tool_output: int = 0
+
+
 class Segment(Data):
     """One part of a command with its own risk."""
 

@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter
 
 from workbench.security.policy import Mode as Mode
 from workbench.security.risk import Risk as Risk
+from workbench.session.data import ContextParts as ContextParts
 from workbench.session.data import EventBase as EventBase
 from workbench.session.data import FileDelta as FileDelta
 from workbench.session.data import FileText as FileText
@@ -71,6 +72,7 @@ class ModelResponded(EventBase):
     first_token: float | None = None
     incomplete: bool = False
     seen: int | None = None
+    parts: ContextParts | None = None
 
 
 class ActionProposed(EventBase):

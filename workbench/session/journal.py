@@ -10,9 +10,10 @@ from workbench.security.secrets import KNOWN
 from workbench.session.bounds.failures import Failures
 from workbench.session.bounds.limits import TokenCount
 from workbench.session.bounds.loops import LoopWatch
-from workbench.session.events import ActionObserved, Event, UserMessage
+from workbench.session.events import ActionObserved, Event, HistoryCondensed, UserMessage
 from workbench.session.ledger import Ledger
 from workbench.session.model_turn.history import MAX_OBSERVE, History
+from workbench.session.model_turn.parts import PartCount
 from workbench.session.model_turn.room import Room
 from workbench.session.storage.store import Store, StoreError
 
@@ -38,6 +39,7 @@ class Journal:
         self.loops = LoopWatch()
         self.failures = Failures()
         self.room = Room()
+        self.parts = PartCount(max_observe)
         self._store = store
         self._on_event = on_event
         self._unsaved: tuple[Event, ...] = ()
@@ -92,3 +94,6 @@ class Journal:
         self.loops.apply(event)
         self.failures.apply(event)
         self.room.apply(event)
+        self.parts.apply(event)
+        if isinstance(event, HistoryCondensed):
+            self.parts.recount(self.history.sent)

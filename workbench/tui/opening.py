@@ -41,6 +41,14 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
     return bool(names)
 
 
+def open_spending(app: App[Any], state: SessionState) -> None:
+    """What the session took and what fills the model's window, in a pager."""
+    from workbench.tui.screens.pager import PagerScreen
+    from workbench.tui.wording.spending import spending_page
+
+    app.push_screen(PagerScreen(Content("Cost and context"), spending_page(state)))
+
+
 def open_action_diff(app: App[Any], review: Review, action_id: str) -> bool:
     """The diff viewer on what one action changed, or would change; False when that is nothing."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from workbench.llm.model import Message
@@ -93,6 +93,11 @@ class History:
     def length(self) -> int:
         """How many messages there are."""
         return len(self._settled.messages)
+
+    @property
+    def sent(self) -> Sequence[Message]:
+        """The messages as they stand, calls without a result among them."""
+        return self._settled.messages
 
     @property
     def middle(self) -> Middle | None:
@@ -223,13 +228,11 @@ class History:
             return False
         content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
         at = self.length
-        while at and self._place_at(at - 1) > self._places.get(call_id, -1):
+        mine = self._places.get(call_id, -1)
+        while at and self._places.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:
             at -= 1  # results come as they end and are sent in the order of their calls
         self._add({"role": "tool", "tool_call_id": call_id, "content": content}, seq, at)
         return True
-
-    def _place_at(self, at: int) -> int:
-        return self._places.get(self._settled.messages[at].get("tool_call_id", ""), -1)
 
     def _add(self, message: Message, seq: int, at: int | None = None) -> None:
         if not self.length and message["role"] != "user":

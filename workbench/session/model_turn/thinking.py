@@ -15,6 +15,7 @@ from workbench.session.bounds.limits import Limits
 from workbench.session.bounds.pausing import MANY, NO_TOOLS, UNREADABLE, after_words, before_call
 from workbench.session.events import (
     ActionProposed,
+    ContextParts,
     EngineState,
     LiveEvent,
     ModelResponded,
@@ -39,6 +40,11 @@ class Responder(Protocol):
     model: Model
     plan: bool
     tool_choice: ToolChoice
+
+    @property
+    def standing(self) -> tuple[int, int]:
+        """Characters of what goes with every request: the instructions, and the descriptions of the tools."""
+        ...
 
     def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """The model's next answer. Raises ModelError; a cancelled call returns what came."""
@@ -137,7 +143,8 @@ class Thinking:
 
     def _record(self, response: ModelResponse, seen: int, cancel: Cancel) -> None:
         with self._journal.lock:
-            answer = _answer(response, seen)
+            parts = self._journal.parts.parts(self._agent.standing, response.usage.input)
+            answer = _answer(response, seen, parts)
             if cancel.is_set:  # its calls were never proposed; an interrupted answer without text says nothing
                 if response.text.strip() or response.reasoning.strip():
                     self._journal.commit(
@@ -167,7 +174,7 @@ class Thinking:
         self._lane.close()
 
 
-def _answer(response: ModelResponse, seen: int) -> ModelResponded:
+def _answer(response: ModelResponse, seen: int, parts: ContextParts) -> ModelResponded:
     return ModelResponded(
         response_id=response.id,
         model=response.model,
@@ -182,6 +189,7 @@ def _answer(response: ModelResponse, seen: int) -> ModelResponded:
         first_token=response.first_token,
         incomplete=response.incomplete,
         seen=seen,
+        parts=parts,
     )
 
 

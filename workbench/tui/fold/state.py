@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from workbench.tui.wording.line_counts import count_lines
 
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
-    from workbench.session.events import FileDelta, ModelResponded, Risk, Segment, StaleFile
+    from workbench.session.events import ContextParts, FileDelta, ModelResponded, Risk, Segment, StaleFile
 
 Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"
@@ -185,6 +185,8 @@ class SessionState:
     """Tokens of the last request: how full the context is."""
     window: int | None = None
     """Tokens that the model takes in one request, where that is known."""
+    parts: ContextParts | None = None
+    """How the tokens of the last request are made up, about."""
     total_tokens: int = 0
     is_running: bool = False
     """A run is on: from a message of the person's to the run's end, a waiting question included."""

@@ -84,6 +84,7 @@ def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
     if event.usage.input is not None:
         state.input_tokens = event.usage.input
         state.window = event.usage.window
+        state.parts = event.parts
     read = _queue_read(state, event)
     changed = Changed(updated=read, live=True, status=True)
     if event.text or event.reasoning:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
-from workbench.tui.opening import open_rules
+from workbench.tui.opening import open_rules, open_spending
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
@@ -94,6 +94,10 @@ class PanelKeys(Screen[None]):
     def action_page(self, pages: int) -> None:
         """Move the conversation by screenfuls."""
         self.action_scroll(pages * max(1, self.query_one(Conversation).size.height - 2))
+
+    def action_spending(self) -> None:
+        """What the session took, and what fills the model's window."""
+        open_spending(self.app, self.state)
 
     def action_ends(self, last: bool) -> None:
         """To the end of the conversation, and follow it, or to the start of what is loaded."""

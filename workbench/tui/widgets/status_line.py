@@ -37,6 +37,10 @@ class StatusLine(Widget):
         self._look_again = False
         self._shown = Content("")
 
+    async def on_click(self) -> None:
+        """What the numbers are made of."""
+        await self.run_action("screen.spending")
+
     def on_mount(self) -> None:
         """Read the branch once there is something to see."""
         self.show()

@@ -1,0 +1,82 @@
+"""What fills the model's window, by part: measured once a message, and anew only where a summary took the place."""
+
+import pytest
+
+from tests.session.fake_agent import calls, faults_of, says
+from workbench.llm.model import ModelUsage
+from workbench.session.events import (
+    ActionObserved,
+    ContextParts,
+    HistoryCondensed,
+    ModelResponded,
+    RawToolCall,
+    UserMessage,
+)
+from workbench.session.model_turn.parts import PartCount
+
+LOOK = ("look", {})
+
+
+def answers(d) -> list[ModelResponded]:
+    return [event for event in d.log() if isinstance(event, ModelResponded)]
+
+
+def result(text: str) -> ActionObserved:
+    return ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": text}]})
+
+
+def test_the_parts_of_a_request_make_up_what_the_provider_counted(desk):
+    d = desk(calls(LOOK, usage=ModelUsage(1_000, 5)), says("Done.", usage=ModelUsage(1_400, 5)))
+    d.session.send("x" * 400)
+    d.run()
+    first, second = (answer.parts for answer in answers(d))
+    assert (first.system, first.tools, first.messages, first.tool_output) == (250, 500, 250, 0)
+    assert second.tool_output > 0
+    assert second.system + second.tools + second.messages + second.tool_output == 1_400
+
+
+def test_without_a_count_of_the_provider_the_parts_are_estimated(desk):
+    d = desk(says("Done."))
+    d.session.send("x" * 400)
+    d.run()
+    assert answers(d)[0].parts == ContextParts(system=100, tools=200, messages=100)
+
+
+def test_only_what_is_sent_of_a_long_result_counts():
+    count = PartCount(max_observe=200)
+    count.apply(result("y" * 5_000))
+    assert count.parts((0, 0), None).tool_output == 50
+
+
+def test_a_session_that_is_opened_again_knows_them(desk):
+    d = desk(calls(LOOK), says("Done."), says("Yes."))
+    d.session.send("go")
+    d.run()
+    d.reopen()
+    d.session.send("and now?")
+    d.run()
+    before, after = answers(d)[-2:]
+    assert after.parts.messages > before.parts.messages
+    assert after.parts.tool_output == before.parts.tool_output
+
+
+def test_a_summary_takes_the_place_of_what_it_stands_for(desk):
+    long = [calls(LOOK, text="z" * 2_000) for _ in range(9)]
+    d = desk(*long, says("Done."), stop_loops=False, condense_events=18)
+    d.agent.model.summaries = [says("GOAL\ngo")]
+    d.session.send("go")
+    d.run()
+    assert any(isinstance(event, HistoryCondensed) for event in d.log())
+    assert faults_of(d.agent.requests[-1]) == []
+    said, before = answers(d)[-1].parts, answers(d)[-2].parts
+    assert said.messages < before.messages
+    assert said.tool_output < before.tool_output
+
+
+@pytest.mark.parametrize("counted", [0, 7, None])
+def test_odd_counts_give_no_part_below_nothing(counted):
+    count = PartCount(max_observe=200)
+    count.apply(UserMessage(text="go"))
+    count.apply(ModelResponded(response_id="r", model="m", tool_calls=(RawToolCall(id="c", name="n", arguments="{}"),)))
+    found = count.parts((3, 3), counted)
+    assert min(found.system, found.tools, found.messages, found.tool_output) >= 0

@@ -1,0 +1,116 @@
+"""Golden pictures of what concerns the model: changed in mid-run, a budget, a wait, a condensed history, the costs."""
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.picture_sessions import begun, said
+from tests.tui.test_pictures import at_rest, folder, shown, text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.session import events as ev
+from workbench.tui.screens.model_choice import ModelChoice
+from workbench.tui.screens.pager import PagerScreen
+
+__all__ = ["folder"]
+
+SUMMARY = """GOAL
+`-3` is read as `3`: find out why, mend it, add tests.
+FACTS
+`parse` in src/calc.py finds the sign and never uses it.
+DONE
+Two tests in tests/test_calc.py; they fail as they should.
+OPEN
+Give the sign back to the amount.
+FILES
+src/calc.py, tests/test_calc.py
+TESTS
+python -m pytest -q: 1 failed, 11 passed"""
+PROFILES = {
+    "fast": {"model": "openai/gpt-5-mini"},
+    "deep": {"model": "anthropic/claude-opus-4-1"},
+    "house": {"model": "openai/qwen3-coder", "api_base": "http://10.0.0.5:8000/v1"},
+}
+
+
+def model_changed():
+    script = begun()
+    script.add(ev.SettingsChanged, model="fast")
+    said(script, "I go on from here.", 9_900)
+    script.begin("execute_bash", command="python -m pytest -q")
+    return [*script.events, ev.EngineState(state="acting")]
+
+
+def choosing_a_model():
+    return [*begun().events, ev.EngineState(state="thinking")]
+
+
+def budget_pause():
+    script = begun()
+    detail = "paused after $0.06 (max_cost $0.05); send a message to go on"
+    script.add(ev.RunEnded, reason="limit", detail=detail)
+    return [*script.events, ev.EngineState(state="idle")]
+
+
+def waiting_for_the_provider():
+    said = "the provider limits the rate; try 2 of 5 in 17 s"
+    return [*begun().events, ev.EngineState(state="thinking", detail=said)]
+
+
+def condensed():
+    script = begun()
+    usage = ev.Usage(input=8_200, output=240, window=200_000)
+    more = {"summary": SUMMARY, "reason": "tokens", "usage": usage, "cost": 0.0282}
+    script.add(ev.HistoryCondensed, first=9, last=31, **more)
+    said(script, "The amount gets its sign back now.", 4_100)
+    return [*script.events, ev.EngineState(state="idle")]
+
+
+def costs():
+    script = begun()
+    parts = ev.ContextParts(system=1_900, tools=5_200, messages=14_300, tool_output=41_000)
+    usage = ev.Usage(input=62_400, output=310, cached=48_000, reasoning=120, window=200_000)
+    script.answer("Now the parser.", usage=usage, cost=0.0581, parts=parts)
+    return [*script.events, ev.EngineState(state="idle")]
+
+
+def no_more(app):
+    return type(app.screen), ""
+
+
+def choice(app):
+    app.call_later(app.action_model)
+    return ModelChoice, "claude-opus-4-1"
+
+
+def cost_page(app):
+    app.call_later(app.screen.run_action, "spending")
+    return PagerScreen, "tool output"
+
+
+SIZES = [((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((80, 24), "ohw-dark")]
+STATES = [
+    (model_changed, no_more),
+    (choosing_a_model, choice),
+    (budget_pause, no_more),
+    (waiting_for_the_provider, no_more),
+    (condensed, no_more),
+    (costs, cost_page),
+]
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"), SIZES, ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}"
+)
+@pytest.mark.parametrize(("state", "over"), STATES, ids=[state.__name__ for state, _ in STATES])
+async def test_models(state, over, size, theme, folder, picture):
+    events = state()
+    link = FakeLink([event for event in events if getattr(event, "seq", 0)])
+    app = workbench_app(link, folder=folder, set={"theme": theme, "models": PROFILES})
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        link.bring(events[-1])  # with what it says of a wait
+        await wait_until(pilot, lambda: app.state.work_detail == events[-1].detail)
+        await at_rest(pilot)
+        kind, words = over(app)
+        await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
+        await at_rest(pilot)
+        assert picture(app)
