@@ -40,7 +40,7 @@ def model_changed():
 
 
 def choosing_a_model():
-    return [*begun().events, ev.EngineState(state="thinking")]
+    return [*begun().events, ev.EngineState(state="idle")]
 
 
 def budget_pause():
@@ -86,6 +86,19 @@ def cost_page(app):
     return PagerScreen, "tool output"
 
 
+async def drawn(pilot) -> None:
+    """What stands behind a box is drawn too: several whole pictures in a row are the same."""
+    last, same = "", 0
+
+    def unchanged() -> bool:
+        nonlocal last, same
+        now = pilot.app.export_screenshot()
+        same, last = (same + 1 if now == last else 0), now
+        return same >= 4
+
+    await wait_until(pilot, unchanged)
+
+
 SIZES = [((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((80, 24), "ohw-dark")]
 STATES = [
     (model_changed, no_more),
@@ -113,4 +126,5 @@ async def test_models(state, over, size, theme, folder, picture):
         kind, words = over(app)
         await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
         await at_rest(pilot)
+        await drawn(pilot)
         assert picture(app)

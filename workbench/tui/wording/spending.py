@@ -29,7 +29,9 @@ def _session(state: SessionState) -> Iterator[str]:
         paid = "?" if last.cost is None else f"${last.cost:.4f}"
         cached = f", {usage.cached:,} of them cached" if usage.cached else ""
         thought = f", {usage.reasoning:,} of them reasoning" if usage.reasoning else ""
-        yield f"Last call             {_known(usage.input)} in{cached}, {_known(usage.output)} out{thought}, {paid}"
+        yield f"Last call             {_known(usage.input)} in{cached}"
+        yield f"                      {_known(usage.output)} out{thought}"
+        yield f"                      {paid}"
 
 
 def _context(state: SessionState) -> Iterator[str]:
