@@ -26,7 +26,9 @@ def test_the_page_says_what_was_spent_and_what_fills_the_window():
     assert "$0.2500" in page
     assert "50,000 tokens of 200,000 (25 %)" in page
     assert "30,000 of them cached" in page
-    parts = [line.strip().strip("█ ").split("  ") for line in page.splitlines() if line.startswith("  ")]
+    parts = [
+        line.strip().strip("█ ").split("  ") for line in page.splitlines() if line.startswith("  ") and "%" in line
+    ]
     shares = [(part[0], part[-1].strip()) for part in parts]
     assert shares == [("instructions", "2 %"), ("tools", "8 %"), ("messages", "20 %"), ("tool output", "70 %")]
 
