@@ -33,6 +33,7 @@ from workbench.session.events import (
 )
 from workbench.session.mentions import told
 from workbench.session.model_turn.middle import Middle, Tagged, condensed, find_middle
+from workbench.session.model_turn.pictures import pictures_of, shown
 from workbench.session.model_turn.told import decision_said, taken_back_message
 from workbench.session.storage.words import observed_text
 from workbench.text import cut_middle, well_formed
@@ -50,7 +51,6 @@ _GO_ON = "[Nothing was said since. Go on.]"
 _CUT_OFF = "[This answer was cut off here.]"
 _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_ARGUMENTS = 2_000_000
-_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
@@ -217,7 +217,7 @@ class History:
         if before and event.ran:
             text = f"{before}\n{text}"
         if self._add_result(event.action_id, text, event.seq):
-            pictures = _pictures(event.observation)
+            pictures = pictures_of(event.observation)
             if pictures:
                 said = {"type": "text", "text": "The image of the result above:"}
                 self._later.append((event.seq, {"role": "user", "content": [said, *pictures]}))
@@ -262,27 +262,12 @@ def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawTool
 
 def _user_message(event: UserMessage) -> Message:
     text = _words(event.text) + well_formed(told(event.attached))
-    pictures = _shown(event.images)
+    pictures = shown(event.images)
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 
 
 def _words(text: str) -> str:
     return well_formed(text) if text.strip() else "(empty message)"
-
-
-def _pictures(observation: dict[str, Any]) -> list[dict[str, Any]]:
-    blocks = observation.get("content")
-    pictures = [
-        f"data:{block.get('mime_type', 'image/png')};base64,{block.get('data', '')}"
-        for block in (blocks if isinstance(blocks, list | tuple) else ())
-        if isinstance(block, dict) and block.get("type") == "image"
-    ]
-    return _shown(pictures)
-
-
-def _shown(urls: Iterable[str]) -> list[dict[str, Any]]:
-    """The pictures a provider takes; a request with any other would be refused as a whole."""
-    return [{"type": "image_url", "image_url": {"url": url}} for url in urls if _PICTURE.fullmatch(url)]
 
 
 def _arguments(text: str) -> str:

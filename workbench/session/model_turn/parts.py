@@ -8,6 +8,7 @@ from typing import Any
 from workbench.llm.model import Message
 from workbench.session.bounds.limits import SIGNS_A_TOKEN
 from workbench.session.events import ActionObserved, ContextParts, Event, ModelResponded, UserMessage
+from workbench.session.mentions import told
 from workbench.session.storage.words import observed_text
 
 
@@ -23,7 +24,7 @@ class PartCount:
         """Take in the next event; total: no order of events raises."""
         match event:
             case UserMessage():
-                self._said += len(event.text)
+                self._said += len(event.text) + len(told(event.attached))
             case ModelResponded():
                 self._said += len(event.text) + sum(len(call.name) + len(call.arguments) for call in event.tool_calls)
             case ActionObserved():
