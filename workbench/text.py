@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-# C0 (but tab and newline), DEL, C1, bidirectional marks, zero-width and other invisible signs, line separators, tags.
-_HIDDEN = (
+HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
 )
-_UNSAFE = re.compile(f"[{_HIDDEN}]")
-_UNSAFE_OR_BREAK = re.compile(f"[{_HIDDEN}\n\t]")
+"""C0 (but tab and newline), DEL, C1, bidirectional and invisible signs, tags: for a set of a pattern."""
+_UNSAFE = re.compile(f"[{HIDDEN}]")
+_UNSAFE_OR_BREAK = re.compile(f"[{HIDDEN}\n\t]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAMES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
 

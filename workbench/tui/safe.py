@@ -8,11 +8,11 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-# C0 and C1 controls, DEL, marks that turn the direction, zero-width signs, line separators, tag characters.
-_UNWANTED = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff]"
-)
+from workbench.text import HIDDEN
+
+# What `visible` makes an escape of, tabs and line breaks as well: here nothing of it may be left. Those that join emoji
+# have a rule of their own below.
+_UNWANTED = re.compile(f"[{HIDDEN}\n\t]".replace("\u200b-\u200f", "\u200b\u200e\u200f"))
 # Inside an emoji these two join; anywhere else they hide.
 _JOINERS = re.compile("(?<![\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]")
 
