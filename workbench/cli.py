@@ -20,12 +20,21 @@ _COMMANDS = {
     "run": "let the agent work on PROMPT without a screen",
     "sessions": "list the sessions",
     "resume": "go on with a session",
+    "export": "write a session as Markdown, HTML, JSON lines, a picture or a recording",
+    "import": "bring a session back from JSON lines",
     "models": "list the models there are to use; `test` calls one",
     "tools": "list the tools the agent has",
     "risk": "rate commands as they are rated before they run; they are not run",
     "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
     "restore": "bring back what a command deleted or changed and no version holds",
     "locate": "show where settings, sessions and logs are",
+}
+_FORMS = {
+    "markdown": "a transcript for issues and notes",
+    "html": "a transcript as one page for a browser, with --at under a picture of the screen",
+    "jsonl": "every event; `ohw import` reads it",
+    "svg": "a picture of the screen",
+    "cast": "a recording of the screen (asciicast 2)",
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
@@ -96,12 +105,11 @@ def _parser(command: str) -> _Parser:
 
 
 def _add_arguments(parser: _Parser, command: str) -> None:
-    if command == "run":
+    if command in ("resume", "export", "import"):
+        _add_session(parser, command)
+    elif command == "run":
         parser.add_argument("prompt", metavar="PROMPT", help="what to do; `-` reads it from stdin")
         parser.add_argument("--json", action="store_true", help="events as JSON lines on stdout")
-    elif command == "resume":
-        parser.add_argument("id", nargs="?", metavar="ID", help="the session, or how its id begins")
-        parser.add_argument("--last", action="store_true", help="the session used last, in whatever folder")
     elif command == "models":
         parser.add_argument("action", nargs="?", choices=["test"], help="make one real call")
         parser.add_argument("name", nargs="?", metavar="NAME", help="of which model (the one that is set)")
@@ -118,6 +126,26 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         )
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
+
+
+def _add_session(parser: _Parser, command: str) -> None:
+    if command == "resume":
+        parser.add_argument("id", nargs="?", metavar="ID", help="the session, or how its id begins")
+        parser.add_argument("--last", action="store_true", help="the session used last, in whatever folder")
+    elif command == "export":
+        _add_export(parser)
+    else:
+        parser.add_argument("file", metavar="FILE", help="an export as JSON lines; `-` reads it from stdin")
+
+
+def _add_export(parser: _Parser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="the session, or how its id begins (the last one here)")
+    forms = parser.add_mutually_exclusive_group()
+    for form, what in _FORMS.items():
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=what)
+    parser.add_argument("--at", metavar="SEQ", help="as it was at that event (the last one)")
+    parser.add_argument("--size", metavar="CxR", default="120x40", help="columns and rows of pictures (120x40)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to (the terminal); its end names the form")
 
 
 def _add_options(parser: _Parser) -> None:

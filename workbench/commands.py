@@ -17,14 +17,7 @@ from workbench.text import first_line, visible
 if TYPE_CHECKING:
     from workbench.session.storage.catalog import SessionSummary
 
-_COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "first message")
-_NEEDED = ("id", "first message", "state", "last used", "folder", "cost", "events")
-"""Columns of the list of sessions, the one that is most needed first."""
-_SHARES = {"folder": 2, "first message": 3}
-"""Columns that take what the others leave; those are never cut, as an id is there to be copied."""
-_LEAST = 14
 _SEGMENT = ("text", "risk", "reason", "paths")
-_BETWEEN = 3
 
 
 def _start(arguments: Namespace) -> int:
@@ -57,7 +50,9 @@ def _sessions(arguments: Namespace) -> int:
 
     sessions = list_sessions(where)
     if sessions:
-        _print_sessions(sessions)
+        from workbench.sessions_page import print_sessions
+
+        print_sessions(sessions)
     else:
         _say("No sessions yet. `ohw PROMPT` starts one.")
     return 0
@@ -72,6 +67,32 @@ def _resume(arguments: Namespace) -> int:
     from workbench.tui.start import open_screen
 
     return open_screen(where, settings, Path(found.workspace), session_id=found.id)
+
+
+def _export(arguments: Namespace) -> int:
+    where, settings = _settings(arguments)
+    from workbench.exporting import export_text, save, wanted_of
+    from workbench.session.names import session_path
+    from workbench.session.storage.store import Store
+
+    wanted = wanted_of(arguments, settings.theme)
+    arguments.last = False
+    with Store.open(session_path(where, _chosen(where, arguments).id), readonly=True) as store:
+        lines = export_text(store, wanted)
+        if arguments.output and arguments.output != "-":
+            save(lines, Path(arguments.output))
+            return 0
+        for line in lines:
+            _say(line)
+    return 0
+
+
+def _import(arguments: Namespace) -> int:
+    from workbench.exporting import import_session
+
+    name = import_session(Locations.from_environment(), arguments.file)
+    _say(f"{name}\nGo on with: ohw resume {name}")
+    return 0
 
 
 def _models(arguments: Namespace) -> int:
@@ -168,6 +189,8 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "run": _run,
     "sessions": _sessions,
     "resume": _resume,
+    "export": _export,
+    "import": _import,
     "models": _models,
     "rules": _rules,
     "restore": _restore,
@@ -218,47 +241,6 @@ def _chosen(where: Locations, arguments: Namespace) -> SessionSummary:
         here = "no session yet" if folder is None else f"no session in {folder} yet"
         raise UsageError(f"there is {here}; `ohw sessions` lists all")
     return found
-
-
-def _print_sessions(sessions: list[SessionSummary]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    is_terminal = sys.stdout.isatty()
-    console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
-    rows = [
-        dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry)), strict=True)) for entry in sessions
-    ]
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, expand=True)
-    shown = _columns_in(console.width, rows)
-    for name in shown:
-        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=_SHARES.get(name))
-    for row in rows:
-        table.add_row(*(Text(row[name]) for name in shown))
-    console.print(table)
-
-
-def _columns_in(width: int, rows: list[dict[str, str]]) -> list[str]:
-    """The most needed columns that fit, in the order of the list; the id always."""
-    fit: set[str] = set()
-    for name in _NEEDED:
-        longest = max(len(name), *(len(row[name]) for row in rows))
-        width -= _BETWEEN + (_LEAST if name in _SHARES else longest)
-        if fit and width < 0:
-            break
-        fit.add(name)
-    return [name for name in _COLUMNS if name in fit]
-
-
-def _cells(entry: SessionSummary) -> tuple[str, ...]:
-    used = entry.updated.astimezone().strftime("%Y-%m-%d %H:%M")
-    if entry.damaged:
-        return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
-    cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
-    title = f"sub-agent of {entry.parent}" if entry.parent else entry.title
-    return (entry.id, used, entry.ended or "open", cost, str(entry.events), entry.workspace, title)
 
 
 def _say(text: str) -> None:

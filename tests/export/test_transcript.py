@@ -1,0 +1,117 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.tui.sample_session import Script, working_session
+from workbench.session.storage.store import Store
+from workbench.tui.export.markdown import markdown_of
+from workbench.tui.export.page import page_of
+from workbench.tui.export.recorded import Recorded
+
+EVIL = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1))",
+    "![pixel](http://example.org/p.png)",
+    "<http://example.org>",
+    "[ref]: http://example.org\n\n[ref]",
+    "</details></section><iframe>",
+    "```\nnever closed\n<b>",
+    '````html" onload=x\n```\n</pre><script>',
+    "a `<b>` and \\`<script>\\`",
+    "\x1b]52;c;aGk=\x07\u202e\x9b31m\x00",
+    "| a |\n|---|\n| <script> |",
+    "&lt;script&gt; --> ]]> {{x}}",
+)
+TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "h5", "h6", "dl", "dt", "dd"}
+TAGS |= {"section", "p", "div", "details", "summary", "pre", "ins", "del", "ul", "ol", "li", "strong", "em", "code"}
+TAGS |= {"blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br"}
+
+
+def evil_session(text: str) -> Script:
+    script = Script().start(model=text).user(text)
+    script.answer(text, reasoning=text)
+    script.run("execute_bash", text, command=text)
+    script.run("finish", "", message=text)
+    return script
+
+
+class Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found, self.open, self.text = [], [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, tuple(attrs)))
+        self.open += [tag] if tag not in ("meta", "br", "hr") else []
+
+    def handle_startendtag(self, tag, attrs):
+        self.found.append((tag, tuple(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def read_page(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    return reader
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_no_word_of_a_session_becomes_markup_of_the_page(text):
+    page = "\n".join(page_of(evil_session(text).state()))
+    reader = read_page(page)
+    assert {tag for tag, _ in reader.found} <= TAGS
+    allowed = ("class", "lang", "charset", "http-equiv", "content", "name", "start")
+    assert {name for _, attrs in reader.found for name, _ in attrs} <= set(allowed)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", page)
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_no_word_of_a_session_becomes_html_or_a_link_in_markdown(text):
+    document = "\n".join(markdown_of(evil_session(text).state()))
+    rendered = MarkdownIt("commonmark", {"html": True}).enable("table").render(document)
+    reader = read_page(rendered)
+    assert {tag for tag, _ in reader.found} <= TAGS
+    assert {name for _, attrs in reader.found for name, _ in attrs} <= {"class", "start"}
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", document)
+    assert sum(tag == "details" for tag, _ in reader.found) == 3  # reasoning, and call and output of the command
+
+
+def test_what_was_said_done_and_changed_stands_in_it():
+    state = working_session().state()
+    for text in ("\n".join(markdown_of(state)), read_page("\n".join(page_of(state))).text):
+        for words in (
+            "Fix the failing test.",
+            "pytest -q",
+            "exit 1",
+            "1 failed, 11 passed",
+            "sign = -1 if",
+            "rm -rf build",
+        ):
+            assert words in text
+
+
+def test_plain_markdown_of_the_agent_stays_as_it_is():
+    document = "\n".join(markdown_of(working_session().state()))
+    assert "> The parser **drops the sign** when the number has leading blanks:" in document
+    assert "> ```python\n> int(text.lstrip('-'))\n> ```" in document
+
+
+def test_secrets_known_now_are_masked_in_what_was_recorded_before(tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "hush-hush-4711-abcd")
+    script = Script().start().user("the key is hush-hush-4711-abcd\x9b")
+    with Store.create(tmp_path / "a.session") as store:
+        store.append(*script.events)
+        lines = list(Recorded(store).lines())
+        assert "hush-hush" not in "\n".join([*lines, *markdown_of(Recorded(store).state())])
+        assert "\x9b" not in lines[1]
+        assert [event.seq for event in Recorded(store).events()] == [1, 2]
+        assert [event.seq for event in Recorded(store, 1).events()] == [1]
