@@ -68,13 +68,13 @@ def convert_fncall_messages_to_non_fncall_messages(
         if role == "system":
             converted.append(_with_text(message, lambda text: text + added, last=True))
         elif role == "user":
-            converted.append(_with_prefix(_with_text(message, _as_persons), intro))
+            converted.append(_said_by_person(message, intro))
             intro = ""
         elif role == "assistant":
             converted.append(_assistant_text(message, table))
         elif role == "tool":
             name = message.get("name") or names.get(message.get("tool_call_id"), "function")
-            converted.append(_with_prefix(_as_user(message), result_text(str(name), "")))
+            converted.append(_as_user(message, result_text(str(name), "")))
         else:
             raise FunctionCallConversionError(f"A message has the unknown role {role!r}.")
     return converted
@@ -127,14 +127,14 @@ def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
-    unknown = call.values.keys() - parameters.keys()
-    if unknown:
+    if not call.values.keys() <= parameters.keys():
+        unknown = min(call.values.keys() - parameters.keys())
         raise FunctionCallValidationError(
-            f"Function `{call.name}` has no parameter `{min(unknown)}`; it takes: {', '.join(parameters) or 'none'}."
+            f"Function `{call.name}` has no parameter `{unknown}`; it takes: {', '.join(parameters) or 'none'}."
         )
-    missing = [each.name for each in parameters.values() if each.is_required and each.name not in call.values]
-    if missing:
-        raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{missing[0]}`.")
+    for each in parameters.values():
+        if each.is_required and each.name not in call.values:
+            raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{each.name}`.")
     return {name: parameters[name].read(text) for name, text in call.values.items()}
 
 
@@ -176,12 +176,13 @@ def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:
 
 
 def _assistant_text(message: Message, table: Table) -> Message:
-    plain = _with_text(message, write_words)
-    calls = plain.pop("tool_calls", None)
-    if not calls:
-        return plain
-    text = "\n".join([_call_text(call, table) for call in calls])
-    return _with_text(plain, lambda said: f"{said}\n\n{text}" if said else text, last=True)
+    made = dict(message)
+    calls = made.pop("tool_calls", None)
+    _change(made, write_words)
+    if calls:
+        text = "\n".join([_call_text(call, table) for call in calls])
+        _change(made, lambda said: f"{said}\n\n{text}" if said else text, last=True)
+    return made
 
 
 def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
@@ -190,12 +191,15 @@ def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
     said, calls = read_calls(text)
     if not calls:
         return _with_text(message, read_words)
-    cut = next((call.name for call in calls if call.is_cut), None)
-    if cut is not None:
-        raise FunctionCallConversionError(f"The call of `{cut}` was cut off before its end.")
-    told = {**message, "content": said} if isinstance(content, str) else _parts_said(message)
+    for call in calls:
+        if call.is_cut:
+            raise FunctionCallConversionError(f"The call of `{call.name}` was cut off before its end.")
     made = [(call.name, checked_arguments(call, table)) for call in calls]
-    return {**told, "tool_calls": [_tool_call(next(ids), name, arguments) for name, arguments in made]}
+    told = dict(message) if isinstance(content, str) else _parts_said(message)
+    if isinstance(content, str):
+        told["content"] = said
+    told["tool_calls"] = [_tool_call(next(ids), name, arguments) for name, arguments in made]
+    return told
 
 
 def _parts_said(message: Message) -> Message:
@@ -214,11 +218,16 @@ def _numbered_ids() -> Iterator[str]:
         yield f"toolu_{number:02d}"
 
 
-def _as_user(message: Message) -> Message:
+def _as_user(message: Message, heading: str) -> Message:
     told = {**message, "role": "user"}
     told.pop("tool_call_id", None)
     told.pop("name", None)
+    _change(told, lambda text: heading + text)
     return told
+
+
+def _said_by_person(message: Message, intro: str) -> Message:
+    return _with_text(message, lambda text: intro + _as_persons(text))
 
 
 def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | None:
@@ -226,12 +235,13 @@ def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | No
     found = _RESULT.match(_first_text(message)) if open_calls else None
     if found is None:
         return None
-    match = next((each for each in open_calls if each[0] == found[1]), None)
-    if match is None:
-        return None
-    open_calls.remove(match)
-    told = _with_text(message, lambda text: text.removeprefix(found[0]))
-    return {**told, "role": "tool", "tool_call_id": match[1], "name": match[0]}
+    for at, (name, call_id) in enumerate(open_calls):
+        if name == found[1]:
+            del open_calls[at]
+            told = {**message, "role": "tool", "tool_call_id": call_id, "name": name}
+            _change(told, lambda text: text[found.end() :])
+            return told
+    return None
 
 
 def _as_persons(text: str) -> str:
@@ -253,21 +263,26 @@ def _first_text(message: Message) -> str:
 
 
 def _with_text(message: Message, change: Callable[[str], str], *, last: bool = False) -> Message:
-    """The message with its text changed; of content as parts the first (or last) text part, all else kept."""
-    content = message.get("content")
+    """The message with its text changed; all else kept."""
+    made = dict(message)
+    _change(made, change, last=last)
+    return made
+
+
+def _change(made: Message, change: Callable[[str], str], *, last: bool = False) -> None:
+    """Change the text of a message that is a copy already; of content as parts the first (or last) text part."""
+    content = made.get("content")
     if not isinstance(content, list):
-        return {**message, "content": change(content or "")}
+        made["content"] = change(content or "")
+        return
     at = [index for index, part in enumerate(content) if part.get("type") == "text"]
     if not at:
         added = {"type": "text", "text": change("")}
-        return {**message, "content": [*content, added] if last else [added, *content]}
+        made["content"] = [*content, added] if last else [added, *content]
+        return
     index = at[-1] if last else at[0]
     part = {**content[index], "text": change(content[index]["text"])}
-    return {**message, "content": [*content[:index], part, *content[index + 1 :]]}
-
-
-def _with_prefix(message: Message, prefix: str) -> Message:
-    return _with_text(message, lambda text: prefix + text) if prefix else message
+    made["content"] = [*content[:index], part, *content[index + 1 :]]
 
 
 def _alone(message: Message, call: Mapping[str, Any], at: int) -> Message:

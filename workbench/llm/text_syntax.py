@@ -44,7 +44,7 @@ def write_call(name: str, arguments: Mapping[str, Any], parameters: Mapping[str,
     for key, value in arguments.items():
         parameter = parameters.get(key)
         text = parameter.write(value) if parameter else value if isinstance(value, str) else as_json(value)
-        text = _CLOSER.sub(r"<\\\1", text)
+        text = _CLOSER.sub(r"<\\\1", text) if "<" in text else text
         end = "\n" if "\n" in text else ""
         lines.append(f"<parameter={key}>{end}{text}{end}</parameter>")
     return "\n".join([*lines, "</function>"])
@@ -71,8 +71,9 @@ def read_calls(text: str) -> tuple[str, list[TextCall]]:
         calls.append(call)
         start = _OPEN.search(text, end)
         between = text[end : start.start() if start else len(text)].strip()
-        said += [_WRAPPER.sub("\n", between).strip()] if between else []
-    return read_words("\n".join(each for each in said if each)), calls
+        if between:
+            said.append(_WRAPPER.sub("\n", between).strip())
+    return read_words("\n".join(filter(None, said))), calls
 
 
 def _first_call(text: str) -> re.Match[str] | None:
