@@ -1,6 +1,5 @@
 """Changing the model in the middle of a conversation: by name, from the list, from the palette."""
 
-from textual.command import CommandPalette
 from textual.widgets import OptionList
 
 from tests.tui.fake_link import FakeLink
@@ -10,6 +9,7 @@ from workbench.errors import WorkbenchError
 from workbench.session import events as ev
 from workbench.tui.app import Opened
 from workbench.tui.screens.model_choice import ModelChoice
+from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.welcome import Welcome
@@ -78,7 +78,7 @@ async def test_the_palette_has_an_entry_for_each_profile():
     app = workbench_app(link, set={"models": PROFILES})
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+p")
-        await wait_until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
         await pilot.press(*"model", "space", *"deep")
         found = app.screen.query_one(OptionList)
         await wait_until(pilot, lambda: found.option_count and found.highlighted == 0)

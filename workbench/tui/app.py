@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
@@ -22,37 +20,32 @@ from textual.screen import Screen
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.tui.app_keys import AppKeys
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
 from workbench.tui.keys import key_problems
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.messages import BehindScrolled
-from workbench.tui.opening import open_help, open_models
+from workbench.tui.opened import Opened
 from workbench.tui.prompting.arguments import arguments_now
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
 from workbench.tui.themes import DEFAULT, variable_defaults
-from workbench.tui.theming import ThemeFolder, choose_theme
+from workbench.tui.theming import ThemeFolder
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.welcome import Welcome
 from workbench.tui.widgets.writing import Writing
+
+if TYPE_CHECKING:
+    from workbench.tui.palette.entries import PastSession
 
 _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A session to show: its link (None when no model is set up), its folder, and what to send first."""
-
-    link: Link | None
-    workspace: Path
-    message: str = ""
-
-
-class WorkbenchApp(App[int]):
+class WorkbenchApp(AppKeys):
     """One session in one terminal; `state` holds what is known of it, also after the end."""
 
     TITLE = "ohw"
@@ -60,9 +53,6 @@ class WorkbenchApp(App[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (12, "-low"), (30, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "help", "Help", id="help", priority=True),
-        Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
-        Binding("ctrl+p", "command_palette", "Palette", id="palette", priority=True, show=False),
         Binding("ctrl+q", "quit", "Quit", id="quit", priority=True, show=False),
         Binding("ctrl+c", "leave", "Copy; twice: quit", id="leave-app", priority=True, show=False),
     ]
@@ -77,11 +67,13 @@ class WorkbenchApp(App[int]):
         demo: Callable[[], Opened] | None = None,
         start: Callable[[str], Opened] | None = None,
         find: Callable[[], Sequence[tuple[str, str]]] | None = None,
+        sessions: Callable[[], Sequence[PastSession]] | None = None,
+        resume: Callable[[str], Opened] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the person's folder, `history` the file of what they sent; when no model is set up, `demo` makes
         a session of the demo, `start` one on the model of that name, and `find` looks for models there are to use: what
-        was found, and how to use it.
+        was found, and how to use it. `sessions` finds the sessions there are, `resume` opens one by its id.
         """
         super().__init__()
         self.opened = opened
@@ -89,8 +81,8 @@ class WorkbenchApp(App[int]):
         self.clock = clock
         self.state = SessionState(workspace=str(opened.workspace), model=settings.model or "", mode=settings.mode)
         self.state.work = "starting" if opened.link is not None else "idle"
-        self._demo = demo
-        self._start = start
+        self.demo, self.start = demo, start
+        self.sessions, self.resume = sessions, resume
         self._find = find
         self._history = history
         self._leave_until = 0.0
@@ -107,24 +99,7 @@ class WorkbenchApp(App[int]):
 
     def get_default_screen(self) -> Screen[None]:
         """The main screen is the first one; there is nothing below it."""
-        return self._main_screen()
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the palette offers."""
-        yield SystemCommand("Help", "Keys of the focused panel, and the guides", self.action_help)
-        yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
-        if isinstance(screen, MainScreen):
-            yield SystemCommand("Model", "Another model from here on", self.action_model)
-            for name in self.settings.models:
-                said = f"Use {self.settings.profile(name).model} from here on"
-                yield SystemCommand(f"Model {name}", said, partial(self.action_model, name))
-            yield SystemCommand("Compact", "Have the history summed up", self.action_compact)
-            yield SystemCommand("Mode", "When to ask: the next one", screen.action_mode)
-            yield SystemCommand("Diff", "What changed", screen.action_diff)
-            yield SystemCommand("Rules", "What is allowed, asked about and denied", screen.action_rules)
-            yield SystemCommand("Maximise", "One panel over the whole width", screen.action_zoom)
-            yield SystemCommand("Stop", "End the run; what waits is not run", screen.action_stop)
-        yield SystemCommand("Quit", "Leave; the session is kept", self.action_quit)
+        return self.main_screen()
 
     def on_mount(self) -> None:
         """Keys and signals; what is wrong in the settings is said once."""
@@ -147,49 +122,11 @@ class WorkbenchApp(App[int]):
         for welcome in self.screen_stack[0].query(Welcome):
             welcome.tell(found)
 
-    def action_help(self) -> None:
-        """Keys of where we are, and the guides."""
-        open_help(self)
-
     @on(BehindScrolled)
     def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:
         """The conversation moves behind a question."""
         main = next(screen for screen in reversed(self.screen_stack) if isinstance(screen, MainScreen))
         main.action_scroll(scrolled.lines)
-
-    async def action_model(self, name: str = "") -> None:
-        """Another model from here on: by its name, or chosen from a list; without a session yet, one begins on it."""
-        if not name:
-            open_models(self, self.settings, self.state.model, self.action_model)
-        elif self.opened.link is not None:
-            self.opened.link.set_model(name)
-        elif self._start is not None:
-            start = self._start
-            await self._show(lambda: start(name))
-
-    def action_change_theme(self, name: str = "") -> None:
-        """Other colours: by name, or tried in a list."""
-        choose_theme(self, name)
-
-    def action_compact(self) -> None:
-        """Have the history condensed."""
-        if self.opened.link is not None:
-            self.opened.link.compact()
-
-    async def action_demo(self) -> None:
-        """From the advice of an empty start into the demo."""
-        if self.opened.link is None and self._demo is not None:
-            await self._show(self._demo)
-
-    async def _show(self, make: Callable[[], Opened]) -> None:
-        """Go on with another session, where there was none."""
-        try:
-            self.opened = await in_daemon(make)
-        except WorkbenchError as error:
-            self.notify(visible(str(error)), severity="error", markup=False)
-            return
-        self.state = SessionState(workspace=str(self.opened.workspace))
-        await self.push_screen(self._main_screen())
 
     def action_leave(self) -> None:
         """Copy what is selected; otherwise the second press in a row quits."""
@@ -221,7 +158,8 @@ class WorkbenchApp(App[int]):
     def _end(self, code: int) -> None:
         self.exit(code, return_code=code)
 
-    def _main_screen(self) -> MainScreen:
+    def main_screen(self) -> MainScreen:
+        """On what is opened now, for the size there is."""
         opened = self.opened
         link = opened.link or LateLink(_no_model)
         arguments = arguments_now(self.settings, lambda: self.available_themes)

@@ -32,7 +32,7 @@ COMMANDS = (
     Command("rules", "what is allowed, asked about and denied; try and save rules", "rules"),
     Command("stop", "end the run; what waits is not run", "stop"),
     Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
-    Command("demo", "try it with a scripted model", "app.demo"),
+    Command("demo", "try it with a scripted model", "app.demo(True)"),
     Command("quit", "leave; the session is kept", "app.quit"),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}

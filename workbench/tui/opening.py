@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.content import Content
@@ -13,6 +13,10 @@ from workbench.config import Settings
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
 from workbench.tui.review.review import Review
+
+if TYPE_CHECKING:
+    from workbench.tui.palette.entries import Entry
+    from workbench.tui.screens.palette import FindSessions
 
 SetRule = Callable[..., None]
 
@@ -92,3 +96,19 @@ def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[
     if not isinstance(app.screen, ModelChoice):
         profiles = [settings.profile(name) for name in settings.models]
         app.push_screen(ModelChoice(profiles, current), chosen)
+
+
+def open_palette(
+    app: App[Any],
+    settings: Settings,
+    workspace: Path | None,
+    sessions: FindSessions | None,
+    run: Callable[[Entry | None], Awaitable[None]],
+) -> None:
+    """Everything there is to do on this screen; with a workspace it is the main one. Not twice."""
+    from workbench.tui.palette.entries import entries_of
+    from workbench.tui.screens.palette import PaletteScreen
+
+    if not isinstance(app.screen, PaletteScreen):
+        entries = entries_of(app, app.screen, settings, is_main=workspace is not None)
+        app.push_screen(PaletteScreen(entries, workspace, sessions), run)

@@ -12,10 +12,12 @@ from pathlib import Path
 from workbench.config import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.errors import WorkbenchError
-from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.app import WorkbenchApp
 from workbench.tui.fold.state import SessionState, UserItem
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
+from workbench.tui.opened import Opened
+from workbench.tui.palette.entries import PastSession
 
 
 def open_screen(
@@ -40,6 +42,8 @@ def open_screen(
         demo=opener.demo,
         start=start,
         find=opener.found,
+        sessions=opener.past,
+        resume=opener.resume,
     )
     code = app.run()
     if app.opened.link is not None:
@@ -86,6 +90,24 @@ class Opener:
         folder = copy_demo()
         settings = replace(self.settings, model=DEMO_MODEL, tools={}, rules=DEMO_RULES)
         return Opened(LateLink(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
+
+    def past(self) -> list[PastSession]:
+        """The sessions that can be gone on with, the last used first."""
+        from workbench.session.storage.catalog import list_sessions
+
+        return [
+            PastSession(
+                each.id, each.title, f"{each.updated.astimezone():%Y-%m-%d %H:%M} · {Path(each.workspace).name}"
+            )
+            for each in list_sessions(self.locations)
+            if not each.damaged and not each.parent
+        ]
+
+    def resume(self, name: str) -> Opened:
+        """The session of that id, as it stands. Raises UsageError where there is none."""
+        from workbench.session.storage.catalog import find_session
+
+        return self.session(Path(find_session(self.locations, name).workspace), session_id=name)
 
     def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Link:
         from workbench.engine.launch import Launch

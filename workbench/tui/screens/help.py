@@ -18,7 +18,7 @@ from workbench.tui.widgets.key_hints import key_name
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _GUIDES = ("keys", "approval", "rules", "reviewing", "models", "settings", "tools", "safety", "versions")
-_TITLES = {name: name.title() for name in _GUIDES}
+TITLES = {name: name.title() for name in _GUIDES}
 
 
 class HelpScreen(ModalScreen[None]):
@@ -36,7 +36,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """A box in the middle."""
         topics = [Option(Content("Keys here"), id="here")]
-        topics += [Option(Content(title), id=name) for name, title in _TITLES.items()]
+        topics += [Option(Content(title), id=name) for name, title in TITLES.items()]
         with Horizontal(id="help-box") as box:
             box.border_title = "Help"
             box.border_subtitle = "↑↓ topic · tab text · esc close"

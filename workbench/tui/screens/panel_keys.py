@@ -13,6 +13,7 @@ from textual.widget import Widget
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
 from workbench.tui.opening import open_rules, open_spending
+from workbench.tui.prompting.wishes import mention_of
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
@@ -62,6 +63,10 @@ class PanelKeys(Screen[None]):
         link = app.opened.link
         set_rule = link.set_rule if link else lambda **_: None
         open_rules(app, app.state, app.opened.workspace, app.settings.trusted, set_rule)
+
+    def action_mention(self, path: str) -> None:
+        """Name a file in the prompt, so that it goes with the message."""
+        self.query_one(Prompt).type_in(f"{mention_of(path)} ")
 
     def on_resize(self, event: events.Resize) -> None:
         """Sizes the person chose hold for the screen they were chosen on."""

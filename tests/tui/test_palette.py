@@ -1,0 +1,176 @@
+"""The palette: everything there is to do, found by a few letters, and each entry does what it says."""
+
+import pytest
+from textual.actions import parse
+from textual.widgets import Input, OptionList
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.errors import WorkbenchError
+from workbench.tui.commands import COMMANDS
+from workbench.tui.opened import Opened
+from workbench.tui.palette.entries import Entry, PastSession, entries_of, fitting
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.screens.palette import PaletteScreen
+from workbench.tui.widgets.prompt import Prompt
+
+PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
+
+
+def session(**more):
+    link = FakeLink(Script().start().user("Hi.").events)
+    return link, workbench_app(link, **more)
+
+
+async def opened(pilot, *keys):
+    app = pilot.app
+    await pilot.press("ctrl+p")
+    await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.query(OptionList))
+    await pilot.press(*keys)
+
+
+def rows(app):
+    listed = app.screen.query_one(OptionList)
+    return [listed.get_option_at_index(at).prompt.plain.strip() for at in range(listed.option_count)]
+
+
+def entries(app):
+    return entries_of(app, app.screen, app.settings, is_main=True)
+
+
+async def test_every_entry_names_an_action_that_there_is():
+    _, app = session(set={"models": PROFILES})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        found = entries(app)
+        for entry in found:
+            target, name, _ = parse(entry.action)
+            owner = {"app": app, "": entry.node or app.screen}[target]
+            assert hasattr(owner, f"action_{name}"), entry
+        labels = [entry.label for entry in found]
+        assert [f"/{command.name}" for command in COMMANDS] == labels[: len(COMMANDS)]
+        assert {"fast", "deep", "plan", "ohw-dusk", "nord", "Maximise a panel"} <= set(labels)
+
+
+async def test_every_entry_can_be_run(tmp_path):
+    link, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeLink(), tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        main = app.screen
+        for entry in entries(app):
+            if entry.action in ("app.quit", "app.demo(True)"):
+                continue  # they leave this session
+            app.action_palette()
+            await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
+            app.screen.dismiss(entry)
+            await wait_until(pilot, lambda: not isinstance(app.screen, PaletteScreen))
+            while app.screen is not main:
+                await pilot.press("escape")
+                await pilot.pause()
+        commands = [command for command in link.commands if command[0] != "interrupt"]
+        assert ("model", "fast") in commands
+        assert ("model", "deep") in commands
+        assert ("mode", "never") in commands
+        assert ("compact",) in commands or ["compact"] in commands
+        assert app.is_running
+
+
+async def test_a_key_stands_beside_the_command_that_does_the_same():
+    _, app = session(set={"keys": {"diff": "ctrl+d"}})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, *"/diff"[1:])
+        await wait_until(pilot, lambda: rows(app)[0].startswith("/diff"))
+        assert rows(app)[0].endswith("ctrl+d")
+
+
+async def test_a_file_is_mentioned_in_the_prompt(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/quaint.py").write_text("")
+    _, app = session(folder=tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, *"quaint")
+        await wait_until(pilot, lambda: any(row.startswith("src/quaint.py") for row in rows(app)))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.screen.query_one(Prompt).text == "@src/quaint.py "
+
+
+async def test_another_session_takes_the_place_of_this_one(tmp_path):
+    other = FakeLink(Script().start().user("The other one.").events)
+    asked = []
+
+    def resume(name):
+        asked.append(name)
+        if name == "gone":
+            raise WorkbenchError("there is no session gone")
+        return Opened(other, tmp_path)
+
+    past = [PastSession("gone", "Deleted since", ""), PastSession("s2", "Mend [/the] roof", "2026-01-01 · roof")]
+    link, app = session(sessions=lambda: past, resume=resume)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await opened(pilot, *"deleted")
+        await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Deleted since"))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: [note.message for note in app._notifications] == ["there is no session gone"])
+        assert app.opened.link is link
+        assert not link.closed
+        await opened(pilot, *"roof")
+        await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Mend [/the] roof"))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app.opened.link is other and app.state.items)
+        assert link.closed
+        await wait_until(pilot, lambda: app.screen.query(Prompt))
+        await pilot.press("o", "k", "enter")
+        await wait_until(pilot, lambda: other.commands == [("send", "ok")])
+
+
+async def test_over_another_screen_it_offers_the_keys_of_that_screen():
+    _, app = session()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.push_screen(DiffViewerScreen((), "/"))
+        await opened(pilot)
+        offered = rows(app)
+        assert not [row for row in offered if row.startswith("/")]
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen))
+
+
+async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
+    link, app = session()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await opened(pilot, "down", "down", "up", "up", "up")
+        listed = app.screen.query_one(OptionList)
+        assert listed.highlighted == listed.option_count - 1
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert link.commands == []
+        await opened(pilot, *"compact")
+        await wait_until(pilot, lambda: rows(app)[0].startswith("/compact"))
+        await pilot.click("#palette-list", offset=(3, 0))
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1 and link.commands)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [("th", "/theme"), ("dusk", "ohw-dusk"), ("model deep", "deep"), ("changed", "/diff"), ("zzz", "")],
+)
+def test_the_best_fit_comes_first(query, first):
+    offered = [
+        Entry("command", "/theme", "other colours", ""),
+        Entry("command", "/diff", "what changed", ""),
+        Entry("model", "deep", "anthropic/large", ""),
+        Entry("theme", "ohw-dusk", "", ""),
+    ]
+    assert [entry.label for entry in fitting(query, offered, 1)] == ([first] if first else [])
+
+
+async def test_nothing_that_fits_is_said_and_enter_stays():
+    _, app = session()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, *"qqqqq", "enter")
+        assert isinstance(app.screen, PaletteScreen)
+        assert "nothing fits" in str(app.screen.query_one("#palette-box").border_subtitle)
+        assert app.screen.query_one(Input).value == "qqqqq"

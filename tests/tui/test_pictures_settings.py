@@ -1,0 +1,57 @@
+"""Golden pictures of the palette, the settings, trust and the first run; `pytest --snapshot-update` makes them anew."""
+
+import pytest
+
+from tests.tui.picture_sessions import finished
+from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.trial import wait_until
+from workbench.tui.palette import entries
+from workbench.tui.palette.entries import PastSession
+from workbench.tui.screens.palette import PaletteScreen
+
+__all__ = ["folder"]
+
+PAST = [
+    PastSession("20260101-mend-1", "Mend the roof of the shed", "2026-01-03 10:12 · shed"),
+    PastSession("20260101-mode-2", "Which modes of transport are there?", "2026-01-02 09:00 · notes"),
+]
+each_size_and_theme = pytest.mark.parametrize(
+    ("size", "theme"),
+    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")],
+    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
+)
+
+
+def with_profiles(folder, theme):
+    events = finished()
+    link, app = app_with(events, folder, theme)
+    app.settings = type(app.settings)(theme=theme, models={"modest": {"model": "openai/gpt-5-mini"}})
+    app.sessions = lambda: PAST
+    return events, link, app
+
+
+@pytest.fixture
+def _these_commands(monkeypatch):
+    """Pictures stay the same when commands and keys are added."""
+    names = ("help", "mode", "model", "compact", "tasks", "diff", "rules", "stop", "theme", "demo", "quit")
+    kept = tuple(command for command in entries.COMMANDS if command.name in names)
+    bindings = entries._bindings
+    keys = ("Maximise a panel", "Timeline", "Changes", "Wider panels", "Start of the conversation")
+    monkeypatch.setattr(entries, "COMMANDS", kept)
+    monkeypatch.setattr(entries, "_bindings", lambda screen: (e for e in bindings(screen) if e.label in keys))
+
+
+@pytest.mark.usefixtures("_these_commands")
+@each_size_and_theme
+@pytest.mark.parametrize("typed", ["", "mod"], ids=["palette", "palette_typed"])
+async def test_palette(typed, size, theme, folder, picture):
+    events, link, app = with_profiles(folder, theme)
+    (folder / "models.py").write_text("")
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        await pilot.press("ctrl+p")
+        await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.has_sessions)
+        await pilot.press(*typed)
+        await wait_until(pilot, lambda: not typed or "models.py" in text_on(app))
+        await at_rest(pilot)
+        assert picture(app)

@@ -1,0 +1,115 @@
+"""What the app does on a key or a command wherever one is: help, palette, models, themes, and another session."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from workbench.config import Settings
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+from workbench.tui.background import in_daemon
+from workbench.tui.fold.state import SessionState
+from workbench.tui.opened import Opened
+from workbench.tui.opening import open_help, open_models, open_palette
+from workbench.tui.screens.main import MainScreen
+from workbench.tui.theming import choose_theme
+
+if TYPE_CHECKING:
+    from workbench.tui.palette.entries import Entry, PastSession
+
+
+class AppKeys(App[int]):
+    """The part of the app that opens screens and sessions; `WorkbenchApp` is the whole."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "help", "Help", id="help", priority=True),
+        Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
+        Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
+    ]
+    ENABLE_COMMAND_PALETTE = False  # ours takes its place
+
+    opened: Opened
+    settings: Settings
+    state: SessionState
+    demo: Callable[[], Opened] | None = None
+    start: Callable[[str], Opened] | None = None
+    sessions: Callable[[], Sequence[PastSession]] | None = None
+    resume: Callable[[str], Opened] | None = None
+
+    @abstractmethod
+    def main_screen(self) -> MainScreen:
+        """A main screen on what is opened now."""
+
+    def action_help(self) -> None:
+        """Keys of where we are, and the guides."""
+        open_help(self)
+
+    def action_palette(self) -> None:
+        """Everything there is to do, found by a few letters."""
+        below = self.screen
+
+        async def chosen(entry: Entry | None) -> None:
+            if entry is not None:
+                await self.run_action(entry.action, entry.node or below)
+
+        workspace = self.opened.workspace if isinstance(below, MainScreen) else None
+        sessions = self.sessions if workspace is not None else None
+        open_palette(self, self.settings, workspace, sessions, chosen)
+
+    async def action_model(self, name: str = "") -> None:
+        """Another model from here on: by its name, or chosen from a list; without a session yet, one begins on it."""
+        if not name:
+            open_models(self, self.settings, self.state.model, self.action_model)
+        elif self.opened.link is not None:
+            self.opened.link.set_model(name)
+        elif self.start is not None:
+            start = self.start
+            await self.show(lambda: start(name))
+
+    def action_change_theme(self, name: str = "") -> None:
+        """Other colours: by name, or tried in a list."""
+        choose_theme(self, name)
+
+    def action_compact(self) -> None:
+        """Have the history condensed."""
+        if self.opened.link is not None:
+            self.opened.link.compact()
+
+    async def action_demo(self, anywhere: bool = False) -> None:
+        """Into the demo: on its key only from the advice of an empty start, as a command from any session."""
+        if self.demo is not None and (anywhere or self.opened.link is None):
+            await self.show(self.demo)
+
+    async def action_session(self, name: str) -> None:
+        """Go on with another session, by its id; this one is left as if the screen were closed."""
+        if self.resume is not None and name != self.state.session_id:
+            resume = self.resume
+            await self.show(lambda: resume(name))
+
+    async def show(self, make: Callable[[], Opened]) -> None:
+        """Another session takes the place of the one on screen; why it cannot is said, and nothing changes."""
+        try:
+            opened = await in_daemon(make)
+        except WorkbenchError as error:
+            self.notify(visible(str(error)), severity="error", markup=False)
+            return
+        before, self.opened = self.opened.link, opened
+        self.state = SessionState(workspace=str(opened.workspace))
+        if before is not None:
+            before.close()
+        await self._replace_main()
+
+    async def _replace_main(self) -> None:
+        """The first screen cannot be taken away, so the others lie over it; it follows its session no more."""
+        while len(self.screen_stack) > 1 and not isinstance(self.screen, MainScreen):
+            self.pop_screen()
+        if len(self.screen_stack) > 1:
+            await self.switch_screen(self.main_screen())
+        else:
+            self.workers.cancel_node(self.screen)
+            await self.push_screen(self.main_screen())

@@ -1,0 +1,1 @@
+"""What the palette (ctrl+p) offers, and how it is searched."""

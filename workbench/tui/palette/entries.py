@@ -1,0 +1,117 @@
+"""The entries of the palette: commands, keys of where the person is, models, themes, sessions and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from textual.app import App
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from workbench.config import MODES, Settings
+from workbench.security.policy import MODE_NAMES
+from workbench.tui.commands import COMMANDS
+from workbench.tui.prompting.fuzzy import ranking
+from workbench.tui.widgets.key_hints import key_name
+
+Rank = tuple[int, int, int]
+"""How well an entry fits, the best is the lowest: kind of fit, kind of entry, length."""
+
+_KINDS: Final = ("command", "key", "mode", "model", "session", "theme", "file")
+_OF_THE_PROMPT: Final = frozenset(
+    ("send", "newline", "take", "close-list", "page-up", "page-down", "palette", "leave", "leave-app", "demo")
+)
+"""Bindings that mean something only while one writes, or that bring one here."""
+_SCATTERED, _IN_WORDS = 3, 5
+"""The kinds of fit of a text that has the letters here and there, and of one that holds the words somewhere."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: what it is, what it says of itself, the key that does the same, and the action it runs on `node`."""
+
+    kind: str
+    label: str
+    words: str
+    action: str
+    key: str = ""
+    node: DOMNode | None = None
+
+
+@dataclass(frozen=True)
+class PastSession:
+    """A session there is: its id, what was said first, and when and where."""
+
+    id: str
+    title: str
+    words: str
+
+
+def entries_of(app: App[Any], screen: Screen[Any], settings: Settings, *, is_main: bool) -> list[Entry]:
+    """What can be done on that screen without looking anything up."""
+    keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
+    found = [*_commands(keys)] if is_main else []
+    known = {entry.action for entry in found}
+    found += [entry for entry in _bindings(screen) if entry.action not in known]
+    if is_main:
+        found += [Entry("mode", name, MODE_NAMES[name], f"mode({name!r})") for name in MODES]
+        found += [
+            Entry("model", name, settings.profile(name).model, f"app.model({name!r})") for name in settings.models
+        ]
+    found += [Entry("theme", name, "", f"app.change_theme({name!r})") for name in sorted(app.available_themes)]
+    return found
+
+
+def session_entries(sessions: Sequence[PastSession]) -> list[Entry]:
+    """A row for each session."""
+    return [Entry("session", each.title or each.id, each.words, f"app.session({each.id!r})") for each in sessions]
+
+
+def file_entries(paths: Sequence[str]) -> list[Entry]:
+    """A row for each file: choosing it mentions it in the prompt."""
+    return [Entry("file", path, "", f"mention({path!r})") for path in paths]
+
+
+def fitting(query: str, entries: Sequence[Entry], most: int) -> list[Entry]:
+    """Those that fit, the best first; all in their own order while nothing is typed."""
+    if not query.strip():
+        return list(entries[:most])
+    ranked = [(rank, at) for at, entry in enumerate(entries) if (rank := _rank(query.strip(), entry)) is not None]
+    return [entries[at] for _, at in sorted(ranked)[:most]]
+
+
+def _rank(query: str, entry: Entry) -> Rank | None:
+    label = entry.label.lower().removeprefix("/")
+    kind = _KINDS.index(entry.kind)
+    fit = ranking(query)(label)
+    if fit is not None and (
+        fit[0] < _SCATTERED or entry.kind != "session"
+    ):  # letters here and there in a sentence say nothing
+        return fit[0], kind, len(label)
+    text = f"{entry.kind} {label} {entry.words}".lower()
+    return (_IN_WORDS, kind, len(label)) if all(word in text for word in query.lower().split()) else None
+
+
+def _commands(keys: dict[str, Any]) -> Iterator[Entry]:
+    for command in COMMANDS:
+        bound = keys.get(command.action)
+        key = key_name(bound.binding.key) if bound is not None else ""
+        yield Entry("command", f"/{command.name}", command.words, command.action, key)
+
+
+def _bindings(screen: Screen[Any]) -> Iterator[Entry]:
+    seen: set[str] = set()
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if not (binding.id and binding.description and active.enabled) or binding.id in _OF_THE_PROMPT | seen:
+            continue
+        seen.add(binding.id)
+        action = _whole_action(active.node, binding.action)
+        yield Entry("key", binding.description, "", action, key_name(binding.key), active.node)
+
+
+def _whole_action(node: DOMNode, action: str) -> str:
+    """With the app's name before it where the app does it, as the commands of the prompt are written."""
+    return f"app.{action}" if isinstance(node, App) and not action.startswith("app.") else action

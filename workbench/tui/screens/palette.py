@@ -1,0 +1,158 @@
+"""The palette on ctrl+p: one line to type a few letters, and below it everything that fits them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from workbench.text import visible
+from workbench.tui.background import in_daemon
+from workbench.tui.palette.entries import Entry, PastSession, file_entries, fitting, session_entries
+from workbench.tui.prompting.files import FileIndex
+from workbench.tui.prompting.fuzzy import places
+from workbench.tui.widgets.painting import css_beside
+
+_MOST = 200
+_NAMES = 20
+"""Columns of the names, where they are short."""
+
+FindSessions = Callable[[], Sequence[PastSession]]
+
+
+class PaletteScreen(ModalScreen[Entry | None]):
+    """Dismisses with what was chosen, or None."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Close", id="palette.close"),
+        Binding("down", "move(1)", "Next", id="palette.next", show=False),
+        Binding("up", "move(-1)", "Previous", id="palette.previous", show=False),
+        Binding("pagedown", "move(8)", "Eight on", id="palette.page-down", show=False),
+        Binding("pageup", "move(-8)", "Eight back", id="palette.page-up", show=False),
+    ]
+
+    class FilesFound(Message):
+        """The thread has found files for a query."""
+
+        def __init__(self, query: str, paths: list[str]) -> None:
+            super().__init__()
+            self.query, self.paths = query, paths
+
+    def __init__(self, entries: Sequence[Entry], folder: Path | None, sessions: FindSessions | None) -> None:
+        """`folder` is where files are looked for, `sessions` finds the sessions; None for neither."""
+        super().__init__(id="palette")
+        self._entries = list(entries)
+        self._find_sessions = sessions
+        self._index = FileIndex(folder, self._found) if folder is not None else None
+        self._files: list[Entry] = []
+        self._shown: list[Entry] = []
+        self.has_sessions = sessions is None
+        """Whether the sessions are among the rows by now."""
+
+    def compose(self) -> ComposeResult:
+        """A box in the upper middle."""
+        with Vertical(id="palette-box") as box:
+            box.border_title = "Palette"
+            box.border_subtitle = "↑↓ enter · esc"
+            yield Input(placeholder="a command, a model, a session, a theme, a file", id="palette-query")
+            yield OptionList(id="palette-list")
+
+    async def on_mount(self) -> None:
+        """Show what there is; sessions are looked up beside."""
+        self._show()
+        if self._find_sessions is not None:
+            found = session_entries(await in_daemon(self._find_sessions))
+            self._entries = [*self._entries, *found]
+            self.has_sessions = True
+            self._show()
+
+    def on_resize(self) -> None:
+        """Rows are as wide as the box."""
+        self._show()
+
+    def on_unmount(self) -> None:
+        """Nobody looks for files any more."""
+        if self._index is not None:
+            self._index.close()
+
+    @on(Input.Changed)
+    def on_typed(self, event: Input.Changed) -> None:
+        """Other letters: what fits them; files come when they are found."""
+        self._files = []
+        if self._index is not None and event.value.strip():
+            self._index.ask(event.value.strip())
+        self._show()
+
+    @on(FilesFound)
+    def on_files_found(self, found: FilesFound) -> None:
+        """The thread's answer, if it is still the question."""
+        if found.query == self.query_one(Input).value.strip():
+            at = self.query_one(OptionList).highlighted
+            self._files = file_entries(found.paths)
+            self._show(at or 0)
+
+    @on(Input.Submitted)
+    def on_submitted(self) -> None:
+        """Take the row under the cursor."""
+        at = self.query_one(OptionList).highlighted
+        if at is not None and at < len(self._shown):
+            self.dismiss(self._shown[at])
+
+    @on(OptionList.OptionSelected)
+    def on_clicked(self, chosen: OptionList.OptionSelected) -> None:
+        """A click takes a row too."""
+        self.dismiss(self._shown[chosen.option_index])
+
+    def action_move(self, by: int) -> None:
+        """Another row, round and round by one, and to the ends by more."""
+        rows = self.query_one(OptionList)
+        if self._shown:
+            at, last = (rows.highlighted or 0) + by, len(self._shown) - 1
+            rows.highlighted = at % (last + 1) if abs(by) == 1 else max(0, min(at, last))
+
+    def _found(self, query: str, paths: list[str]) -> None:
+        if self.is_running:
+            self.post_message(self.FilesFound(query, paths))
+
+    def _show(self, at: int = 0) -> None:
+        query = self.query_one(Input).value.strip()
+        self._shown = fitting(query, [*self._entries, *self._files], _MOST)
+        rows, width = self.query_one(OptionList), self._width()
+        rows.clear_options()
+        rows.add_options(Option(_row(entry, query, width)) for entry in self._shown)
+        rows.highlighted = min(at, len(self._shown) - 1) if self._shown else None
+        said = "" if self._shown else " · nothing fits"
+        self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · esc{said}")
+
+    def _width(self) -> int:
+        """Columns of a row: those of the box without its border, padding and scrollbar."""
+        return max(20, min(self.size.width * 92 // 100, 100) - 6)
+
+
+def _row(entry: Entry, query: str, width: int) -> Content:
+    """Name, words, and at the end the key that does the same, or what kind of thing it is."""
+    label, words = visible(entry.label, lines=False), visible(entry.words, lines=False)
+    end = entry.key or ("" if entry.kind in ("command", "key") else entry.kind)
+    room = width - cell_len(end) - 2
+    name = Content(label)
+    if query and label == entry.label:
+        offset = 1 if label.startswith("/") else 0
+        for at in places(query, label[offset:]):
+            name = name.stylize("bold $primary", at + offset, at + offset + 1)
+    gap = " " * max(2, _NAMES - cell_len(label)) if words else ""
+    line = Content.assemble(name, gap, (words, "$dim")).truncate(room, ellipsis=True, pad=True)
+    return Content.assemble(
+        line, "  ", (visible(end, lines=False), "bold $footer-key-foreground" if entry.key else "$dim")
+    )
