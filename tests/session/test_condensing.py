@@ -57,6 +57,7 @@ def test_the_tool_has_the_history_condensed_before_the_next_call(begun):
     (event,) = condensings(d)
     assert (event.reason, event.summary, event.cost) == ("asked", SUMMARY.text, 0.25)
     assert (event.usage.input, event.usage.output) == (300, 20)
+    assert event.model == SUMMARY.model != ""
     before, after = d.agent.requests[-2:]
     assert len(after) < len(before)
     assert after[: KEPT_FIRST + 1] == before[: KEPT_FIRST + 1]  # the first four, and the result that belongs to them

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,8 @@ from tests.delegating import delegating
 from tests.session.fake_agent import faults_of
 from tests.world import bash, finish, wait_for
 from workbench.config import Locations, Settings
-from workbench.session.bounds.limits import TokenCount
+from workbench.session.bounds.allowance import Allowance, NothingLeft
+from workbench.session.bounds.limits import Limits, TokenCount
 from workbench.session.delegation.delegate_steps import told
 from workbench.session.events import (
     ActionObserved,
@@ -21,6 +23,7 @@ from workbench.session.events import (
     Usage,
     UserMessage,
 )
+from workbench.session.ledger import Ledger
 from workbench.session.model_turn.history import messages
 from workbench.session.names import new_id, session_path
 from workbench.session.opening import OpenedSession, open_session, start_session
@@ -44,9 +47,9 @@ class Place:
         self.opened: OpenedSession | None = None
         self.thread: threading.Thread | None = None
 
-    def start(self, agents, *then, mode: str = "never", tools: dict | None = None) -> None:
+    def start(self, agents, *then, mode: str = "never", tools: dict | None = None, **limits: float) -> None:
         model = delegating(self.script, agents, *then)
-        self.settings = Settings(model=model, mode=mode, tools=tools or {})
+        self.settings = Settings(model=model, mode=mode, tools=tools or {}, **limits)
         self.opened = start_session(self.where, self.settings, self.folder, self.id, **self.heard)
         self.opened.session.send("share the work")
         self.go_on()
@@ -300,6 +303,53 @@ def test_its_limit_of_steps_is_its_own(place):
     (said,) = place.results()
     assert said.startswith("The sub-agent did not come to its end: limit, paused after 2 calls of the model")
     assert place.opened.session.ended == "finished"
+
+
+def test_its_steps_are_not_more_than_its_parent_has_left(place):
+    place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, max_steps=3)
+    place.join()
+    (said,) = place.results()
+    assert "limit, paused after 2 calls of the model (max_steps)" in said
+    assert place.opened.session.ended == "finished"
+
+
+def test_where_the_parents_run_is_at_its_end_no_sub_agent_is_started(place):
+    place.start({"late": [bash("touch late"), finish("Late.")]}, max_steps=1)
+    place.join()
+    first = next(event for event in place.log() if isinstance(event, ActionObserved))
+    said = first.observation["content"][0]["text"]
+    assert "could not be started: nothing is left for it, the run paused after 1 calls of the model" in said
+    assert place.children() == []
+    assert place.opened.session.ended == "limit"
+    assert not (place.folder / "late").exists()
+
+
+def test_sub_agents_share_the_tokens_that_are_left_of_their_parents_run(place):
+    work = {name: [bash(f"touch {name}{number}") for number in range(6)] for name in ("left", "right")}
+    place.start(work, token_limit=7_000)
+    place.join()
+    seen = [event.observation["content"][0]["text"] for event in place.log() if isinstance(event, ActionObserved)]
+    assert len(seen) == 2
+    assert all("the run it works for paused after" in said and "(token_limit 7,000)" in said for said in seen)
+    assert place.opened.session.ended == "limit"
+    steps = [event.event for event in place.log() if isinstance(event, DelegateStep)]
+    spent = [step.usage.input for step in steps if isinstance(step, ModelResponded)]
+    assert sum(spent) < 12_000  # each alone may have begun one call more
+
+
+def test_sub_agents_share_the_money_that_is_left_of_their_parents_run():
+    paid = Limits(max_cost=0.5)
+    count = TokenCount()
+    count.apply(UserMessage(text="go"))
+    count.apply(ModelResponded(response_id="r", model="m", cost=0.2))
+    allowance = Allowance(paid, SimpleNamespace(ledger=Ledger(), tokens=count))
+    child = allowance.of(paid)
+    assert child.reached(Ledger(), TokenCount()) is None
+    count.apply(told("a1", "other", "child", ModelResponded(response_id="r2", model="m", cost=0.4)))
+    end = child.reached(Ledger(), TokenCount())
+    assert end.detail == "the run it works for paused after $0.60 (max_cost $0.50); send a message to go on"
+    with pytest.raises(NothingLeft, match="nothing is left"):
+        allowance.steps(5)
 
 
 def test_a_sub_agent_has_no_sub_agents(place):

@@ -4,6 +4,9 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.llm.model import ModelUsage
+from workbench.session.bounds.limits import Limits, TokenCount
+from workbench.session.events import HistoryCondensed, UserMessage
+from workbench.session.ledger import Ledger
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
@@ -250,6 +253,15 @@ def test_a_price_nobody_knows_pauses_once_in_a_session(ready):
     d.session.send("and more")
     d.run()
     assert end(d)[0] == "waiting"
+
+
+@pytest.mark.parametrize(("model", "named"), [("fake/two", "fake/two"), ("", "the model of a summary")])
+def test_a_summary_whose_price_nobody_knows_cannot_be_held_to_the_limit_either(model, named):
+    count = TokenCount()
+    count.apply(UserMessage(text="go"))
+    count.apply(HistoryCondensed(first=2, last=9, summary="all", model=model, cost=None))
+    end = Limits(max_cost=0.5).reached(Ledger(), count)
+    assert end.detail.startswith(f"paused: what {named} costs is not known, so max_cost cannot be held")
 
 
 def test_without_a_limit_of_money_no_price_is_needed(ready):

@@ -202,6 +202,7 @@ class HistoryCondensed(EventBase):
     last: int
     summary: str
     reason: Literal["asked", "person", "overflow", "tokens", "events"] = "asked"
+    model: str = ""
     usage: Usage = Usage()
     cost: float | None = None
     latency: float = 0.0

@@ -21,15 +21,10 @@ from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.asked import tell_of_answer
+from workbench.session.bounds.allowance import Allowance
 from workbench.session.bounds.limits import Limits
 from workbench.session.delegation.delegates import Delegates
-from workbench.session.events import (
-    Event,
-    LiveEvent,
-    Mode,
-    SessionStarted,
-    SettingsChanged,
-)
+from workbench.session.events import Event, LiveEvent, Mode, SessionStarted, SettingsChanged
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
 from workbench.session.session import Session
@@ -58,10 +53,11 @@ class Heard(TypedDict):
 
 @dataclass(frozen=True)
 class Parent:
-    """The session whose agent gives work to a sub-agent: its id, and the models it may use."""
+    """The session whose agent gives work to a sub-agent: its id, the models it may use, and what is left to spend."""
 
     id: str
     models: SessionModels
+    allowance: Allowance
 
 
 @dataclass(frozen=True)
@@ -86,6 +82,7 @@ class Parts:
     store: Store
     equipment: Equipment
     models: SessionModels
+    limits: Limits
 
 
 @dataclass
@@ -161,7 +158,10 @@ def start_session(
         )
         for event in store.append(started, *(SettingsChanged(rule=rule) for rule in settings.rules)):
             heard["on_event"](event)
-        return _put_together(resources, locations, settings, Parts(started, store, equipment, models), **heard)
+        limits = _limits(settings, models)
+        if parent is not None:
+            limits = parent.allowance.of(limits)
+        return _put_together(resources, locations, settings, Parts(started, store, equipment, models, limits), **heard)
 
 
 def open_session(locations: Locations, settings: Settings, session_id: str, **heard: Unpack[Heard]) -> OpenedSession:
@@ -181,7 +181,8 @@ def open_session(locations: Locations, settings: Settings, session_id: str, **he
             models.remember(started.model, settings.api_base)
         folder = checked_workspace(Path(started.workspace))
         equipment = _equip(resources, locations, settings, folder, session_id, is_child=bool(started.parent))
-        opened = _put_together(resources, locations, settings, Parts(started, store, equipment, models), **heard)
+        parts = Parts(started, store, equipment, models, _limits(settings, models))
+        opened = _put_together(resources, locations, settings, parts, **heard)
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -243,7 +244,7 @@ def _put_together(
         store,
         agent,
         tools,
-        limits=_limits(settings, models),
+        limits=parts.limits,
         rules=book,
         open_model=models.open,
         state_dir=equipment.state_dir,
@@ -251,7 +252,7 @@ def _put_together(
         **heard,
     )
     resources.callback(session.close)
-    parent = Parent(started.id, models)
+    parent = Parent(started.id, models, session.allowance)
     equipment.delegates.use(partial(_start_child, locations, settings, Path(started.workspace), parent, session))
     return OpenedSession(
         id=started.id,
@@ -291,5 +292,6 @@ def _start_child(
 ) -> OpenedSession:
     """A sub-agent's session, with the model and the mode its parent has now."""
     model, mode, rules = session.chosen
-    chosen = replace(settings, model=model, mode=mode, max_steps=max_steps, rules=rules)
+    steps = session.allowance.steps(max_steps)
+    chosen = replace(settings, model=model, mode=mode, max_steps=steps, rules=rules)
     return start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)

@@ -26,6 +26,7 @@ from workbench.session.acting.own_commands import OwnCommands
 from workbench.session.acting.recalling import Recall
 from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.acting.writing import Writing
+from workbench.session.bounds.allowance import Allowance
 from workbench.session.bounds.limits import USUAL_LIMITS, Limits
 from workbench.session.events import (
     ActionDecided,
@@ -77,6 +78,7 @@ class Session:
         self._lock = self._journal.lock
         self._on_live = on_live
         self._limits = limits
+        self.allowance = Allowance(limits, journal)
         self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), explained=self.files.explained)
         self.own = OwnCommands(journal, self._actions)
         self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)

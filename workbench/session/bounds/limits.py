@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.session.events import (
@@ -43,21 +44,31 @@ class Limits:
     context_window: int = 0
     """Tokens of the model's window; 0 is what is known of the model."""
 
+    above: Callable[[], str] | None = None
+    """Of a sub-agent: the limit that the run it works for has reached, if any; its tokens and dollars count there."""
+
     def reached(self, ledger: Ledger, tokens: TokenCount) -> RunEnded | None:
         """The end of the run when it may not call the model again; a message begins a new run."""
-        most = ledger.max_steps or self.max_steps
-        if ledger.steps >= most:
-            said = f"paused after {ledger.steps} calls of the model (max_steps)"
-        elif self.token_limit and tokens.spent >= self.token_limit:
+        over = self.above() if self.above else ""
+        said = f"the run it works for {over}" if over else self.over(ledger, tokens)
+        return RunEnded(reason="limit", detail=f"{said}; send a message to go on") if said else None
+
+    def over(self, ledger: Ledger, tokens: TokenCount) -> str:
+        """The limit that is reached, in words; empty when there is none."""
+        if self.steps_left(ledger) <= 0:
+            return f"paused after {ledger.steps} calls of the model (max_steps)"
+        if self.token_limit and tokens.spent >= self.token_limit:
             about = "about " if tokens.is_estimate else ""
-            said = f"paused after {about}{tokens.spent:,} tokens (token_limit {self.token_limit:,})"
-        elif self.max_cost and tokens.cost >= self.max_cost:
-            said = f"paused after {dollars(tokens.cost)} (max_cost {dollars(self.max_cost)})"
-        elif self.max_cost and tokens.unpriced and not tokens.went_on_unpriced:
-            said = f"paused: what {tokens.unpriced} costs is not known, so max_cost cannot be held"
-        else:
-            return None
-        return RunEnded(reason="limit", detail=f"{said}; send a message to go on")
+            return f"paused after {about}{tokens.spent:,} tokens (token_limit {self.token_limit:,})"
+        if self.max_cost and tokens.cost >= self.max_cost:
+            return f"paused after {dollars(tokens.cost)} (max_cost {dollars(self.max_cost)})"
+        if self.max_cost and tokens.unpriced and not tokens.went_on_unpriced:
+            return f"paused: what {tokens.unpriced} costs is not known, so max_cost cannot be held"
+        return ""
+
+    def steps_left(self, ledger: Ledger) -> int:
+        """How many calls of the model the run may still make."""
+        return (ledger.max_steps or self.max_steps) - ledger.steps
 
 
 USUAL_LIMITS = Limits()
@@ -108,8 +119,8 @@ class TokenCount:
         if isinstance(event, ModelResponded | HistoryCondensed | ModelAsked):
             self.spent += (event.usage.input or 0) + (event.usage.output or 0)
             self.cost += event.cost or 0.0
-        if isinstance(event, ModelResponded | ModelAsked) and event.cost is None:
-            self.unpriced = event.model
+            if event.cost is None:
+                self.unpriced = event.model or "the model of a summary"
 
     def _begin(self) -> None:
         """A message of the person's begins a run."""

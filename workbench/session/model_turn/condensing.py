@@ -67,6 +67,7 @@ class Condensing:
             last=middle.last,
             summary=summary,
             reason=reason,
+            model=response.model,
             usage=Usage(**asdict(response.usage)),
             cost=response.cost,
             latency=response.latency,
