@@ -25,6 +25,7 @@ from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
 from workbench.session.ledger import OpenAction
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
+from workbench.session.session import EXIT
 from workbench.text import visible
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
@@ -40,6 +41,9 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         raise UsageError(NO_MODEL)
     if not prompt.strip():
         raise UsageError("there is nothing to do: give a PROMPT")
+    if prompt.strip() == EXIT:
+        sys.stderr.write("ohw: /exit ends a run; none was begun\n")
+        return 0
     folder = checked_workspace(workspace)
     import_early(settings.profile(settings.model).model)
     outlet = Outlet(as_json)

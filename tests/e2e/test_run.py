@@ -29,6 +29,16 @@ def git_project(folder: Path) -> None:
     subprocess.run(["git", "add", "."], cwd=folder, check=True)
 
 
+@pytest.mark.parametrize("said", ["/exit", " /exit\n"])
+def test_exit_as_the_prompt_begins_nothing(world: World, said: str):
+    with ModelServer([Turn("never asked")]) as server:
+        done = world.ohw("run", "-", *with_server(server, "--json"), stdin=said)
+        assert server.requests == []
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "ohw: /exit ends a run; none was begun\n"
+    assert list_sessions(world.locations) == []
+
+
 def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
     git_project(world.project)
     path = world.project / "calc.py"

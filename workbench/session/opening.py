@@ -158,9 +158,8 @@ def start_session(
         )
         for event in store.append(started, *(SettingsChanged(rule=rule) for rule in settings.rules)):
             heard["on_event"](event)
-        limits = _limits(settings, models)
-        if parent is not None:
-            limits = parent.allowance.of(limits)
+        usual = _limits(settings, models)
+        limits = parent.allowance.of(usual) if parent else usual
         return _put_together(resources, locations, settings, Parts(started, store, equipment, models, limits), **heard)
 
 

@@ -47,7 +47,8 @@ from workbench.tools.tool import ToolDefinition
 
 __all__ = ["Refused", "Session"]
 
-_EXIT = "/exit"
+EXIT = "/exit"
+"""What a person writes to end the run."""
 
 
 def _ignore(event: object) -> None:
@@ -77,8 +78,7 @@ class Session:
         self.files.use(journal)
         self._lock = self._journal.lock
         self._on_live = on_live
-        self._limits = limits
-        self.allowance = Allowance(limits, journal)
+        self._limits, self.allowance = limits, Allowance(limits, journal)
         self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), explained=self.files.explained)
         self.own = OwnCommands(journal, self._actions)
         self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
@@ -115,7 +115,7 @@ class Session:
 
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
         """A message of the person's; while the agent works it waits for the next call. Never a decision."""
-        if text.strip() == _EXIT:
+        if text.strip() == EXIT:
             self.interrupt()
             return
         if not text.strip():
