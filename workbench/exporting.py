@@ -74,13 +74,32 @@ def export_text(store: Store, wanted: Wanted) -> Iterator[str]:
 def _written(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
     if wanted.form == "jsonl":
         return recorded.lines()
+    if wanted.form in PICTURED:
+        return _pictured(recorded, wanted)
     if wanted.form == "markdown":
         from workbench.tui.export.markdown import markdown_of
 
         return markdown_of(recorded.state())
     from workbench.tui.export.page import page_of
 
-    return page_of(recorded.state())
+    picture = "\n".join(_pictured(recorded, wanted)) if wanted.until is not None else ""
+    return page_of(recorded.state(), picture)
+
+
+def _pictured(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
+    events, look = list(recorded.events()), wanted.look
+    if not events:
+        raise UsageError("the session holds no event that could be shown")
+    size, themes = (look.columns, look.rows), Locations.from_environment().themes
+    if wanted.form == "cast":
+        from workbench.tui.export.cast import cast
+        from workbench.tui.export.markdown import title_of
+
+        yield from cast(events, size, look.theme, title_of(recorded.state()), themes)
+    else:
+        from workbench.tui.export.replay import picture
+
+        yield picture(events, size, look.theme, themes)
 
 
 def save(lines: Iterable[str], file: Path) -> None:

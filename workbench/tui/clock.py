@@ -1,10 +1,17 @@
-"""The time of day for running actions; tests stand still by replacing `now`."""
+"""The time of day for running actions; it stands still for tests, and at the events of a session that is replayed."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
+_standing: list[datetime] = []
+
 
 def now() -> datetime:
     """This moment, UTC."""
-    return datetime.now(UTC)
+    return _standing[-1] if _standing else datetime.now(UTC)
+
+
+def stand_at(moment: datetime) -> None:
+    """From here on it is this moment; for a process that shows what was, and nothing that is."""
+    _standing[:] = [moment]

@@ -26,6 +26,9 @@ _PAUSE = 1.0
 class StatusLine(Widget):
     """Repaints only when the text differs; what matters least goes first when it is narrow."""
 
+    is_live = True
+    """Whether the folder is as the session shows it; what was recorded says nothing of branches."""
+
     def __init__(self, state: SessionState, workspace: Path) -> None:
         super().__init__(id="status")
         self._state = state
@@ -51,7 +54,7 @@ class StatusLine(Widget):
 
     def show(self) -> None:
         """Take over what the state says now."""
-        self._branch = current_branch(self._workspace)
+        self._branch = current_branch(self._workspace) if self.is_live else ""
         branch = f"{self._branch}*" if self._branch and self._is_dirty else self._branch
         line = status_text(self._state, self._workspace, branch, max(10, self.size.width - _GAP))
         if line != self._shown:

@@ -1,0 +1,119 @@
+"""The real screen without a terminal, fed from a log: pictures of it at any event. Used by `ohw export`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.strip import Strip
+from textual.widgets import Input, TextArea
+
+from workbench.config import Settings
+from workbench.tui import clock
+from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.export.replay_link import ReplayLink
+from workbench.tui.later import load_later
+from workbench.tui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from workbench.session.events import Event
+
+_AT_REST = 0.7
+"""Seconds without any change after which a picture is taken: a question takes answers by then."""
+_PATIENCE = 20.0
+_PAINTED = 0.04
+_FONT = re.compile(r"\s*@font-face\s*\{[^}]*\}")
+"""Fonts of another site: a picture asks for nothing."""
+
+
+class Replay:
+    """The screen at some moment of a session; `show` goes on to later events."""
+
+    def __init__(self, events: Sequence[Event], size: tuple[int, int], theme: str, themes: Path | None = None) -> None:
+        self._began = events[0].at if events else datetime.now(UTC)
+        self._now = self._began
+        self.size = size
+        self.link = ReplayLink()
+        place = Path(getattr(events[0], "workspace", "/")) if events else Path("/")
+        settings = Settings(model="recorded", theme=theme)
+        self.app = WorkbenchApp(Opened(self.link, place), settings, themes=themes, clock=self._clock)
+        self.app.animation_level = "none"
+
+    def _clock(self) -> float:
+        return (self._now - self._began).total_seconds()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Replay]:
+        """The screen, empty, until the end of the block."""
+        load_later()
+        clock.stand_at(self._now)
+        async with self.app.run_test(size=self.size):
+            self.app.screen.query_one(StatusLine).is_live = False
+            yield self
+
+    async def show(self, events: Sequence[Event]) -> None:
+        """Play these, and wait until they are taken in; what takes longer to paint may come with the next."""
+        self._now = events[-1].at
+        clock.stand_at(self._now)
+        self.link.play(events)
+        until = time.monotonic() + _PATIENCE
+        while self.app.state.last_seq < events[-1].seq and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(_PAINTED)
+
+    async def rest(self, seconds: float = _AT_REST) -> None:
+        """Wait until nothing has changed for so long."""
+        until = time.monotonic() + _PATIENCE
+        since, before = time.monotonic(), self.strips()
+        while time.monotonic() < until and time.monotonic() - since < seconds:
+            await asyncio.sleep(0.1)
+            now = self.strips()
+            if now != before:
+                since, before = time.monotonic(), now
+
+    def strips(self) -> list[Strip]:
+        """What the screen shows, row by row."""
+        for each in self.app.screen.query(TextArea):
+            each.cursor_blink = False
+        for entry in self.app.screen.query(Input):
+            entry.cursor_blink = False
+        stack = self.app._background_screens
+        update = self.app.screen._compositor.render_update(full=True, screen_stack=stack, simplify=True)
+        return [Strip.join(row) for row in getattr(update, "strips", ())]
+
+    def svg(self) -> str:
+        """What the screen shows, as a picture that needs nothing beside it."""
+        drawn = _FONT.sub("", self.app.export_screenshot(title="ohw"))
+        blanks = drawn.replace("&#160;", " ")  # some programs that draw pictures drop the other kind
+        return blanks.replace("<text ", '<text xml:space="preserve" ')
+
+
+def picture(events: Sequence[Event], size: tuple[int, int], theme: str, themes: Path | None = None) -> str:
+    """The screen after these events, as SVG."""
+
+    async def draw() -> str:
+        async with Replay(events, size, theme, themes).running() as replay:
+            await replay.show(events)
+            await replay.rest()
+            return replay.svg()
+
+    return asyncio.run(draw())
+
+
+def moments(events: Sequence[Event], least: float, most: int) -> Iterator[list[Event]]:
+    """The events, those together that came within so many seconds; of a long session at most about `most` of them."""
+    together: list[Event] = []
+    few = len(events) // most
+    for event in events:
+        if len(together) > few and (event.at - together[0].at).total_seconds() >= least:
+            yield together
+            together = []
+        together.append(event)
+    if together:
+        yield together

@@ -1,0 +1,54 @@
+"""A link that plays a recorded session to the screen; no engine stands behind it, and nothing comes of commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.story import apply
+from workbench.tui.links.late_link import LateLink
+from workbench.tui.links.link import Incoming, Link
+
+if TYPE_CHECKING:
+    from workbench.session.events import Event
+
+
+class ReplayLink(LateLink):
+    """`play` brings events; what the engine did at that moment is seen from them."""
+
+    def __init__(self) -> None:
+        super().__init__(_no_engine)
+        self._coming: asyncio.Queue[Incoming] = asyncio.Queue()
+        self._told = SessionState()
+
+    def history(self) -> Sequence[Event]:
+        """Nothing: all of it is played."""
+        return ()
+
+    async def receive(self) -> Sequence[Incoming]:
+        """What was played since."""
+        first = await self._coming.get()
+        return [first, *(self._coming.get_nowait() for _ in range(self._coming.qsize()))]
+
+    def play(self, events: Sequence[Event]) -> None:
+        """Bring these."""
+        from workbench.session.events import EngineState
+
+        for event in events:
+            apply(self._told, event)
+            self._coming.put_nowait(event)
+        self._coming.put_nowait(EngineState(state=_work(self._told)))
+
+
+def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "acting"]:
+    if state.waiting:
+        return "deciding"
+    if state.running:
+        return "acting"
+    return "thinking" if state.is_running else "idle"
+
+
+def _no_engine() -> Link:
+    raise NotImplementedError  # `history` and `receive` never ask for it
