@@ -16,9 +16,10 @@ from textual.widgets import Input, TextArea
 
 from workbench.config import Settings
 from workbench.tui import clock
-from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.app import WorkbenchApp
 from workbench.tui.export.replay_link import ReplayLink
 from workbench.tui.later import load_later
+from workbench.tui.opened import Opened
 from workbench.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
