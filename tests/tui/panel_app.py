@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import Changed, apply
-from workbench.tui.messages import ActionChosen, FileChosen
+from workbench.tui.messages import ActionChosen, FileChosen, RowWanted
 from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
@@ -67,6 +67,9 @@ class PanelApp(App[None]):
 
     def on_action_chosen(self, message: ActionChosen) -> None:
         self._note(message, message.action_id)
+
+    def on_row_wanted(self, message: RowWanted) -> None:
+        self._note(message, f"row {getattr(message.item, 'action_id', '')}")
 
     def on_file_chosen(self, message: FileChosen) -> None:
         self._note(message, message.path)

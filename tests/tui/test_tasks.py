@@ -40,7 +40,7 @@ def test_the_border_counts_what_is_done():
     assert TaskPanel.title_counts(working_session().state()) == "1/3"
 
 
-async def test_the_plan_is_live_and_enter_opens_the_last_step():
+async def test_the_plan_is_live_and_enter_goes_through_the_steps_of_a_task():
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.query_one(TaskPanel)
@@ -51,9 +51,9 @@ async def test_the_plan_is_live_and_enter_opens_the_last_step():
         assert "Reproduce the failure" in panel.render_line(0).text
 
         panel.focus()
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: app.chosen)
-        assert app.chosen == ["a7"]
+        await pilot.press("down", "enter", "enter", "enter")
+        await until(pilot, lambda: len(app.chosen) == 3)
+        assert app.chosen == ["row a6", "row a7", "row a6"]
 
 
 async def test_a_task_without_steps_opens_nothing():

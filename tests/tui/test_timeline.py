@@ -69,8 +69,20 @@ def test_columns_give_way_one_after_the_other():
     assert "0.81 s" in text_of(failed, 48)
     assert "MEDIUM" in text_of(failed, 47)
     assert "0.81" not in text_of(failed, 47)
-    assert "MED " in text_of(failed, 40)
+    assert "MEDIUM" in text_of(failed, 40)
+    assert "MED " in text_of(failed, 33)
     assert "pytest" in text_of(failed, 16)
+
+
+def test_cost_and_tokens_stand_where_there_is_room_for_them():
+    script = Script().start().answer("", cost=0.0123, usage=ev.Usage(input=900, output=45))
+    script.run("execute_bash", command="ls")
+    item = script.state().actions["a1"]
+
+    assert text_of(item, 71).split()[-2:] == ["0.02", "s"]
+    assert "$0" not in text_of(item, 71)
+    assert text_of(item, 72).split()[-3:] == ["$0.012", "0.02", "s"]
+    assert text_of(item, 96).split()[-5:] == ["$0.012", "45", "tok", "0.02", "s"]
 
 
 def test_a_running_row_counts_the_seconds():

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
+
+if TYPE_CHECKING:
+    from workbench.tui.fold.state import Item
 
 
 class ActionChosen(Message):
@@ -19,6 +24,22 @@ class DiffChosen(Message):
     def __init__(self, action_id: str) -> None:
         super().__init__()
         self.action_id = action_id
+
+
+class RowWanted(Message):
+    """The row of an item is to be shown on the timeline."""
+
+    def __init__(self, item: Item) -> None:
+        super().__init__()
+        self.item = item
+
+
+class PlaceWanted(Message):
+    """An item is to be shown where it stands in the conversation."""
+
+    def __init__(self, item: Item) -> None:
+        super().__init__()
+        self.item = item
 
 
 class FileChosen(Message):

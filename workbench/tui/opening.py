@@ -29,7 +29,9 @@ def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
     item = state.actions.get(action_id)
     if item is not None:
         title = Content(visible(detail_title(item), lines=False))
-        app.push_screen(PagerScreen(title, detail_text(item, state.workspace), headings=True))
+        steps = [each for each in state.actions.values() if each.call_id == action_id]
+        text = detail_text(item, state.workspace, steps)
+        app.push_screen(PagerScreen(title, text, headings=True))
 
 
 def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:

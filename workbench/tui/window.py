@@ -48,6 +48,19 @@ class Window:
         self.first = self._first_that_fits(0)
         return range(self.first, self.last)
 
+    def around(self, index: int, total: int) -> range:
+        """Forget everything; a run that begins shortly before one item."""
+        self.first = self.last = max(0, index - 2)
+        weight = 0
+        while self.last < total and self.last - self.first < self.max_items:
+            weight += self._weight(self.last)
+            if weight > MAX_NODES and self.last > index:
+                break
+            self.last += 1
+        if self.last == total:
+            self.first = self._first_that_fits(0)
+        return range(self.first, self.last)
+
     def append(self, total: int, *, follows: bool) -> Step:
         """Items were added. Who follows sees them and loses the oldest; who does not keeps what is there."""
         if follows:

@@ -20,8 +20,12 @@ def take(state: SessionState, step: DelegateStep, folds: Folds) -> Changed:
     """Fold the step as if it were the agent's own."""
     inner = step.event.model_copy(update={"seq": step.seq})
     changed = folds[inner.kind](state, inner)
+    if inner.kind == "model_responded":
+        state.delegate_responses[step.action_id] = inner
     if inner.kind == "action_proposed":
         item = state.actions[inner.action_id]
+        answer = state.delegate_responses.get(step.action_id)
+        item.response = answer if answer is not None and answer.response_id == inner.response_id else None
         item.agent, item.call_id = visible(step.agent[:_LONGEST_NAME], lines=False), step.action_id
     return changed
 
@@ -29,6 +33,7 @@ def take(state: SessionState, step: DelegateStep, folds: Folds) -> Changed:
 def close(state: SessionState, call_id: str) -> Changed:
     """The call of the sub-agent is over: nothing of it runs or waits any more."""
     changed = Changed()
+    state.delegate_responses.pop(call_id, None)
     for item in _open_of(state, call_id):
         item.phase = "lost" if item.action_id in state.running else "skipped"
         state.running.pop(item.action_id, None)

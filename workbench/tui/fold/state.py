@@ -40,6 +40,8 @@ class AgentItem:
     reasoning: str = ""
     streaming: bool = False
     incomplete: bool = False
+    unfolded: bool = False
+    """The person has its reasoning shown in place; not of the log."""
 
 
 @dataclass
@@ -94,6 +96,8 @@ class ActionItem:
     """A command of the person's own."""
     call_id: str = ""
     """The action that sub-agent works for."""
+    folded: bool = False
+    """The person has its card folded to one line; not of the log."""
 
 
 @dataclass
@@ -193,3 +197,5 @@ class SessionState:
     ended: str = ""
     """The reason of the last run's end, empty while one runs."""
     last_response: ModelResponded | None = None
+    delegate_responses: dict[str, ModelResponded] = field(default_factory=dict)
+    """The last answer in each sub-agent that works, by the action it works for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import NoticeItem, SessionState, UserItem
 from workbench.tui.widgets.prompt import Prompt
@@ -12,6 +14,11 @@ class Outbox:
 
     def __init__(self) -> None:
         self._unsent: list[str] = []
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """What is on its way."""
+        return self._unsent
 
     @property
     def count(self) -> int:

@@ -27,7 +27,7 @@ from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.prompting.wishes import mentioned
 from workbench.tui.review.review import Review
-from workbench.tui.screens.panel_keys import PanelKeys
+from workbench.tui.screens.jumping import Jumping
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NO_MODEL = "no model is set up; F9 starts the demo"
 
 
-class MainScreen(PanelKeys):
+class MainScreen(Jumping):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
 
     AUTO_FOCUS = "#prompt"
@@ -107,10 +107,7 @@ class MainScreen(PanelKeys):
         """Repaint what changed; None repaints everything."""
         titles = panel_titles(self.state)
         has_items = bool(self.state.items or self.state.live)
-        welcome = self.query_one(Welcome)
-        welcome.display = not has_items
-        if not has_items:
-            welcome.refresh()  # the session may have come with its own folder and mode
+        self._show_welcome()
         self.query_one(Conversation).display = has_items
         self.query_one(Conversation).show(self.state, changed)
         self.query_one(SidePanels).show(self.state, changed, titles)
@@ -134,6 +131,10 @@ class MainScreen(PanelKeys):
         sent = self._outbox.count if self.state.work == "starting" else 0
         said = f"{queued} queued" if queued else f"{sent} on the way" if sent else ""
         prompt.border_subtitle = cast(str, Content(said))
+
+    def _show_welcome(self) -> None:
+        is_needed = not (self.state.items or self.state.live)
+        self.query_one(Welcome).show(self._outbox.texts, is_needed=is_needed)
 
     def say(self, text: str) -> None:
         """One line for the person, beside what is shown."""
@@ -197,6 +198,7 @@ class MainScreen(PanelKeys):
         self._outbox.sent(text)
         self.link.send(text, mentioned(written, self._workspace))
         self._writing.recall([text])
+        self._show_welcome()
         self.refresh_hints()
 
     def action_diff(self) -> None:

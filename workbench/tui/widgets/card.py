@@ -8,26 +8,29 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
-from textual.widget import Widget
 
+from workbench.tui import clock
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.messages import ActionChosen, DiffChosen
+from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.painting import as_content, css_beside
-from workbench.tui.wording.cards import card
+from workbench.tui.wording.cards import card, shown_output
+from workbench.tui.wording.summaries import copied
 
 
-class ActionCard(Widget, can_focus=True):
+class ActionCard(Copying):
     """One action: one line and a few lines of what came of it, live while it runs."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="conversation.open"),
+        Binding("space", "fold", "Fold", id="conversation.fold"),
         Binding("d", "diff", "Diff", id="conversation.diff"),
     ]
 
     def __init__(self, item: ActionItem, workspace: str) -> None:
         super().__init__()
-        self.item = item
+        self.item: ActionItem = item
         self._workspace = workspace
         self._drawn: tuple[int, Content, int] | None = None
         self._mark_failed()
@@ -56,6 +59,20 @@ class ActionCard(Widget, can_focus=True):
         """Show what the action changed."""
         self.post_message(DiffChosen(self.item.action_id))
 
+    def action_fold(self) -> None:
+        """Only its first line, or a few more again."""
+        self.item.folded = not self.item.folded
+        self.show_item()
+
+    def copies(self) -> Copy:
+        """The command, or what else it is about."""
+        return copied(self.item)
+
+    def more_copies(self) -> list[Copy]:
+        """What came of it."""
+        output = shown_output(self.item)
+        return [("the output", output)] if output else []
+
     def on_click(self, event: events.Click) -> None:
         """A click opens as enter does."""
         event.stop()
@@ -63,7 +80,7 @@ class ActionCard(Widget, can_focus=True):
 
     def _draw(self, width: int) -> tuple[Content, int]:
         if self._drawn is None or self._drawn[0] != width:
-            lines = card(self.item, max(20, width), self._workspace)
+            lines = card(self.item, max(20, width), self._workspace, clock.now())
             self._drawn = (width, as_content(lines), len(lines))
         return self._drawn[1], self._drawn[2]
 

@@ -1,195 +1,66 @@
-"""The conversation: messages, streaming answers, action cards and notices. The main screen feeds it `show`.
-
-Only a window of it is mounted (see `tui.window`); older parts load when a person scrolls to the top.
-"""
+"""The conversation: messages, streaming answers, action cards and notices. The main screen feeds it `show`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
-from workbench.tui.widgets.following_scroll import FollowingScroll
+from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.tui.widgets.conversation_window import ConversationWindow
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.window import MAX_ITEMS, Window, nodes_of
 
-if TYPE_CHECKING:  # Markdown is not needed before something was said
-    from workbench.tui.widgets.card import ActionCard
-    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
-
-View: TypeAlias = "ActionCard | UserText | NoticeText | OpenNotice | AgentText | FinalText"
+_STOPS = "ActionCard, UserText, AgentText, FinalText, MoreText"
 
 
-class Conversation(FollowingScroll):
-    """Everything said and done, newest last; follows until scrolled up."""
+class Conversation(ConversationWindow):
+    """Its keys: from one message or card to the next, folding; and the seconds of what runs."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "focus_card(1)", "Next card", show=False, id="conversation.next"),
         Binding("k", "focus_card(-1)", "Previous card", show=False, id="conversation.previous"),
+        Binding("z", "fold_all", "Fold all cards", show=False, id="conversation.fold-all"),
     ]
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
-        self._state = SessionState()
-        self._window = Window(self._weight)
-        self._views: dict[int, View] = {}
-        self._live: AgentText | None = None
-        self._is_loading = False
+    _timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        """One timer for all running cards; it sleeps while nothing runs."""
+        self._timer = self.set_interval(1.0, self._tick, pause=True)
+        self._wake()
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
-        self._state = state
-        self._window.max_items = max(MAX_ITEMS, 2 * self.size.height)
-        if changed is None:
-            self._show_all()
-            return
-        if changed.added:
-            self._settle(changed.added)
-            step = self._window.append(len(state.items), follows=self.follows and not self._is_loading)
-            self._apply(step.mount, step.unmount, before=self._live)
-        for item in changed.updated:
-            if (view := self._views.get(id(item))) is not None:
-                view.show_item()
-        if changed.live:
-            self._show_live()
+        super().show(state, changed)
+        self._wake()
 
     def action_focus_card(self, by: int) -> None:
-        """The next or previous thing that can be opened."""
-        stops: list[Widget] = [widget for widget in self.query("ActionCard, MoreText") if widget.display]
+        """The next or previous message or card."""
+        stops: list[Widget] = [widget for widget in self.query(_STOPS) if widget.display]
         if not stops:
             return
         focused = self.screen.focused
         at = stops.index(focused) + by if focused in stops else (0 if by > 0 else len(stops) - 1)
         stops[max(0, min(len(stops) - 1, at))].focus()
 
-    def action_scroll_home(self) -> None:
-        """To the top of what is there, and further back with each press."""
-        if self.scroll_y <= 0:
-            self.top_reached()
-        super().action_scroll_home()
+    def action_fold_all(self) -> None:
+        """Every card so far to one line; all of them open again when none was open."""
+        actions = [item for item in self._state.items if isinstance(item, ActionItem)]
+        fold = any(not item.folded for item in actions)
+        for item in actions:
+            item.folded = fold
+        for view in self._views.values():
+            view.show_item()
 
-    def top_reached(self) -> None:
-        """Load older parts."""
-        if self._window.first > 0:
-            self._load(older=True)
+    def _wake(self) -> None:
+        if self._timer is not None:
+            (self._timer.resume if self._state.running else self._timer.pause)()
 
-    def end_reached(self) -> None:
-        """Load what came after the mounted part."""
-        if self._window.last < len(self._state.items):
-            self._load(older=False)
-
-    def action_scroll_end(self) -> None:
-        """To the very end, and follow it."""
-        if self._window.last < len(self._state.items):
-            self._show_all()
-        super().action_scroll_end()
-
-    def _show_all(self) -> None:
-        self._views = {}
-        self._live = None
-        self.remove_children()
-        with self.app.batch_update():
-            mount = self._window.reset(len(self._state.items))
-            self.mount_all([self._view(index) for index in mount])
-        self._show_live()
-        self.anchor()
-
-    def _show_live(self) -> None:
-        item = self._state.live
-        if self._live is not None and self._live.item is not item:
-            self._live.remove()  # it ended with nothing to keep
-            self._live = None
-        if item is None or self._window.last < len(self._state.items):
-            return
-        if self._live is None:
-            from workbench.tui.widgets.texts import AgentText
-
-            self._live = AgentText(item)
-            self.mount(self._live)
-        else:
-            self._live.show_item()
-
-    def _settle(self, added: Iterable[Item]) -> None:
-        """The stored answer takes over the widget that streamed."""
-        live = self._live
-        if live is None:
-            return
-        for item in added:
-            if isinstance(item, AgentItem) and live.is_mounted and item.text.startswith(live.item.text[:40]):
-                live.settle(item)
-                self._views[id(item)] = live
-                self._live = None
-                return
-
-    def _apply(self, mount: range, unmount: range, *, before: Widget | int | None) -> list[View]:
-        fresh = [self._view(index) for index in mount if id(self._state.items[index]) not in self._views]
-        if fresh:
-            self.mount_all(fresh, before=before)
-        for index in unmount:
-            if (view := self._views.pop(id(self._state.items[index]), None)) is not None:
-                view.remove()
-        return fresh
-
-    def _load(self, *, older: bool) -> None:
-        if not self._is_loading:
-            self._is_loading = True
-            self.run_worker(self._load_chunk(older=older), group="window")
-
-    async def _load_chunk(self, *, older: bool) -> None:
-        """Mount a chunk and keep what the person looks at where it is."""
-        try:
-            step = self._window.older() if older else self._window.newer(len(self._state.items))
-            items = self._state.items
-            seen = self._views.get(id(items[step.mount.stop if older else step.mount.start - 1]))
-            offset = seen.virtual_region.y - self.scroll_y if seen else 0
-            fresh = [self._view(index) for index in step.mount]
-            async with self.batch():
-                await self.mount_all(fresh, before=0 if older and self.children else None)
-                for index in step.unmount:
-                    if (view := self._views.pop(id(items[index]), None)) is not None:
-                        await view.remove()
-        finally:
-            self._is_loading = False
-        if seen is not None:
-            self.call_after_refresh(self._stay, seen, offset)
-        self._show_live()
-
-    def _stay(self, seen: Widget, offset: float) -> None:
-        if seen.is_attached:
-            self.scroll_to(y=seen.virtual_region.y - offset, animate=False, immediate=True, force=True)
-
-    def _weight(self, index: int) -> int:
-        return nodes_of(self._state.items[index])
-
-    def _view(self, index: int) -> View:
-        item = self._state.items[index]
-        view = self._views.get(id(item))
-        if view is None:
-            view = self._views[id(item)] = _view_of(item, self._state.workspace)
-        return view
-
-
-def _view_of(item: Item, workspace: str) -> View:
-    from workbench.tui.widgets.card import ActionCard
-    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
-
-    if isinstance(item, UserItem):
-        return UserText(item)
-    if isinstance(item, AgentItem):
-        return AgentText(item)
-    if isinstance(item, NoticeItem):
-        return OpenNotice(item) if item.detail else NoticeText(item)
-    if isinstance(item, ActionItem) and _is_last_word(item):
-        return FinalText(item)
-    return ActionCard(item, workspace)
-
-
-def _is_last_word(item: ActionItem) -> bool:
-    """Whether it is the agent's own final message, which is shown as its words."""
-    is_own = not item.error and not item.agent
-    return item.tool == "finish" and is_own and bool(item.arguments.get("message"))
+    def _tick(self) -> None:
+        for item in self._state.running.values():
+            if (view := self._views.get(id(item))) is not None:
+                view.show_item()

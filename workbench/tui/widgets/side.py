@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.state import Item, SessionState
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.tasks import TaskPanel
@@ -123,6 +123,17 @@ class SidePanels(Vertical):
     def on_filter_left(self) -> None:
         """The rows have the keys again."""
         self.query_one(Timeline).focus()
+
+    def reveal(self, item: Item) -> None:
+        """Go to the row of an item; a filter that hides it is taken away."""
+        timeline = self.query_one(Timeline)
+        if not timeline.go_to(item):
+            for line in self.query(FilterLine):
+                line.value = ""
+                line.display = False
+            timeline.filter("")
+            timeline.go_to(item)
+        timeline.focus()
 
     def open(self, panel: str) -> None:
         """Unfold one panel, or none of them (an empty name)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.text import visible
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState, Task
-from workbench.tui.messages import ActionChosen
+from workbench.tui.messages import RowWanted
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.wording.pieces import Line, Piece, spread
 
@@ -14,12 +14,14 @@ _EMPTY = "No plan yet"
 
 
 class TaskPanel(LineList):
-    """One row a task; enter opens the last step done under it."""
+    """One row a task; enter goes to the first step done under it, and with each press to the next."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._tasks: list[Task] = []
         self._state = SessionState()
+        self._shown = (-1, -1)
+        """The task whose step was shown last, and which of its steps."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show the plan again when it changed."""
@@ -43,12 +45,16 @@ class TaskPanel(LineList):
         return task_line(self._tasks[index], width)
 
     def choose(self, index: int) -> None:
-        """Open the last step of a task."""
-        if index < len(self._tasks) and self._tasks[index].steps:
-            number = self._tasks[index].steps[-1]
-            item = next((item for item in self._state.actions.values() if item.number == number), None)
-            if item is not None:
-                self.post_message(ActionChosen(item.action_id))
+        """Show a step of the task on the timeline: the first one, then the next with each press."""
+        steps = self._tasks[index].steps if index < len(self._tasks) else []
+        if not steps:
+            return
+        task, step = self._shown
+        step = (step + 1) % len(steps) if task == index else 0
+        self._shown = (index, step)
+        item = next((item for item in self._state.actions.values() if item.number == steps[step]), None)
+        if item is not None:
+            self.post_message(RowWanted(item))
 
 
 def task_line(task: Task, width: int) -> Line:

@@ -14,12 +14,16 @@ from textual.widgets import Static
 from workbench.text import first_line, visible
 from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.window import head_of
+from workbench.tui.wording.code_blocks import code_blocks
 
 MOST_OF_A_MESSAGE: Final = 4_000
 """Characters of a message of the person's that are shown in place."""
+MOST_OF_REASONING: Final = 40
+"""Lines of reasoning that are shown in place."""
 _CSS: Final = css_beside(__file__)
 _NOTICE_STYLES: Final = {
     "info": ("·", "$dim"),
@@ -29,7 +33,7 @@ _NOTICE_STYLES: Final = {
 }
 
 
-class UserText(Static):
+class UserText(Copying, Static):
     """A message of the person's."""
 
     DEFAULT_CSS = _CSS
@@ -37,8 +41,16 @@ class UserText(Static):
 
     def __init__(self, item: UserItem) -> None:
         super().__init__()
-        self.item = item
+        self.item: UserItem = item
         self.show_item()
+
+    def copies(self) -> Copy:
+        """The message."""
+        return "your message", self.item.text
+
+    def more_copies(self) -> list[Copy]:
+        """Its code."""
+        return [("code block", block) for block in code_blocks(self.item.text)]
 
     def show_item(self) -> None:
         """Show it again: it may have left the queue."""
@@ -107,16 +119,18 @@ class OpenNotice(MoreText):
         self.say(f"{sign} {self.item.text} · enter opens", self.item.detail)
 
 
-class AgentText(Vertical):
+class AgentText(Copying, Vertical):
     """What the agent says: reasoning folded to one line, then Markdown, streaming or whole."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "fold", "Reasoning", id="conversation.reasoning")]
 
     def __init__(self, item: AgentItem) -> None:
         super().__init__()
-        self.item = item
+        self.item: AgentItem = item
         self._reasoning = MoreText("Reasoning", "")
+        self._thoughts = Static(classes="thoughts")
         self._body = MarkdownStream(item.text, streaming=item.streaming)
         self._more = MoreText("Message", "")
 
@@ -124,6 +138,7 @@ class AgentText(Vertical):
         """Name, reasoning, text, and a line for what is left out."""
         yield Static(Content.styled("Agent", "bold $secondary"))
         yield self._reasoning
+        yield self._thoughts
         yield self._body
         yield self._more
         self._say()
@@ -133,8 +148,22 @@ class AgentText(Vertical):
         self._body.grow(self.item.text)
         self._say()
 
+    def copies(self) -> Copy:
+        """The message as the agent wrote it."""
+        return "the message", self.item.text
+
+    def more_copies(self) -> list[Copy]:
+        """Its code."""
+        return [("code block", block) for block in code_blocks(self.item.text)]
+
+    def action_fold(self) -> None:
+        """Show the reasoning in place, or fold it again."""
+        self.item.unfolded = not self.item.unfolded
+        self._say()
+
     def settle(self, item: AgentItem) -> None:
         """The stored answer takes the place of what streamed."""
+        item.unfolded = self.item.unfolded
         self.item = item
         self._body.finish(item.text)
         self._say()
@@ -142,12 +171,16 @@ class AgentText(Vertical):
     def _say(self) -> None:
         item = self.item
         self._reasoning.say(_reasoning_line(item), item.reasoning)
+        is_open = item.unfolded and bool(item.reasoning.strip())
+        self._thoughts.display = is_open
+        if is_open:
+            self._thoughts.update(Content(visible(_tail_of(item.reasoning.strip()))))
         left_out = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
         lines = f"{item.text[-left_out:].count(chr(10)) + 1} lines more · enter" if left_out else ""
         self._more.say(lines or ("… cut short" if item.incomplete else ""), item.text)
 
 
-class FinalText(Vertical):
+class FinalText(Copying, Vertical):
     """The agent's last word: the message of its `finish` action."""
 
     DEFAULT_CSS = _CSS
@@ -155,11 +188,19 @@ class FinalText(Vertical):
 
     def __init__(self, item: ActionItem) -> None:
         super().__init__()
-        self.item = item
+        self.item: ActionItem = item
+
+    def copies(self) -> Copy:
+        """The message as the agent wrote it."""
+        return "the message", str(self.item.arguments.get("message", ""))
+
+    def more_copies(self) -> list[Copy]:
+        """Its code."""
+        return [("code block", block) for block in code_blocks(self.copies()[1])]
 
     def compose(self) -> ComposeResult:
         """The message as Markdown."""
-        message = str(self.item.arguments.get("message", ""))
+        message = self.copies()[1]
         left_out = len(message) - len(head_of(message))
         more = MoreText("Message", message)
         more.say("all of it · enter" if left_out else "", message)
@@ -174,8 +215,15 @@ class FinalText(Vertical):
 def _reasoning_line(item: AgentItem) -> str:
     if not item.reasoning.strip():
         return ""
+    sign = "▾" if item.unfolded else "▸"
     if item.streaming and not item.text:
         last = item.reasoning[-400:].rstrip().rpartition("\n")[2]
-        return f"▸ reasoning … {first_line(last, 60)}"
+        return f"{sign} reasoning … {first_line(last, 60)}"
     count = item.reasoning.strip().count("\n") + 1
-    return f"▸ reasoning · {count} line{'s' if count > 1 else ''} · enter"
+    return f"{sign} reasoning · {count} line{'s' if count > 1 else ''} · enter"
+
+
+def _tail_of(text: str) -> str:
+    lines = text.splitlines()
+    left_out = len(lines) - MOST_OF_REASONING
+    return text if left_out <= 0 else "\n".join([f"… {left_out} lines before", *lines[left_out:]])

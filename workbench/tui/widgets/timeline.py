@@ -13,7 +13,7 @@ from textual.timer import Timer
 from workbench.tui import clock
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState
-from workbench.tui.messages import ActionChosen, DiffChosen
+from workbench.tui.messages import ActionChosen, DiffChosen, PlaceWanted
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.wording.filtering import Filter
 from workbench.tui.wording.pieces import Line, Piece
@@ -27,6 +27,7 @@ class Timeline(LineList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", id="timeline.filter"),
         Binding("d", "diff", "Diff", id="timeline.diff"),
+        Binding("g", "place", "In the conversation", id="timeline.place"),
     ]
 
     class FilterAsked(Message):
@@ -73,6 +74,18 @@ class Timeline(LineList):
         item = self._rows[self.cursor] if self._rows else None
         if isinstance(item, ActionItem):
             self.post_message(DiffChosen(item.action_id))
+
+    def action_place(self) -> None:
+        """Where it stands in the conversation."""
+        if self._rows:
+            self.post_message(PlaceWanted(self._rows[self.cursor]))
+
+    def go_to(self, item: Item) -> bool:
+        """The cursor goes to the row of an item; whether it has one here."""
+        index = self._index.get(id(item))
+        if index is not None:
+            self._go(index)
+        return index is not None
 
     @staticmethod
     def title_counts(state: SessionState) -> str:

@@ -1,4 +1,7 @@
-"""What stands in the conversation before anything was said: how to begin, or how to set up a model."""
+"""What stands in the conversation before anything was said: how to begin, or how to set up a model.
+
+A first message that is on its way stands there as it will in the conversation.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ _SETUP = (
     ("Or for good, in settings.toml (ohw locate says where it is):", 'model = "anthropic/claude-sonnet-4-5"'),
 )
 _MOST_FOUND = 4
+_MOST_SENT = 4_000
+"""Characters of a message that are shown."""
 
 
 class Welcome(Widget):
@@ -27,6 +32,16 @@ class Welcome(Widget):
         self._state = state
         self._has_model = has_model
         self._found: Sequence[tuple[str, str]] = ()
+        self._sent: Sequence[str] = ()
+
+    def show(self, sent: Sequence[str], *, is_needed: bool) -> None:
+        """Nothing was said yet; `sent` is on its way."""
+        self.display = is_needed
+        if is_needed:
+            self._sent = tuple(sent)
+            self.set_class(bool(sent), "-sent")
+            self.border_title = "Conversation" if sent else None
+            self.refresh(layout=True)  # the session may have come with its own folder and mode
 
     def tell(self, found: Sequence[tuple[str, str]]) -> None:
         """Models there are to use: what was found, and how to use it."""
@@ -35,6 +50,8 @@ class Welcome(Widget):
 
     def render(self) -> Content:
         """A few lines; never more than a small screen holds."""
+        if self._sent:
+            return Content("\n\n").join(map(_on_the_way, self._sent))
         lines = self._ready() if self._has_model else _advice(self._found)
         return Content("\n").join(lines)
 
@@ -49,6 +66,11 @@ class Welcome(Widget):
             Content(""),
             Content.styled("Write below and press enter. F1 shows the keys.", "$dim"),
         ]
+
+
+def _on_the_way(text: str) -> Content:
+    said = visible(text[:_MOST_SENT].rstrip())
+    return Content.assemble(("You", "bold $primary"), (" · on its way", "$sign-waiting"), "\n", said)
 
 
 def _advice(found: Sequence[tuple[str, str]]) -> list[Content]:

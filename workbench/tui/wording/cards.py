@@ -6,6 +6,7 @@ A card has the same number of lines at every width, so that the conversation nev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from workbench.text import visible
@@ -31,9 +32,9 @@ LONGEST_LINE: Final = 1_000
 _QUIET_TOOLS: Final = frozenset({"task_tracker", "finish"})
 
 
-def card(item: ActionItem, width: int, workspace: str = "") -> list[Line]:
-    """All lines of a card, each at most `width` cells."""
-    return [_head(item, width, workspace), *_body(item, width)]
+def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None = None) -> list[Line]:
+    """All lines of a card, each at most `width` cells; `now` is for what runs."""
+    return [_head(item, width, workspace, now), *([] if item.folded else _body(item, width))]
 
 
 def shown_output(item: ActionItem) -> str:
@@ -43,7 +44,7 @@ def shown_output(item: ActionItem) -> str:
     return str(said) if told else item.output
 
 
-def _head(item: ActionItem, width: int, workspace: str) -> Line:
+def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) -> Line:
     sign, style = STATE_SIGNS[item.phase]
     failed = item.phase == "failed"
     left = [
@@ -52,7 +53,8 @@ def _head(item: ActionItem, width: int, workspace: str) -> Line:
         Piece(f"{tool_sign(item)} ", "tool"),
         Piece(one_line(item, workspace), "failed" if failed else "bold"),
     ]
-    return spread(left, _ended(item), width)
+    running = _running(item, now) if now is not None else []
+    return spread(left, running or [*_ended(item), *_folded(item)], width)
 
 
 def _ended(item: ActionItem) -> Line:
@@ -64,6 +66,16 @@ def _ended(item: ActionItem) -> Line:
     if item.duration is not None and item.duration >= 0.1:
         pieces.append(Piece(f"{' · ' if word else ''}{seconds(item.duration)}", "dim"))
     return pieces
+
+
+def _running(item: ActionItem, now: datetime) -> Line:
+    if item.phase != "running" or item.started is None:
+        return []
+    return [Piece(seconds(max(0.0, (now - item.started).total_seconds()), live=True), "running")]
+
+
+def _folded(item: ActionItem) -> Line:
+    return [Piece(" …", "dim")] if item.folded else []
 
 
 def _body(item: ActionItem, width: int) -> list[Line]:

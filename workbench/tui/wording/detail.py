@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from workbench.security.policy import MODE_NAMES
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.cards import shown_output
-from workbench.tui.wording.summaries import outcome, seconds, short_path
+from workbench.tui.wording.summaries import STATE_SIGNS, one_line, outcome, seconds, short_path, tool_sign
+
+if TYPE_CHECKING:
+    from workbench.session.events import ModelResponded
 
 
 def detail_title(item: ActionItem) -> str:
@@ -18,9 +21,13 @@ def detail_title(item: ActionItem) -> str:
     return f"Action {item.number} · {item.tool} · {item.phase}{f' · {ended}' if ended else ''}"
 
 
-def detail_text(item: ActionItem, workspace: str = "") -> str:
-    """What was asked for, why it was allowed, what came of it, when and by which model; not yet safe to show."""
-    return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in _parts(item, workspace) if body) + "\n"
+def detail_text(item: ActionItem, workspace: str = "", steps: Iterable[ActionItem] = ()) -> str:
+    """What was asked for, why it was allowed, what came of it, when and by which model; not yet safe to show.
+
+    `steps` are those of the sub-agent it called.
+    """
+    parts = [*_parts(item, workspace), ("STEPS OF THE SUB-AGENT", "\n".join(_step(each, workspace) for each in steps))]
+    return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in parts if body) + "\n"
 
 
 def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
@@ -29,6 +36,7 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "RESULT", _result(item)
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
     yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
+    yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
     yield "RISK", _risk(item)
     yield "DECISION", _decision(item)
     yield "OTHER FIELDS OF THE RESULT", _other_fields(item.observation)
@@ -82,10 +90,26 @@ def _time_and_model(item: ActionItem) -> str:
         lines.append(f"in {item.working_dir}")
     answer = item.response
     if answer is not None:
-        usage = answer.usage
-        cost = "unknown" if answer.cost is None else f"${answer.cost:.4f}"
-        lines.append(f"{answer.model}: {_known(usage.input)} tokens in, {_known(usage.output)} out, cost {cost}")
+        lines += _answer(answer, item.batch)
     return "\n".join(lines)
+
+
+def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
+    """The call of the model that asked for it."""
+    usage = answer.usage
+    cost = "unknown" if answer.cost is None else f"${answer.cost:.4f}"
+    yield f"{answer.model}: {_known(usage.input)} tokens in, {_known(usage.output)} out, cost {cost}"
+    extra = {"from the cache": usage.cached, "written to it": usage.written, "of reasoning": usage.reasoning}
+    yield from filter(None, [", ".join(f"{count} {words}" for words, count in extra.items() if count)])
+    first = "" if answer.first_token is None else f", the first word after {seconds(answer.first_token)}"
+    yield from [f"it answered in {seconds(answer.latency)}{first}"] if answer.latency else []
+    yield from [f"one of {batch} calls of that answer"] if batch > 1 else []
+
+
+def _step(item: ActionItem, workspace: str) -> str:
+    took = "" if item.duration is None else seconds(item.duration)
+    said = f"{STATE_SIGNS[item.phase][0]} {item.number:>3} {tool_sign(item)} {one_line(item, workspace)}"
+    return " · ".join(filter(None, (said, outcome(item), took)))
 
 
 def _known(count: int | None) -> str:

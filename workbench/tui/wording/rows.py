@@ -1,6 +1,6 @@
 """Rows of the timeline as pieces fitted to a width; pure, called by the timeline alone.
 
-Columns give way as the width shrinks: first tokens, then the duration, then the risk word becomes short.
+Columns give way as the width shrinks: first tokens, then the cost, the duration, and the risk word becomes short.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ RISK_STYLES: Final = {"LOW": "risk-low", "MEDIUM": "risk-medium", "HIGH": "risk-
 _SHORT_RISK: Final = {"LOW": "LOW", "MEDIUM": "MED", "HIGH": "HIGH", "UNKNOWN": "?"}
 _NOTICE_SIGNS: Final = {"finished": ("■", "ok"), "warning": ("!", "waiting"), "error": ("✗", "failed")}
 
-WITH_TOKENS, WITH_DURATION, WITH_RISK_WORD = 96, 48, 42
-"""Widths from which a column is shown."""
+WITH_TOKENS, WITH_COST, WITH_DURATION, WITH_OUTCOMES, WITH_RISK_WORD = 96, 72, 48, 42, 34
+"""Widths from which a column is shown; outcomes stand in one where there is room for it, else close to the risk."""
 
 
 def has_row(item: Item) -> bool:
@@ -63,13 +63,15 @@ def _tail(item: ActionItem, width: int, now: datetime) -> Line:
     ended = outcome(item)
     tail: Line = []
     if ended:  # otherwise what it did has the room
-        tail += [Piece(" "), *_outcome_pieces(ended, 8 if width >= WITH_RISK_WORD else cell_len(ended))]
+        tail += [Piece(" "), *_outcome_pieces(ended, 8 if width >= WITH_OUTCOMES else cell_len(ended))]
     if width >= WITH_RISK_WORD:
         tail += [Piece(" "), Piece(pad(_risk(item), 7), _risk_style(item))]
     else:
         tail += [Piece(" "), Piece(pad(_SHORT_RISK.get(_risk(item), ""), 4), _risk_style(item))]
+    if width >= WITH_COST:
+        tail.append(Piece(pad(_cost(item), 7, right=True), "dim"))
     if width >= WITH_TOKENS:
-        tail.append(Piece(pad(_tokens(item), 18, right=True), "dim"))
+        tail.append(Piece(pad(_tokens(item), 10, right=True), "dim"))
     if width >= WITH_DURATION:
         tail.append(Piece(pad(_duration(item, now), 8, right=True), "dim"))
     return tail
@@ -94,13 +96,17 @@ def _risk_style(item: ActionItem) -> str:
     return RISK_STYLES.get(item.risk, "")
 
 
+def _cost(item: ActionItem) -> str:
+    """What the call of the model cost; it stands at the first of its actions."""
+    answer = item.response
+    return f"${answer.cost:.3f}" if answer is not None and answer.cost and not item.position else ""
+
+
 def _tokens(item: ActionItem) -> str:
     answer = item.response
-    if answer is None or item.position:
+    if answer is None or item.position or answer.usage.output is None:
         return ""
-    tokens = answer.usage.output
-    cost = f"${answer.cost:.3f}" if answer.cost else ""
-    return f"{cost}  {tokens} tok".strip() if tokens is not None else cost
+    return f"{answer.usage.output} tok"
 
 
 def _duration(item: ActionItem, now: datetime) -> str:

@@ -5,6 +5,7 @@ What is shown comes from what will run (command, path), not from what the model 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
@@ -85,6 +86,15 @@ def _one_line(item: ActionItem, workspace: str) -> str:
     said = arguments.get(_MAIN_ARGUMENT.get(item.tool, ""))
     who = f"{_short(arguments['agent'], 24)}: " if item.tool == DELEGATE_TOOL and arguments.get("agent") else ""
     return f"{who}{_short(said)}" if said else _any_tool(item)
+
+
+def copied(item: ActionItem) -> tuple[str, str]:
+    """What of an action is worth to be copied: a command, a path or what it is about; and its name in words."""
+    main = {SHELL_TOOL: "command", EDITOR_TOOL: "path", **_MAIN_ARGUMENT}.get(item.tool, "path")
+    value = item.arguments.get(main)
+    if isinstance(value, str) and value:
+        return f"the {main}", value
+    return "the arguments", json.dumps(item.arguments, ensure_ascii=False, indent=2, default=str)
 
 
 def outcome(item: ActionItem) -> str:

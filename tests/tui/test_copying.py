@@ -1,0 +1,115 @@
+"""Messages, code blocks, commands and outputs go to the clipboard by key; cards and reasoning fold."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.panel_app import PanelApp, until
+from tests.tui.sample_session import STEADY, Script, working_session
+from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.texts import AgentText, UserText
+from workbench.tui.wording.code_blocks import code_blocks
+
+
+def test_code_blocks_are_copied_without_their_fences():
+    text = "a\n```python\nx = 1\n\ny\n```\nb\n~~~\n```\n~~~\n````\n```\n````\n```\nopen"
+
+    assert code_blocks(text) == ["x = 1\n\ny", "```", "```", "open"]
+    assert code_blocks("no `code` here") == []
+
+
+@STEADY
+@given(st.text(alphabet="ab`~ \n", max_size=60))
+def test_any_text_has_its_code_blocks_inside_it(text):
+    for block in code_blocks(text):
+        assert all(line in text.splitlines() for line in block.splitlines())
+
+
+async def test_y_copies_a_message_or_a_command_and_capital_y_the_code_or_the_output():
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+        app.query_one(UserText).focus()
+        await pilot.press("y")
+        await until(pilot, lambda: app.clipboard == "Fix the failing test.")
+        app.query(AgentText).last().focus()
+        await pilot.press("Y")
+        await until(pilot, lambda: app.clipboard == "int(text.lstrip('-'))")
+        await pilot.press("y")
+        await until(pilot, lambda: app.clipboard.startswith("The parser **drops"))
+        [card] = [each for each in app.query(ActionCard) if each.item.action_id == "a2"]
+        card.focus()
+        await pilot.press("y")
+        await until(pilot, lambda: app.clipboard == "ls -la")
+        await pilot.press("Y")
+        await until(pilot, lambda: app.clipboard == "README.md\nsrc\ntests")
+
+
+async def test_a_second_press_copies_the_next_code_block():
+    script = Script().start().user("Go.").answer("```\none\n```\nand\n```\ntwo\n```")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.query(AgentText))
+        app.query_one(AgentText).focus()
+        for expected in ("one", "two", "one"):
+            await pilot.press("Y")
+            await until(pilot, lambda expected=expected: app.clipboard == expected)
+        assert app.clipboard == "one"
+
+
+async def test_a_card_folds_to_its_line_and_all_of_them_at_once():
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(120, 60)) as pilot:
+        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+        cards = list(app.query(ActionCard))
+        failed = cards[3]
+        await until(pilot, lambda: failed.content_size.height == 6)
+        failed.focus()
+        await pilot.press("space")
+        await until(pilot, lambda: failed.content_size.height == 1)
+        await pilot.press("space")
+        await until(pilot, lambda: failed.content_size.height == 6)
+        await pilot.press("z")
+        await until(pilot, lambda: all(card.content_size.height == 1 for card in cards))
+        await pilot.press("z")
+        await until(pilot, lambda: failed.content_size.height == 6)
+        assert not any(card.item.folded for card in cards)
+
+
+async def test_reasoning_unfolds_in_place():
+    app = PanelApp(working_session().state())
+    async with app.run_test(size=(120, 60)) as pilot:
+        await until(pilot, lambda: app.query(AgentText))
+        app.query_one(Conversation).scroll_home(animate=False)
+        told = app.query(AgentText).first()
+        told.focus()
+        await pilot.press("space")
+        await until(pilot, lambda: "So I read it." in shown(app))
+        await pilot.press("space")
+        await until(pilot, lambda: "So I read it." not in shown(app))
+        assert "▸ reasoning · 2 lines" in shown(app)
+
+
+def shown(app: PanelApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+async def test_a_running_card_counts_its_seconds_and_shows_what_it_prints(monkeypatch):
+    from datetime import timedelta
+
+    from tests.tui.sample_session import START
+    from workbench.session import events as ev
+    from workbench.tui import clock
+
+    script = Script().start()
+    action_id = script.begin("execute_bash", command="make")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.query(ActionCard))
+        monkeypatch.setattr(clock, "now", lambda: START + timedelta(seconds=47))
+        await until(pilot, lambda: "42 s" in app.query_one(ActionCard).render().plain)
+        app.take(ev.ToolOutput(action_id=action_id, text="compiling a.c\n"))
+        await until(pilot, lambda: "compiling a.c" in app.query_one(ActionCard).render().plain)
+        assert "$ make" in app.query_one(ActionCard).render().plain

@@ -1,0 +1,206 @@
+"""What of the conversation is mounted: a window of its items (see `tui.window`); base of the conversation.
+
+Older parts load when a person scrolls to the top, and the parts around an item when it is looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from textual.widget import Widget
+
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.widgets.following_scroll import FollowingScroll
+from workbench.tui.window import MAX_ITEMS, Window, nodes_of
+
+if TYPE_CHECKING:  # Markdown is not needed before something was said
+    from workbench.tui.widgets.card import ActionCard
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
+
+_LOOKS: Final = 6
+"""How often the place of an item is looked at again while its neighbours are laid out."""
+
+View: TypeAlias = "ActionCard | UserText | NoticeText | OpenNotice | AgentText | FinalText"
+
+
+class ConversationWindow(FollowingScroll):
+    """Everything said and done, newest last; follows until scrolled up."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._state = SessionState()
+        self._window = Window(self._weight)
+        self._views: dict[int, View] = {}
+        self._live: AgentText | None = None
+        self._is_loading = False
+
+    def show(self, state: SessionState, changed: Changed | None) -> None:
+        """Show what changed; `None` means everything."""
+        self._state = state
+        self._window.max_items = max(MAX_ITEMS, 2 * self.size.height)
+        if changed is None:
+            self._show_all()
+            return
+        if changed.added:
+            self._settle(changed.added)
+            step = self._window.append(len(state.items), follows=self.follows and not self._is_loading)
+            self._apply(step.mount, step.unmount, before=self._live)
+        for item in changed.updated:
+            if (view := self._views.get(id(item))) is not None:
+                view.show_item()
+        if changed.live:
+            self._show_live()
+
+    def action_scroll_home(self) -> None:
+        """To the top of what is there, and further back with each press."""
+        if self.scroll_y <= 0:
+            self.top_reached()
+        super().action_scroll_home()
+
+    def top_reached(self) -> None:
+        """Load older parts."""
+        if self._window.first > 0:
+            self._load(older=True)
+
+    def end_reached(self) -> None:
+        """Load what came after the mounted part."""
+        if self._window.last < len(self._state.items):
+            self._load(older=False)
+
+    def action_scroll_end(self) -> None:
+        """To the very end, and follow it."""
+        if self._window.last < len(self._state.items):
+            self._show_all()
+        super().action_scroll_end()
+
+    def reveal(self, item: Item) -> None:
+        """Show an item where it stands, and stop following."""
+        index = next((index for index, each in enumerate(self._state.items) if each is item), None)
+        if index is None:
+            return
+        if id(item) not in self._views:
+            self._mount(self._window.around(index, len(self._state.items)))
+        view = self._views[id(item)]
+        view.focus(scroll_visible=False)
+        self.call_after_refresh(self._look_at, view, _LOOKS)
+
+    def _look_at(self, view: Widget, again: int, before: int = -1) -> None:
+        """Scroll to it; what is mounted around it may still grow."""
+        if not view.is_attached:
+            return
+        y = view.virtual_region.y
+        if y != before:
+            self.release_anchor()
+            self.scroll_to(y=max(0, y - 1), animate=False, immediate=True, force=True)
+        if again:
+            self.set_timer(1 / 20, partial(self._look_at, view, again - 1, y))
+
+    def _show_all(self) -> None:
+        self._mount(self._window.reset(len(self._state.items)))
+        self.anchor()
+
+    def _mount(self, run: range) -> None:
+        self._views = {}
+        self._live = None
+        self.remove_children()
+        with self.app.batch_update():
+            self.mount_all([self._view(index) for index in run])
+        self._show_live()
+
+    def _show_live(self) -> None:
+        item = self._state.live
+        if self._live is not None and self._live.item is not item:
+            self._live.remove()  # it ended with nothing to keep
+            self._live = None
+        if item is None or self._window.last < len(self._state.items):
+            return
+        if self._live is None:
+            from workbench.tui.widgets.texts import AgentText
+
+            self._live = AgentText(item)
+            self.mount(self._live)
+        else:
+            self._live.show_item()
+
+    def _settle(self, added: Iterable[Item]) -> None:
+        """The stored answer takes over the widget that streamed."""
+        live = self._live
+        if live is None:
+            return
+        for item in added:
+            if isinstance(item, AgentItem) and live.is_mounted and item.text.startswith(live.item.text[:40]):
+                live.settle(item)
+                self._views[id(item)] = live
+                self._live = None
+                return
+
+    def _apply(self, mount: range, unmount: range, *, before: Widget | int | None) -> list[View]:
+        fresh = [self._view(index) for index in mount if id(self._state.items[index]) not in self._views]
+        if fresh:
+            self.mount_all(fresh, before=before)
+        for index in unmount:
+            if (view := self._views.pop(id(self._state.items[index]), None)) is not None:
+                view.remove()
+        return fresh
+
+    def _load(self, *, older: bool) -> None:
+        if not self._is_loading:
+            self._is_loading = True
+            self.run_worker(self._load_chunk(older=older), group="window")
+
+    async def _load_chunk(self, *, older: bool) -> None:
+        """Mount a chunk and keep what the person looks at where it is."""
+        try:
+            step = self._window.older() if older else self._window.newer(len(self._state.items))
+            items = self._state.items
+            seen = self._views.get(id(items[step.mount.stop if older else step.mount.start - 1]))
+            offset = seen.virtual_region.y - self.scroll_y if seen else 0
+            fresh = [self._view(index) for index in step.mount]
+            async with self.batch():
+                await self.mount_all(fresh, before=0 if older and self.children else None)
+                for index in step.unmount:
+                    if (view := self._views.pop(id(items[index]), None)) is not None:
+                        await view.remove()
+        finally:
+            self._is_loading = False
+        if seen is not None:
+            self.call_after_refresh(self._stay, seen, offset)
+        self._show_live()
+
+    def _stay(self, seen: Widget, offset: float) -> None:
+        if seen.is_attached:
+            self.scroll_to(y=seen.virtual_region.y - offset, animate=False, immediate=True, force=True)
+
+    def _weight(self, index: int) -> int:
+        return nodes_of(self._state.items[index])
+
+    def _view(self, index: int) -> View:
+        item = self._state.items[index]
+        view = self._views.get(id(item))
+        if view is None:
+            view = self._views[id(item)] = _view_of(item, self._state.workspace)
+        return view
+
+
+def _view_of(item: Item, workspace: str) -> View:
+    from workbench.tui.widgets.card import ActionCard
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
+
+    if isinstance(item, UserItem):
+        return UserText(item)
+    if isinstance(item, AgentItem):
+        return AgentText(item)
+    if isinstance(item, NoticeItem):
+        return OpenNotice(item) if item.detail else NoticeText(item)
+    if isinstance(item, ActionItem) and _is_last_word(item):
+        return FinalText(item)
+    return ActionCard(item, workspace)
+
+
+def _is_last_word(item: ActionItem) -> bool:
+    """Whether it is the agent's own final message, which is shown as its words."""
+    is_own = not item.error and not item.agent
+    return item.tool == "finish" and is_own and bool(item.arguments.get("message"))
