@@ -101,6 +101,8 @@ def _parser(command: str) -> _Parser:
         parser = _Parser(f"ohw {command}", description=_COMMANDS[command], allow_abbrev=False)
         _add_arguments(parser, command)
     _add_options(parser)
+    if command in ("", "demo", "resume"):
+        parser.add_argument("--plain", action="store_true", help="line by line: for screen readers, simple terminals")
     return parser
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,18 +23,12 @@ _SEGMENT = ("text", "risk", "reason", "paths")
 
 def _start(arguments: Namespace) -> int:
     where, settings = _settings(arguments)
-    _need_terminal()
-    from workbench.tui.start import open_screen
-
-    return open_screen(where, settings, _workspace(arguments), prompt=arguments.prompt or "")
+    return _opener(arguments)(where, settings, _workspace(arguments), prompt=arguments.prompt or "")
 
 
 def _demo(arguments: Namespace) -> int:
     where, settings = _settings(arguments)
-    _need_terminal()
-    from workbench.tui.start import open_screen
-
-    return open_screen(where, settings, _workspace(arguments), demo=True)
+    return _opener(arguments)(where, settings, _workspace(arguments), demo=True)
 
 
 def _run(arguments: Namespace) -> int:
@@ -60,13 +55,11 @@ def _sessions(arguments: Namespace) -> int:
 
 def _resume(arguments: Namespace) -> int:
     where, settings = _settings(arguments)
-    _need_terminal()
+    opener = _opener(arguments)
     found = _chosen(where, arguments)
     if found.damaged:
         raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; its file is left as it is")
-    from workbench.tui.start import open_screen
-
-    return open_screen(where, settings, Path(found.workspace), session_id=found.id)
+    return opener(where, settings, Path(found.workspace), session_id=found.id)
 
 
 def _export(arguments: Namespace) -> int:
@@ -221,11 +214,19 @@ def _assumed(folder: str) -> Path:
     return Path(folder).expanduser().resolve()
 
 
-def _need_terminal() -> None:
+def _opener(arguments: Namespace) -> Callable[..., int]:
+    """What shows a session: the screen, or lines where they are wanted or nothing else is possible."""
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
         raise UsageError("this needs a terminal for its input, output and errors; without one use `ohw run PROMPT`")
-    if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("this terminal (TERM=dumb) cannot show a screen; use `ohw run PROMPT`")
+    is_dumb = os.environ.get("TERM", "dumb") == "dumb"
+    if not (arguments.plain or is_dumb):
+        from workbench.tui.start import open_screen
+
+        return open_screen
+    from workbench.plain.start import open_plain
+
+    why = "" if arguments.plain else "This terminal (TERM=dumb) cannot show a screen, so this is plain mode (--plain)."
+    return partial(open_plain, said=why)
 
 
 def _chosen(where: Locations, arguments: Namespace) -> SessionSummary:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from workbench.config import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
-from workbench.errors import WorkbenchError
 from workbench.tui.app import WorkbenchApp
-from workbench.tui.fold.state import SessionState, UserItem
+from workbench.tui.farewell import farewell
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.opened import Opened
@@ -116,21 +115,3 @@ class Opener:
 
         name = session_id or new_id(hint or workspace.name)
         return EngineLink(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))
-
-
-def farewell(locations: Locations, state: SessionState) -> str:
-    """Where the session is and how to go on, when that is true; empty when there is nothing to go on with."""
-    if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
-        return ""
-    from workbench.session.names import session_path
-    from workbench.session.storage.store import Store
-
-    path = session_path(locations, state.session_id)
-    try:
-        with Store.open(path, readonly=True) as store:
-            is_saved = store.last_seq >= state.last_seq
-    except WorkbenchError as error:
-        return f"The session may not be saved: {error}"
-    if not is_saved:
-        return f"The last events of this session are not saved in {path}."
-    return f"Saved in {path}\nGo on with: ohw resume {state.session_id}"

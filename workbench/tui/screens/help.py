@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from workbench.tui.widgets.key_hints import key_name
 
 GUIDES = Path(__file__).parents[2] / "guide"
-_GUIDES = ("keys", "approval", "rules", "reviewing", "models", "settings", "tools", "safety", "versions")
+_GUIDES = ("keys", "approval", "rules", "reviewing", "models", "settings", "tools", "safety", "versions", "terminals")
 TITLES = {name: name.title() for name in _GUIDES}
 
 

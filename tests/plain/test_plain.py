@@ -1,0 +1,210 @@
+"""`ohw --plain` in a pseudo terminal: the same approvals line by line, and no byte that moves a cursor."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.allowed import strange
+from tests.terminal.terminal import Terminal
+from tests.world import World, bash, finish, wait_for
+from workbench.ascii_signs import in_ascii, wants_ascii
+from workbench.session.events import ActionDecided, ActionObserved, Event, UserMessage
+from workbench.session.names import session_path
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.store import Store
+
+SHAPE = (100, 150)
+ASKS = "Yes or no?"
+
+
+def plain(world: World, *turns: dict, prompt: str = "go", **env: str) -> Terminal:
+    args = (prompt, "--plain", "--model", world.script(*turns), "--mode", "high", "--workspace", str(world.project))
+    return Terminal(args, *SHAPE, world.env | env)
+
+
+def asked(terminal: Terminal, prompt: str = ASKS) -> None:
+    """Wait until this prompt stands at the end of all that was written."""
+    terminal.wait_until(lambda _: terminal.raw.endswith(f"{prompt} ".encode()), f"{prompt!r} to wait", 60)
+
+
+def answer(terminal: Terminal, text: str, prompt: str = ASKS) -> None:
+    """As a person does: read what is asked, then type."""
+    asked(terminal, prompt)
+    time.sleep(0.6)  # what comes sooner is no answer
+    before = len(terminal.raw)
+    terminal.type(f"{text}\n")
+    terminal.wait_until(lambda _: b"\n" in terminal.raw[before:], "the line to be taken", 60)
+
+
+def leave(terminal: Terminal) -> None:
+    asked(terminal, "\n>")
+    terminal.press("ctrl+d")
+    assert terminal.wait_exit() == 0
+
+
+def log(world: World) -> list[Event]:
+    (session,) = list_sessions(world.locations)
+    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+        return list(store.events())
+
+
+def decided(world: World) -> list[ActionDecided]:
+    return [event for event in log(world) if isinstance(event, ActionDecided) and event.by == "person"]
+
+
+def test_the_demo_line_by_line_in_ascii(world: World):
+    with Terminal(["demo", "--plain"], *SHAPE, world.env | {"LANG": "C"}) as terminal:
+        answer(terminal, "no")
+        answer(terminal, "the test is right", "may stay empty:")
+        answer(terminal, "yes")
+        answer(terminal, "")
+        terminal.wait_for("An empty line answers nothing.")
+        answer(terminal, "y")
+        leave(terminal)
+        shown = terminal.text()
+    assert [event.verdict for event in decided(world)] == ["rejected", "approved", "approved"]
+    assert decided(world)[0].note == "the test is right"
+    assert '  add:     return -cents if found["sign"] == "-" else cents' in shown.replace("cents = whole", "")
+    assert "may step 12 run? Risk HIGH." in shown
+    assert "ohw resume" in shown
+    assert set(terminal.raw) <= {*range(32, 127), *b"\r\n\t"}
+    with Terminal(["resume", "--last", "--plain"], *SHAPE, world.env) as terminal:
+        leave(terminal)
+        assert "Finished." in terminal.text()
+
+
+def test_what_is_typed_through_the_arrival_of_a_question_answers_nothing(world: World):
+    with plain(world, bash("sleep 1; touch begun"), bash("touch made-it", risk="HIGH"), finish()) as terminal:
+        until = time.monotonic() + 90
+        while ASKS not in terminal.text() and time.monotonic() < until:
+            terminal.type("y\n")
+            time.sleep(0.005)
+        for _ in range(100):
+            terminal.type("yes\n")
+            time.sleep(0.005)
+        terminal.wait_for("too soon")
+        assert decided(world) == []
+        assert not (world.project / "made-it").exists()
+        answer(terminal, "sure")
+        terminal.wait_for("That is no answer.")
+        answer(terminal, "yes")
+        wait_for((world.project / "made-it").exists, "the command to run")
+
+
+def test_an_unfinished_line_is_taken_out_of_the_way(world: World):
+    go = world.project / "go"
+    waits = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
+    with plain(world, bash(waits), bash("touch made-it", risk="HIGH"), finish()) as terminal:
+        wait_for((world.project / "begun").exists, "the first command to run")
+        terminal.type("say ye")
+        terminal.wait_for("say ye")
+        go.touch()
+        terminal.wait_for("not taken for an answer: say ye")
+        answer(terminal, "s")
+        terminal.wait_for("That is no answer.")
+        assert not (world.project / "made-it").exists()
+
+
+def test_changes_are_taken_one_by_one(world: World):
+    text = "".join(f"line {number}\n" for number in range(30))
+    (world.project / "a.txt").write_text(text)
+    new = text.replace("line 3\n", "line three\n").replace("line 20\n", "line twenty\n")
+    edit = {"tool": "str_replace_editor", "risk": "HIGH"}
+    path = str(world.project / "a.txt")
+    view = edit | {"risk": "LOW", "arguments": {"command": "view", "path": path}}
+    write = edit | {"arguments": {"command": "str_replace", "path": path, "old_str": text[:-1], "new_str": new[:-1]}}
+    with plain(world, view, write, finish("As you wish.")) as terminal:
+        answer(terminal, "each")
+        answer(terminal, "no", "Yes or no:")
+        answer(terminal, "yes", "Yes or no:")
+        terminal.wait_for("1 of 2 changes are taken")
+        answer(terminal, "yes")
+        terminal.wait_for("Agent: As you wish.")
+        leave(terminal)
+    assert (world.project / "a.txt").read_text() == text.replace("line 20\n", "line twenty\n")
+    assert decided(world)[-1].hunks == (1,)
+
+
+def test_a_question_of_the_agents_is_answered_by_number_and_left_open(world: World):
+    ask = {"tool": "ask_human", "arguments": {"question": "Which colour?", "options": ["red", "blue"]}}
+    with plain(world, ask, finish("Painted.")) as terminal:
+        answer(terminal, "/later", "Answer:")
+        terminal.wait_for("/question asks again")
+        terminal.type("/question\n")
+        answer(terminal, "2", "Answer:")
+        terminal.wait_for("Agent: Painted.")
+        leave(terminal)
+    seen = [event for event in log(world) if isinstance(event, ActionObserved)]
+    assert "blue" in json.dumps(seen[0].observation)
+
+
+def test_ctrl_c_stops_the_agent_and_a_message_goes_on(world: World):
+    with plain(world, bash("touch begun; sleep 777"), finish("Well then."), TERM="dumb") as terminal:
+        wait_for((world.project / "begun").exists, "the command to run")
+        terminal.press("ctrl+c")
+        terminal.wait_for("Stopped by you.")
+        terminal.type("go on\n")
+        terminal.wait_for("Agent: Well then.")
+        leave(terminal)
+    assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go", "go on"]
+
+
+def test_a_dumb_terminal_gets_plain_mode_and_is_told(world: World):
+    args = ("go", "--model", world.script(finish("Done.")), "--workspace", str(world.project))
+    with Terminal(args, *SHAPE, world.env | {"TERM": "dumb"}) as terminal:
+        terminal.wait_for("TERM=dumb")
+        terminal.wait_for("Agent: Done.")
+        leave(terminal)
+        assert b"\x1b" not in terminal.raw
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_at_a_question_ends_it_in_order(world: World, number: signal.Signals):
+    with plain(world, bash("touch made-it", risk="HIGH"), finish()) as terminal:
+        terminal.wait_for(ASKS, 60)
+        os.kill(terminal.pid, number)
+        assert terminal.wait_exit() == 128 + number
+        assert "Traceback" not in terminal.text()
+    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert not (world.project / "made-it").exists()
+    assert decided(world) == []
+
+
+def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pages(world: World):
+    hostile = "\x1b]52;c;cHdu\x07\u202e\x1b[2J"
+    lines = "".join(f"echo {number} '{hostile}'\n" for number in range(60))
+    args = ("go", "--plain", "--model", world.script(bash(lines, risk="HIGH"), finish()))
+    with Terminal([*args, "--workspace", str(world.project)], 100, 24, world.env) as terminal:
+        terminal.wait_for("Part 1 of ", 60)
+        answer(terminal, "yes", "enter for the next:")
+        assert decided(world) == []
+        for part in (2, 3):
+            terminal.wait_for(f"Part {part} of 4; enter")
+            answer(terminal, "", "enter for the next:")
+        answer(terminal, "no")
+        answer(terminal, "", "may stay empty:")
+        leave(terminal)
+        assert strange(terminal.raw) == []
+    assert [event.verdict for event in decided(world)] == ["rejected"]
+
+
+def test_plain_mode_loads_no_screen():
+    code = "import sys, workbench.plain.start; sys.exit(1 if {'textual', 'litellm'} & set(sys.modules) else 0)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
+
+
+def test_signs_in_ascii():
+    assert in_ascii("a › b … ✓ é") == "a > b ... v \\xe9"
+    assert in_ascii("rm a··b") == "rm a\\xb7\\xb7b"
+    asked = [wants_ascii(env) for env in ({"LANG": "C"}, {"LANG": "C", "LC_CTYPE": "C.UTF-8"}, {"LC_ALL": "POSIX"})]
+    assert asked == [True, True, True]
+    assert wants_ascii({"LANG": "de_DE.ISO-8859-1"})
+    assert not any(wants_ascii(env) for env in ({}, {"LANG": "de_DE.UTF-8"}, {"LANG": "C", "OHW_ASCII": "no"}))

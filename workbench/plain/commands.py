@@ -1,0 +1,103 @@
+"""The commands of plain mode: a line that begins with a slash. Each tells lines or gives an order to the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, cast
+
+from workbench.config import MODES
+from workbench.plain.telling import change_lines, file_line, standing, tasks, told
+from workbench.text import first_line
+from workbench.tui.fold.state import SessionState
+from workbench.tui.links.link import Link
+from workbench.tui.wording.detail import detail_text, detail_title
+
+if TYPE_CHECKING:
+    from workbench.session.events import Mode
+
+WORDS: Final = {
+    "help": "this list",
+    "status": "what happens now, in which folder, on which model, at what cost",
+    "question": "ask again what waits for an answer",
+    "show N": "everything known about step N",
+    "tasks": "the agent's plan",
+    "diff": "what changed in this session",
+    "history": "the whole session from its beginning",
+    "mode MODE": f"when to ask: {', '.join(MODES)}",
+    "model NAME": "another model from here on: a profile, or PROVIDER/NAME",
+    "compact": "have the history summed up, so that it takes less of the model's window",
+    "stop": "stop the agent, as ctrl+c does",
+    "quit": "leave, as ctrl+d does; the session is kept",
+}
+_KEYS: Final = (
+    "A line is a message to the agent; while it works the message waits for its next step.",
+    "@FILE in a message sends the file along. !COMMAND runs a shell command of your own.",
+)
+
+
+class Commands:
+    """Carries out a command; `say` tells lines, `ask_again` opens what waits, `leave` ends."""
+
+    def __init__(
+        self,
+        state: SessionState,
+        link: Link,
+        say: Callable[..., None],
+        ask_again: Callable[[], None],
+        leave: Callable[[], None],
+    ) -> None:
+        self._state = state
+        self._link = link
+        self._say = say
+        self._simple: dict[str, Callable[[], None]] = {
+            "help": lambda: say(*_KEYS, *(f"/{name}: {what}" for name, what in WORDS.items())),
+            "status": lambda: say(*standing(state)),
+            "question": ask_again,
+            "tasks": lambda: say(*tasks(state)),
+            "diff": lambda: say(*_changes(state)),
+            "history": lambda: say(*(line for item in state.items for line in told(item, state.workspace))),
+            "compact": link.compact,
+            "stop": link.interrupt,
+            "quit": leave,
+        }
+
+    def run(self, line: str) -> None:
+        """One line that begins with a slash."""
+        name, _, argument = line[1:].strip().partition(" ")
+        argument = argument.strip()
+        if name in self._simple and not argument:
+            self._simple[name]()
+        elif name == "show" and argument.isdecimal():
+            self._show(int(argument))
+        elif name == "mode" and argument in MODES:
+            self._link.set_mode(cast("Mode", argument))
+        elif name == "model" and argument:
+            self._link.set_model(argument)
+        else:
+            self._say(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
+
+    def _show(self, number: int) -> None:
+        item = next((item for item in self._state.actions.values() if item.number == number), None)
+        if item is None:
+            self._say(f"There is no step {number}.")
+        else:
+            self._say(detail_title(item).replace(" · ", ", "), detail_text(item, self._state.workspace).rstrip("\n"))
+
+
+def _changes(state: SessionState) -> Iterator[str]:
+    from workbench.diff.hunks import compare
+    from workbench.tui.wording.summaries import short_path
+
+    if not state.changes:
+        yield "Nothing has changed."
+    for file in state.changes.values():
+        diff = compare(short_path(file.path, state.workspace), file.before, file.after)
+        yield (
+            file_line(diff)
+            + (" Not by the agent alone." if file.by_others else "")
+            + (f" {file.note}" * bool(file.note))
+        )
+        for hunk in diff.hunks:
+            first, *rest = change_lines(diff, hunk)
+            yield f"Change in {first}"
+            yield from rest

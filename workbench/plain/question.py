@@ -1,0 +1,221 @@
+"""One question in plain mode: all that would run, then whole words as answers. Asked by `Talk`, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from workbench.errors import WorkbenchError
+from workbench.plain.telling import change_lines, file_line
+from workbench.tools.ask_human.question import read_question
+from workbench.tui.approving.argument_text import argument_text, arguments_from
+from workbench.tui.approving.decision import Always, Answer, Decision, Later, Outcome
+from workbench.tui.approving.proposal import Proposal
+from workbench.tui.approving.rule_trial import Trial
+from workbench.tui.diff.lines import paint_line
+from workbench.tui.fold.state import ActionItem
+from workbench.tui.wording.explain import files_written, full_text, what_runs, why_asked
+from workbench.tui.wording.summaries import one_line
+
+_EMPTY = "An empty line answers nothing."
+
+
+class Asker(Protocol):
+    """Where a question is asked."""
+
+    def say(self, *lines: str) -> None:
+        """Tell lines."""
+        ...
+
+    async def show(self, lines: Sequence[str]) -> None:
+        """Tell lines, a page at a time: each further page is asked for."""
+        ...
+
+    async def answer(self, prompt: str) -> str:
+        """The next line that was typed after all of this was shown."""
+        ...
+
+
+class Question:
+    """One waiting action and what the person makes of it."""
+
+    def __init__(
+        self,
+        item: ActionItem,
+        place: str,
+        mode: str,
+        asker: Asker,
+        tried: Callable[[str], Trial] = lambda rule: Trial(),
+    ) -> None:
+        """`place` says which of several it is; `tried` what a rule would have matched."""
+        self._item = item
+        self._place = place
+        self._mode = mode
+        self._asker = asker
+        self._tried = tried
+        self._files = files_written(item)
+        self._proposal = Proposal(self._files, [delta.path for delta in item.preview])
+        self._note = ""
+        self._words: dict[str, Callable[[], Awaitable[Outcome | None]]] = {
+            "yes": self._approve,
+            "no": self._reject,
+            "each": self._each,
+            "edit": self._edit,
+            "always": self._always,
+            "note": self._write_note,
+            "full": self._full,
+            "again": self._again,
+            "later": self._later,
+        }
+        self._left_out = {"each"} if self._proposal.count < 2 else set()
+        self._left_out |= set() if item.always else {"always"}
+
+    async def ask(self) -> Outcome:
+        """Show it whole and take answers until one decides."""
+        if self._item.asks:
+            return await self._ask_person()
+        await self._again()
+        while True:
+            word = (await self._asker.answer("Yes or no? ")).strip().lower()
+            word = {"y": "yes", "n": "no"}.get(word, word)
+            if word not in self._words or word in self._left_out:
+                self._asker.say(_EMPTY if not word else "That is no answer.", self._choices())
+            elif (outcome := await self._words[word]()) is not None:
+                return outcome
+
+    async def _ask_person(self) -> Outcome:
+        question = read_question(self._item.arguments)
+        who = f"The sub-agent {self._item.agent}" if self._item.agent else "The agent"
+        options = [f"  {number}. {text}" for number, text in enumerate(question.options, 1)]
+        await self._asker.show([f"{who} asks you: {question.text}", *options])
+        how = "Answer with a number or in your own words" if options else "Answer in your own words"
+        self._asker.say(f"{how}; /later leaves it open.")
+        while True:
+            line = (await self._asker.answer("Answer: ")).strip()
+            if line == "/later":
+                return Later()
+            if line:
+                chosen = line.isdecimal() and 1 <= int(line) <= len(question.options)
+                return Answer(question.options[int(line) - 1] if chosen else line)
+            self._asker.say(_EMPTY)
+
+    async def _again(self) -> None:
+        await self._asker.show(list(self._told()))
+        self._asker.say(self._choices())
+
+    def _told(self) -> Iterator[str]:
+        item, edited = self._item, self._proposal.arguments
+        rated = "its risk is not known" if item.risk == "UNKNOWN" else f"risk {item.risk}"
+        yield f"Question{self._place}: may step {item.number} run? {rated[0].upper()}{rated[1:]}."
+        yield from (line.text for line in what_runs(replace(item, segments=()), edited))
+        if edited is None:
+            count = len(item.segments)
+            for number, part in enumerate(item.segments, 1):
+                text = paint_line(part.text.replace("\n", " ")).text
+                yield f"Part {number} of {count}, {part.risk}: {text}{f' ({part.reason})' if part.reason else ''}"
+        yield from self._changes()
+        for line in why_asked(item, self._mode):
+            yield f"Reason: {line.text[2:]}" if line.text.startswith("· ") else line.text
+
+    def _changes(self) -> Iterator[str]:
+        number = 0
+        for file in self._files:
+            yield file_line(file)
+            for hunk in file.hunks:
+                number += 1
+                first, *rest = change_lines(file, hunk)
+                yield f"Change {number} of {self._proposal.count}, {first}"
+                yield from rest
+
+    def _choices(self) -> str:
+        others = [word for word in self._words if word not in ("yes", "no", *self._left_out)]
+        return f"Answer yes or no, and enter. Also: {', '.join(others)}."
+
+    async def _approve(self) -> Outcome | None:
+        proposal = self._proposal
+        if not proposal.is_changed:
+            return Decision("approved", self._note)
+        if proposal.arguments is not None:
+            return Decision("edited", self._note, edited=proposal.arguments)
+        from workbench.session.events import FileText
+
+        written = tuple(FileText(path=path, text=text) for path, text in proposal.written())
+        return Decision("edited", self._note, hunks=proposal.accepted, written=written)
+
+    async def _reject(self) -> Outcome | None:
+        reason = (await self._asker.answer("Why not? The agent is told; may stay empty: ")).strip()
+        return Decision("rejected", reason or self._note)
+
+    async def _each(self) -> Outcome | None:
+        """Take or leave each change; what was made of them is asked about once more."""
+        self._proposal.out.clear()
+        number = 0
+        for file in self._files:
+            for hunk in file.hunks:
+                first, *rest = change_lines(file, hunk)
+                await self._asker.show([f"Change {number + 1} of {self._proposal.count}, {first}", *rest])
+                if not await self._yes_or_no("Take this change? Yes or no: "):
+                    self._proposal.toggle(number)
+                number += 1
+        taken = len(self._proposal.accepted)
+        if not taken:
+            self._asker.say("No change is taken, so nothing would be written.")
+            return await self._reject()
+        self._asker.say(f"{taken} of {self._proposal.count} changes are taken. Are these to be written?")
+        return None
+
+    async def _yes_or_no(self, prompt: str) -> bool:
+        while True:
+            word = (await self._asker.answer(prompt)).strip().lower()
+            if word in ("y", "yes", "n", "no"):
+                return word[0] == "y"
+            self._asker.say(f"{'' if word else f'{_EMPTY} '}Answer yes or no.".strip())
+
+    async def _edit(self) -> Outcome | None:
+        """Another command, or other arguments, on one line."""
+        title, text = argument_text(self._item.tool, self._item.arguments)
+        self._asker.say(f"{title} as it is now:", text, "Write it anew on one line; an empty line leaves it.")
+        line = await self._asker.answer("New: ")
+        if line.strip():
+            try:
+                self._proposal.arguments = arguments_from(self._item.tool, self._item.arguments, line)
+            except WorkbenchError as error:
+                self._asker.say(str(error))
+                return None
+            await self._again()
+        return None
+
+    async def _always(self) -> Outcome | None:
+        rule = self._item.always
+        if self._proposal.is_changed:
+            self._asker.say("A rule can be saved only for what was proposed, and you have changed it.")
+            return None
+        trial = self._tried(rule)
+        await self._asker.show(
+            [
+                f"This rule would be saved: {paint_line(rule).text}",
+                f"It fits {len(trial.matched)} of the last {trial.looked_at} actions of this session.",
+                *(f"  step {item.number}: {one_line(item, item.working_dir)}" for item in trial.matched),
+                "Where does it count? session: this one; folder: every session here; person: everywhere; or back.",
+            ]
+        )
+        word = (await self._asker.answer("Session, folder, person or back? ")).strip().lower()
+        for scope in ("session", "folder", "person"):
+            if word == scope:
+                return Always(rule, scope)
+        self._asker.say("Nothing is saved.", self._choices())
+        return None
+
+    async def _write_note(self) -> Outcome | None:
+        self._note = (await self._asker.answer("Note for the agent: ")).strip()
+        self._asker.say("The note goes with your answer." if self._note else "No note.", self._choices())
+        return None
+
+    async def _full(self) -> Outcome | None:
+        await self._asker.show(full_text(self._item).splitlines())
+        self._asker.say(self._choices())
+        return None
+
+    async def _later(self) -> Outcome | None:
+        return Later()

@@ -1,0 +1,74 @@
+"""Opens a session in plain mode and says after its end what is true about it; called by the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from pathlib import Path
+
+from workbench.ascii_signs import wants_ascii
+from workbench.config import Locations, Settings
+from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
+from workbench.errors import UsageError
+from workbench.llm.router import NO_MODEL
+from workbench.plain.console import Console
+from workbench.plain.talk import Talk
+from workbench.tui.farewell import farewell
+from workbench.tui.fold.state import SessionState
+from workbench.tui.links.link import Link
+
+_PATIENCE = 1.5
+"""Seconds for an orderly end after a signal."""
+
+
+def open_plain(
+    locations: Locations,
+    settings: Settings,
+    workspace: Path,
+    *,
+    prompt: str = "",
+    session_id: str | None = None,
+    demo: bool = False,
+    said: str = "",
+) -> int:
+    """A new session, the one of that id, or the demo, line by line; the exit code. `said` is told first."""
+    from dataclasses import replace
+
+    from workbench.engine.launch import Launch
+    from workbench.session.names import new_id
+    from workbench.tui.links.engine_link import EngineLink
+
+    if demo:
+        workspace, prompt = copy_demo(), DEMO_PROMPT
+        settings = replace(settings, model=DEMO_MODEL, tools={}, rules=DEMO_RULES)
+    if not (settings.model or session_id):
+        raise UsageError(f"{NO_MODEL}, and `ohw models` lists those there are")
+    name = session_id or new_id("demo" if demo else prompt or workspace.name)
+    link = EngineLink(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
+    state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
+    console = Console(is_ascii=wants_ascii())
+    console.say(*([said] if said else []), f"Plain mode in {workspace}. /help lists commands, ctrl+d leaves.")
+    code = asyncio.run(_talk(link, state, workspace, console, prompt))
+    if code > 128:
+        _insist(code)
+    link.close(stop=code > 128)
+    if told := farewell(locations, state):
+        console.say(*told.splitlines())
+    return code
+
+
+async def _talk(link: Link, state: SessionState, workspace: Path, console: Console, prompt: str) -> int:
+    return await Talk(link, state, workspace, console).run(prompt)
+
+
+def _insist(code: int) -> None:
+    """A terminal that is gone or an engine that hangs must not keep the process."""
+
+    def end() -> None:
+        threading.Event().wait(_PATIENCE)
+        sys.stdout.flush()
+        os._exit(code)
+
+    threading.Thread(target=end, daemon=True, name="ohw-end").start()

@@ -1,0 +1,235 @@
+"""A session line by line: tells what happens, takes messages and commands, asks what waits. Run by `start.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from workbench.plain.asking import LineAsker
+from workbench.plain.commands import Commands
+from workbench.plain.console import Console
+from workbench.plain.question import Question
+from workbench.plain.telling import begun, ended, standing, told
+from workbench.text import first_line
+from workbench.tui.approving.decision import Always, Answer, Decision, Outcome
+from workbench.tui.approving.rule_trial import try_rule
+from workbench.tui.background import in_daemon
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState, UserItem
+from workbench.tui.fold.story import apply
+from workbench.tui.links.link import Incoming, Link, LinkLost
+from workbench.tui.prompting.wishes import mentioned
+
+_PROMPT: Final = "> "
+_RECALLED: Final = 12
+"""Items of an older session that are told when it is opened again."""
+_AGAIN: Final = 2.0
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_OVER: Final = frozenset({"done", "failed", "rejected", "skipped", "lost"})
+
+
+class Talk:
+    """One session on one console; `run` returns the exit code."""
+
+    def __init__(self, link: Link, state: SessionState, folder: Path, console: Console) -> None:
+        self._link = link
+        self._state = state
+        self._folder = folder
+        self._console = console
+        self._asker = LineAsker(console)
+        self._commands = Commands(state, link, console.say, self._ask_again, self._leave)
+        self._question: tuple[tuple[str, str], asyncio.Task[None]] | None = None
+        self._settled: set[tuple[str, str]] = set()
+        self._later: set[tuple[str, str]] = set()
+        self._sent: list[str] = []
+        self._told: set[tuple[str, str]] = set()
+        self._leave_until = 0.0
+        self._is_ready = False
+        self._code: asyncio.Future[int] = asyncio.Future()
+
+    async def run(self, message: str = "") -> int:
+        """Follow the session until the person leaves or a signal comes; the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._end, 128 + number)
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        self._console.listen(self._take_line)
+        if message:
+            self._console.say(f"You: {message}")
+            self._send(message)
+        follower = asyncio.create_task(self._follow())
+        follower.add_done_callback(self._followed)
+        code = await self._code
+        follower.cancel()
+        if self._question is not None:
+            self._question[1].cancel()
+        self._console.ask("")
+        return code
+
+    def _followed(self, follower: asyncio.Task[None]) -> None:
+        """A fault of ours ends plain mode with what it was; it must not hang."""
+        if not follower.cancelled() and (fault := follower.exception()) is not None and not self._code.done():
+            self._code.set_exception(fault)
+
+    async def _follow(self) -> None:
+        events = await in_daemon(self._link.history)
+        for event in events:
+            apply(self._state, event)
+        self._recall()
+        self._is_ready = True
+        self._look()
+        goes_on = True
+        while goes_on:
+            goes_on = self._take(await self._link.receive())
+
+    def _recall(self) -> None:
+        items = self._state.items
+        if len(items) > _RECALLED:
+            self._console.say(f"{len(items) - _RECALLED} earlier entries are not told again: /history tells them.")
+        for item in items[-_RECALLED:]:
+            self._console.say(*told(item, self._state.workspace))
+        for item in items:
+            if isinstance(item, ActionItem):
+                self._told.add((item.action_id, "begun"))
+                self._told |= {(item.action_id, "ended")} if item.phase in _OVER else set()
+
+    def _take(self, messages: Iterable[Incoming]) -> bool:
+        for message in messages:
+            changed = apply(self._state, message)
+            self._tell(changed)
+            if isinstance(message, LinkLost) and message.for_good:
+                self._end(1)
+                return False
+        self._look()
+        return True
+
+    def _tell(self, changed: Changed) -> None:
+        for item in [*changed.added, *changed.updated]:
+            if isinstance(item, ActionItem):
+                self._tell_action(item)
+            elif item in changed.added:
+                self._tell_item(item)
+
+    def _tell_item(self, item: UserItem | NoticeItem | object) -> None:
+        if isinstance(item, UserItem) and item.text in self._sent:
+            self._sent.remove(item.text)
+            if item.queued:
+                self._console.say("Queued: the agent reads it at its next step.")
+            return
+        if isinstance(item, NoticeItem) and not item.seq:
+            self._settled.clear()  # an answer that was refused did not count
+        self._console.say(*told(item, self._state.workspace))  # type: ignore[arg-type]
+
+    def _tell_action(self, item: ActionItem) -> None:
+        is_over = item.phase in _OVER
+        is_silent = item.tool in ("finish", "ask_human") and item.phase != "failed"
+        if (is_over or item.phase == "running") and self._once(item, "begun") and not is_silent:
+            self._console.say(begun(item, self._state.workspace))
+        if is_over and self._once(item, "ended"):
+            self._console.say(*ended(item, self._state.workspace))
+
+    def _once(self, item: ActionItem, what: str) -> bool:
+        is_new = (item.action_id, what) not in self._told
+        self._told.add((item.action_id, what))
+        return is_new
+
+    def _look(self) -> None:
+        """Ask what waits, take back a question that is settled, or show the prompt."""
+        waiting = [_key(self._state.actions[name]) for name in self._state.waiting]
+        if self._question is not None and self._question[0] not in waiting:
+            self._question[1].cancel()
+            self._question = None
+            self._console.ask("")
+            self._console.say("This question is settled.")
+        open_ones = [key for key in waiting if key not in self._settled and key not in self._later]
+        if self._question is None and open_ones:
+            task = asyncio.create_task(self._ask(open_ones[0], waiting))
+            self._question = (open_ones[0], task)
+            task.add_done_callback(self._asked)
+        elif self._question is None:
+            is_free = self._is_ready and (bool(self._later) or not self._state.is_running) and not self._sent
+            self._console.ask(_PROMPT if is_free and self._state.work != "starting" else "")
+
+    async def _ask(self, key: tuple[str, str], waiting: list[tuple[str, str]]) -> None:
+        self._console.ask("")
+        self._asker.begin()
+        place = f" {waiting.index(key) + 1} of {len(waiting)}" if len(waiting) > 1 else ""
+        item = self._state.actions[key[0]]
+        question = Question(item, place, self._state.mode, self._asker, lambda rule: try_rule(rule, self._state))
+        outcome = await question.ask()
+        self._question = None
+        self._carry(key, outcome)
+        self._look()
+
+    def _asked(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None and not self._code.done():
+            self._code.set_exception(fault)
+
+    def _carry(self, key: tuple[str, str], outcome: Outcome) -> None:
+        action_id, fingerprint = key
+        if isinstance(outcome, Decision):
+            self._settled.add(key)
+            self._link.decide(action_id, outcome.verdict, fingerprint, outcome.note, **outcome.changes)
+        elif isinstance(outcome, Always):
+            self._settled.add(key)
+            self._link.allow_always(action_id, fingerprint, outcome.rule, outcome.scope)
+        elif isinstance(outcome, Answer):
+            self._settled.add(key)
+            self._link.answer(action_id, outcome.text)
+        else:
+            self._later.add(key)
+            self._console.say("Left open: /question asks again.")
+
+    def _ask_again(self) -> None:
+        self._later.clear()
+        if not self._state.waiting:
+            self._console.say("Nothing waits for an answer.")
+
+    def _take_line(self, line: str | None) -> None:
+        if line is None:
+            self._leave()
+        elif self._question is not None and line.strip() not in ("/stop", "/quit", "/status"):
+            self._asker.take(line)
+        elif line.startswith("/"):
+            self._commands.run(line)
+            self._look()
+        elif line.startswith("!"):
+            self._link.run_command(line[1:].strip())
+        elif line.strip():
+            self._send(line)
+        else:
+            self._look()
+
+    def _send(self, text: str) -> None:
+        self._sent.append(text)
+        self._link.send(text, mentioned(text, self._folder))
+
+    def _interrupted(self) -> None:
+        """Ctrl+c: stop the agent; once more, or with nothing to stop, leave."""
+        now = time.monotonic()
+        if now < self._leave_until:
+            self._end(128 + signal.SIGINT)
+            return
+        self._leave_until = now + _AGAIN
+        if self._state.is_running or self._sent:
+            self._link.interrupt()
+            self._console.say("Stopping the agent. Ctrl+c again leaves.")
+        else:
+            self._console.say("Nothing runs. Ctrl+c again leaves.")
+
+    def _leave(self) -> None:
+        if self._state.is_running and not self._state.waiting:
+            self._console.say(f"The agent goes on with its run. {first_line(next(standing(self._state)), 200)}")
+        self._end(0)
+
+    def _end(self, code: int) -> None:
+        if not self._code.done():
+            self._code.set_result(code)
+
+
+def _key(item: ActionItem) -> tuple[str, str]:
+    return item.action_id, item.fingerprint

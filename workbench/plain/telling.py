@@ -1,0 +1,123 @@
+"""What plain mode says of each thing that happens: whole sentences, signs only where they are part of a text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from workbench.diff.hunks import FileDiff, Hunk
+from workbench.tui.diff.lines import paint_line
+from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.wording.cards import shown_output
+from workbench.tui.wording.line_counts import count_lines
+from workbench.tui.wording.summaries import DELEGATE_TOOL, EDITOR_TOOL, SHELL_TOOL, one_line, seconds
+
+LINES: Final = 10
+"""Lines of an output that are told by themselves; `/show` tells all."""
+_NAMES: Final = {SHELL_TOOL: "command", DELEGATE_TOOL: "sub-agent", "task_tracker": "tasks"}
+_ENDED: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "its outcome is unknown"}
+_QUIET: Final = frozenset({"finish", "ask_human", "task_tracker"})
+
+
+def told(item: Item, workspace: str) -> Iterator[str]:
+    """An item as it stands, for a history that is read again."""
+    match item:
+        case UserItem():
+            yield f"You: {item.text}"
+        case AgentItem() if item.text.strip():
+            yield f"Agent: {item.text.strip()}{' (cut short)' if item.incomplete else ''}"
+        case NoticeItem():
+            yield f"{item.text}."
+        case ActionItem():
+            yield begun(item, workspace)
+            yield from ended(item, workspace)
+
+
+def begun(item: ActionItem, workspace: str) -> str:
+    """One line about an action that begins to run."""
+    who = f" of the sub-agent {item.agent}" if item.agent else " of your own" if item.by_person else ""
+    return f"Step {item.number}{who}: {_what(item)} {one_line(item, workspace)}".rstrip()
+
+
+def ended(item: ActionItem, workspace: str) -> Iterator[str]:
+    """How an action ended, and what it said; nothing while it goes on."""
+    if item.phase in _ENDED:
+        yield f"Step {item.number}: {_ENDED[item.phase]}{f'. {item.note}' if item.note else ''}"
+    elif item.tool in _QUIET and item.phase == "done":
+        message = str(item.arguments.get("message", "")).strip()
+        yield from [f"Agent: {message}"] if message and item.tool == "finish" else []
+    elif item.phase in ("done", "failed"):
+        yield f"Step {item.number}: {_outcome(item)}{_took(item)}"
+        yield from _output(item)
+
+
+def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
+    """A change of a file in words: where it is, the lines that go, the lines that come."""
+    lines = [f"{file.path}, at line {hunk.old + 1}:"]
+    lines += [f"  remove: {paint_line(line).text}" for line in file.old[hunk.old : hunk.old_end]]
+    return lines + [f"  add: {paint_line(line).text}" for line in file.new[hunk.new : hunk.new_end]]
+
+
+def file_line(file: FileDiff) -> str:
+    """What becomes of a file, in one line."""
+    kind = {"A": "is new", "D": "will be gone", "=": "stays as it is"}.get(file.sign, "changes")
+    counts = f": {_counted(file.added, file.removed)}" if file.hunks else ""
+    return f"File {paint_line(file.path).text} {kind}{counts}.{f' {file.note}' if file.note else ''}"
+
+
+def standing(state: SessionState) -> Iterator[str]:
+    """How the session stands."""
+    running = next(iter(state.running.values()), None)
+    if state.waiting:
+        yield f"{len(state.waiting)} waiting for your answer: /question asks again."
+    elif running is not None:
+        yield f"Running. {begun(running, state.workspace)}"
+    else:
+        work = {"thinking": "The agent is thinking.", "starting": "The engine is starting."}
+        yield work.get(state.work, "The agent works." if state.is_running else "Nothing runs; the agent waits for you.")
+    cost = "unknown" if state.cost is None else f"${state.cost:.3f}"
+    yield f"Folder {state.workspace}, model {state.model}, mode {state.mode}, cost {cost}."
+
+
+def tasks(state: SessionState) -> Iterator[str]:
+    """The agent's plan."""
+    words = {"todo": "to do", "in_progress": "in progress", "done": "done"}
+    for number, task in enumerate(state.tasks, 1):
+        claimed = ", with no step behind it" if task.is_claimed else ""
+        yield f"Task {number}, {words[task.status]}{claimed}: {task.title}"
+    if not state.tasks:
+        yield "The agent has made no plan."
+
+
+def _what(item: ActionItem) -> str:
+    if item.tool == EDITOR_TOOL:
+        return "view" if item.arguments.get("command") == "view" else "edit"
+    return _NAMES.get(item.tool, item.tool)
+
+
+def _outcome(item: ActionItem) -> str:
+    if item.phase == "failed":
+        return f"failed with exit code {item.exit_code}" if item.exit_code not in (None, 0, -1) else "failed"
+    if item.exit_code == -1:
+        return "goes on"
+    if not item.files:
+        return "done"
+    counts = [count_lines(delta.before, delta.after) for delta in item.files]
+    return f"done: {_counted(sum(added for added, _ in counts), sum(removed for _, removed in counts))}"
+
+
+def _counted(added: int, removed: int) -> str:
+    return f"{added} line{'' if added == 1 else 's'} added, {removed} removed"
+
+
+def _took(item: ActionItem) -> str:
+    return f", {seconds(item.duration)}" if item.duration is not None and item.duration >= 0.1 else ""
+
+
+def _output(item: ActionItem) -> Iterator[str]:
+    if item.tool == EDITOR_TOOL and item.phase == "done":
+        return
+    lines = shown_output(item).rstrip().splitlines()
+    yield from (f"  {line}" for line in lines[-LINES:])
+    if len(lines) > LINES:
+        yield f"  These are the last {LINES} of {len(lines)} lines: /show {item.number} has all."
