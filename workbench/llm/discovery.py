@@ -70,6 +70,11 @@ class Found:
     api_base: str = ""
 
     @property
+    def is_named(self) -> bool:
+        """Whether a model is named that can be called as it stands; of some providers only their key is known."""
+        return not self.models[0].endswith("/NAME")
+
+    @property
     def options(self) -> str:
         """What to give to `ohw` to use it."""
         return f"--model {self.models[0]}" + (f" --api-base {self.api_base}" if self.api_base else "")

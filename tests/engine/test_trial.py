@@ -1,0 +1,66 @@
+"""The test call that a screen has made: in a process of its own, its outcome in one line, no key in it."""
+
+import threading
+
+import pytest
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Fault, Turn
+from tests.world import wait_for
+from workbench.engine.trial import Trial
+from workbench.llm.discovery import Found, found_keys
+
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _a_home_of_its_own(tmp_path, monkeypatch):
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "OHW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def test_a_model_that_answers_works():
+    with ModelServer([Turn("ready")]) as server:
+        found = Found("vLLM", ("openai/qwen", "openai/other"), server.base_url)
+        outcome = Trial.of(found).result()
+        (request,) = server.requests
+    assert outcome.works
+    assert outcome.said.startswith('openai/qwen works: it said "ready" after ')
+    assert {name.lower(): value for name, value in request.headers.items()}["authorization"] == f"Bearer {KEY}"
+    assert "\n" not in outcome.said
+
+
+def test_a_key_that_is_refused_is_said_and_not_shown():
+    with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
+        outcome = Trial("openai/qwen", server.base_url).result()
+    assert not outcome.works
+    assert "key" in outcome.said
+    assert KEY not in outcome.said
+    assert "\n" not in outcome.said
+
+
+def test_a_server_that_says_nothing_is_given_up():
+    with ModelServer([Fault(kind="silent")]) as server:
+        outcome = Trial("openai/qwen", server.base_url, patience=0.5).result()
+    assert (outcome.works, outcome.said) == (False, "openai/qwen gave no answer within 0.5 s")
+
+
+def test_it_can_be_stopped_while_it_waits():
+    outcomes = []
+    with ModelServer([Fault(kind="silent")]) as server:
+        trial = Trial("openai/qwen", server.base_url)
+        waiting = threading.Thread(target=lambda: outcomes.append(trial.result()))
+        waiting.start()
+        wait_for(server.arrived.is_set, "the call")
+        trial.stop()
+        waiting.join(20)
+    assert [(one.works, one.said) for one in outcomes] == [(False, "the test was stopped")]
+    assert Trial.stop(trial) is None
+    assert trial.result().works is False
+
+
+def test_of_some_providers_only_the_key_is_known():
+    found = found_keys({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": KEY})
+    assert [(each.models[0], each.is_named) for each in found] == [("openai/gpt-5", True), ("mistral/NAME", False)]
