@@ -5,7 +5,6 @@ A first run offers what was found (`llm.discovery`), has one of it called, and s
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -72,15 +71,10 @@ class Trial:
 
     def _begun(self) -> subprocess.Popen[bytes] | None:
         with self._lock:
-            if not self._is_stopped:  # in `/`: nothing of the person's folder is imported
-                self._process = subprocess.Popen(
-                    self._command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    cwd="/",
-                    env=os.environ,
-                )
+            if self._is_stopped:
+                return None
+            pipe = subprocess.PIPE  # in `/`: nothing of the person's folder is imported
+            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, cwd="/")
             return self._process
 
 
