@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
+from tests.delegating import delegating
+from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish
 
 
@@ -74,3 +77,52 @@ def test_what_is_too_large_to_keep_is_said_before(world: World):
 def test_a_copy_that_is_not_there_is_said(world: World):
     done = world.ohw("restore", "abc")
     assert (done.returncode, "no copy abc" in done.stderr) == (1, True)
+
+
+def test_git_history_that_goes_is_said_and_only_the_files_are_copied(world: World):
+    inner = world.project / "vendor/lib"
+    inner.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(inner)], check=True)
+    (inner / "a.c").write_text("int a;\n")
+    found = events(world, "rm -rf vendor")
+    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    assert any("with git history, which can NOT be brought back" in reason for reason in reasons), reasons
+    assert world.ohw("restore", world.ohw("restore").stdout.split()[0]).returncode == 0
+    assert (inner / "a.c").read_text() == "int a;\n"
+
+
+def test_a_private_file_comes_back_private_and_its_secret_is_in_no_list(world: World):
+    (world.project / ".gitignore").write_text(".env\n")
+    private = world.project / ".env"
+    private.write_text("A=1\n")
+    private.chmod(0o600)
+    events(world, "rm .env")
+    assert world.ohw("restore", world.ohw("restore").stdout.split()[0]).returncode == 0
+    assert (private.read_text(), private.stat().st_mode & 0o777) == ("A=1\n", 0o600)
+
+
+def test_a_sub_agents_command_has_its_copy_too_and_the_parent_says_so(world: World):
+    built(world)
+    model = delegating(world.home / "script.toml", {"cleaner": [bash("rm -rf build", "HIGH"), finish("clean")]})
+    done = world.ohw("run", "go", "--json", "--mode", "never", "--model", model)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    (kept,) = [event for event in told if event["kind"] == "version_taken" and event["copy_id"]]
+    assert "a copy of 3 files is kept" in kept["notice"]
+    assert world.ohw("restore", kept["copy_id"]).returncode == 0
+    assert (world.project / "build/deep/2.o").exists()
+
+
+def test_a_key_on_the_actions_page_brings_the_copy_back(world: World):
+    built(world)
+    model = world.script(bash("touch begun"), bash("rm -rf build"), finish())
+    given = ("go", "--mode", "never", "--model", model, "--workspace", str(world.project))
+    with Terminal(given, 120, 34, world.env) as terminal:
+        terminal.wait_for("✓ Finished")
+        terminal.press("f2", "up", "up")
+        terminal.wait_for("›✓  2 $ rm")
+        terminal.press("enter")
+        terminal.wait_for("b bring the copy back")
+        terminal.press("b")
+        terminal.wait_for("3 files brought back")
+        assert (world.project / "build/deep/2.o").exists()
+        terminal.press("ctrl+q")

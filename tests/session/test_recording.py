@@ -13,6 +13,7 @@ from workbench.llm.model import Cancel
 from workbench.session.events import FileDelta
 from workbench.session.versions.recorder import Recorder
 from workbench.session.versions.repository import Repository
+from workbench.tools import BashTool
 
 
 class Told:
@@ -221,3 +222,92 @@ def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recor
     hold.set()
     assert len(said) == 1
     assert "take long" in said[0]
+
+
+def test_a_file_too_large_for_versions_does_not_make_the_watcher_look_lost(recorded):
+    one = recorded(says("done"), says("done"), says("done"))
+    with (one.work / "large.bin").open("wb") as file:
+        file.truncate(6_000_000)
+    for text in ("go", "again", "and again"):
+        one.session.send(text)
+        one.run()
+        idle(one)
+    assert [event.notice for event in versions(one) if "missed" in event.notice] == []
+
+
+def test_a_session_that_goes_on_with_an_open_question_has_versions_too(recorded, tmp_path):
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "mine\n"), says("done")]
+    (one.work / "a.txt").write_text("1\n")
+    one.session.set(mode="ask")
+    one.session.send("go")
+    one.run()
+    assert one.session.question is not None
+    kept = Repository(Locations.from_environment({"HOME": str(tmp_path / "home")}), one.work, "one")
+    one.more["recorder"] = one.recorder = Recorder(kept, Told())
+    one.reopen()
+    (one.work / "b.txt").write_text("made while nobody looked\n")
+    one.answer()
+    idle(one)
+    acted = next(event.action_id for event in one.log() if event.kind == "action_observed")
+    assert [event.files for event in versions(one) if event.action_id == acted] == [()]
+    assert [file.path for event in others(one) for file in event.files] == [str(one.work / "b.txt")]
+
+
+def test_what_the_persons_own_command_changes_is_told_of_it(recorded):
+    one = recorded()
+    one.tools["execute_bash"] = tool = BashTool(working_dir=str(one.work))
+    one.session.own.add("echo by hand > made.txt")
+    one.run()
+    idle(one)
+    tool.close()
+    (command,) = [event for event in one.log() if event.kind == "person_command"]
+    (told,) = [event for event in versions(one) if event.action_id]
+    assert (told.action_id, [file.after for file in told.files]) == (command.action_id, ["by hand\n"])
+    assert others(one) == []
+
+
+def test_a_file_that_others_change_all_the_time_is_left_out_and_that_is_said_once(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    path = one.work / "busy.txt"
+    path.write_text("0")
+    one.session.send("go")
+    one.run()
+    idle(one)
+    for number in range(1, 35):
+        path.write_text(str(number))
+        told.batches.append({str(path)})
+        wait_for(lambda: not told.batches, "the change to be told")
+        wait_for(lambda count=number: len(versions(one)) > count, "the version after it")
+    assert len(others(one)) == 30
+    said = [event.notice for event in versions(one) if "all the time" in event.notice]
+    assert [text.endswith("busy.txt") for text in said] == [True]
+
+
+def test_many_changes_at_once_are_found_by_looking_at_everything(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    one.session.send("go")
+    one.run()
+    idle(one)
+    names = {str(one.work / f"{'long' * 50}{number}") for number in range(1_500)}
+    (one.work / "a.txt").write_text("new\n")
+    told.batches.append(names)
+    wait_for(lambda: others(one), "the change to be found")
+    assert [event.notice for event in versions(one) if event.notice] == []
+
+
+def test_a_look_that_fails_in_an_unknown_way_leaves_no_action_waiting(recorded, monkeypatch):
+    one = recorded()
+
+    def broken(self, paths=None, *, timeout=30.0):
+        raise ValueError("not what git says")
+
+    monkeypatch.setattr(Repository, "take", broken)
+    one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
+    one.session.send("go")
+    one.run()
+    idle(one)
+    assert (one.work / "a.txt").read_text() == "new\n"
+    assert ["there are no file versions" in event.notice for event in versions(one)] == [True]

@@ -190,3 +190,34 @@ def test_a_version_that_takes_too_long_can_be_taken_later(kept):
     with pytest.raises(VersionsFail, match="longer than"):
         kept.take(timeout=0.0001)
     assert kept.take()
+
+
+def test_a_file_that_was_recorded_is_looked_at_without_asking_git(kept, monkeypatch):
+    path = kept.workspace / "a.txt"
+    path.write_text("1")
+    first = kept.take()
+    path.write_text("22")
+    asked = []
+    ask = kept._said
+    monkeypatch.setattr(kept, "_said", lambda words, *rest, **more: asked.append(words[0]) or ask(words, *rest, **more))
+    assert kept.take(["a.txt"]) != first
+    assert asked == ["update-index", "write-tree"]
+    kept.take(["a.txt"])
+    assert len(asked) == 2, "nothing has changed since"
+    path.unlink()
+    assert kept.files_of(kept.take(["a.txt"])) == []
+
+
+def test_an_index_whose_files_were_pruned_is_made_anew(kept, tmp_path):
+    (kept.workspace / "a.txt").write_text("1")
+    before = kept.take()
+    shutil.rmtree(kept.folder / "objects")
+    again = repository(tmp_path)
+    assert again.take() == before
+    assert list(again.contents([change.after for change in again.files_of(before)]).values()) == [b"1"]
+
+
+def test_a_file_that_is_gone_by_then_is_passed_over_in_a_copy(kept):
+    (kept.workspace / "a.o").write_text("1")
+    version = kept.keep(["a.o", "gone.o"])
+    assert [change.path for change in kept.files_of(version)] == ["a.o"]

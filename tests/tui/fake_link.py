@@ -63,5 +63,8 @@ class FakeLink:
     def take_back(self, files: Sequence[Any]) -> None:
         self.commands.append(("take_back", *files))
 
+    def restore(self, copy_id: str) -> None:
+        self.commands.append(("restore", copy_id))
+
     def close(self, *, stop: bool = False) -> None:
         self.closed = True

@@ -26,7 +26,7 @@ def diff_viewer(app):
 
 
 def pager(app):
-    open_action(app, app.state, "a7")
+    open_action(app, app.state, "a7", app.opened.link)
     return PagerScreen, "ARGUMENTS"
 
 

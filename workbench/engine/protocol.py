@@ -97,6 +97,13 @@ class TakeBack(_Line):
     files: tuple[FileDelta, ...]
 
 
+class Restore(_Line):
+    """Bring back the copy that was kept before a command took files away."""
+
+    type: Literal["restore"] = "restore"
+    copy_id: str
+
+
 class Set(_Line):
     """Change model, mode, limits or the rules of the session; `None` leaves a setting as it is."""
 
@@ -123,7 +130,7 @@ class Refused(_Line):
 
 
 Command: TypeAlias = Annotated[
-    Send | RunCommand | Decide | AllowAlways | Answer | Interrupt | Compact | TakeBack | Set | Leave,
+    Send | RunCommand | Decide | AllowAlways | Answer | Interrupt | Compact | TakeBack | Restore | Set | Leave,
     Field(discriminator="type"),
 ]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

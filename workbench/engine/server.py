@@ -28,6 +28,7 @@ from workbench.engine.protocol import (
     Interrupt,
     Leave,
     Refused,
+    Restore,
     RunCommand,
     Send,
     Set,
@@ -179,7 +180,7 @@ class Server:
                     give(session, command.action_id)
                 elif isinstance(command, AllowAlways) and command.scope == "session":
                     session.set(rule=command.rule)  # what is allowed for a sub-agent is allowed for its parent
-            case Interrupt() | Compact() | TakeBack() | RunCommand():
+            case Interrupt() | Compact() | TakeBack() | Restore() | RunCommand():
                 _order(command, session)
             case Set():
                 session.set(**command.model_dump(exclude={"type"}))
@@ -187,7 +188,7 @@ class Server:
                     self._opened.delegates.set_mode(command.mode)
 
 
-def _order(command: Interrupt | Compact | TakeBack | RunCommand, session: Session) -> None:
+def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand, session: Session) -> None:
     """What the person wants of the session itself."""
     match command:
         case Interrupt():
@@ -198,6 +199,8 @@ def _order(command: Interrupt | Compact | TakeBack | RunCommand, session: Sessio
             session.own.add(text)
         case TakeBack(files=files):
             session.files.take_back(files)
+        case Restore(copy_id=copy_id):
+            session.files.restore(copy_id)
 
 
 def _settle(command: Decide | AllowAlways | Answer, session: Session, action_id: str) -> None:

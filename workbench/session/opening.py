@@ -250,6 +250,8 @@ def _put_together(
         recorder=recorder,
         **heard,
     )
+    if started.parent:
+        session.files.keep_copies_in(Repository(locations, folder, started.parent))
     resources.callback(session.close)
     parent = Parent(started.id, models, session.allowance)
     equipment.delegates.use(partial(_start_child, locations, settings, Path(started.workspace), parent, session))

@@ -12,6 +12,7 @@ from textual.content import Content
 from workbench.config import Settings
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
+from workbench.tui.links.link import Link
 from workbench.tui.review.review import Review
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 SetRule = Callable[..., None]
 
 
-def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
+def open_action(app: App[Any], state: SessionState, action_id: str, link: Link) -> None:
     """Everything known about an action, in a pager that searches."""
-    from workbench.tui.screens.pager import PagerScreen
+    from workbench.tui.screens.action_page import ActionPage
     from workbench.tui.wording.detail import detail_text, detail_title
 
     item = state.actions.get(action_id)
@@ -31,7 +32,7 @@ def open_action(app: App[Any], state: SessionState, action_id: str) -> None:
         title = Content(visible(detail_title(item), lines=False))
         steps = [each for each in state.actions.values() if each.call_id == action_id]
         text = detail_text(item, state.workspace, steps)
-        app.push_screen(PagerScreen(title, text, headings=True))
+        app.push_screen(ActionPage(title, text, item.copy_id, link.restore))
 
 
 def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:

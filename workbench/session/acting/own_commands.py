@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import uuid4
 
 from workbench.llm.model import Cancel
@@ -18,10 +19,18 @@ _NOT_BEGUN = "This command was not run: the workbench stopped before its turn ca
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 
 
+def _nothing(command: PersonCommand, cancel: Cancel) -> None:
+    """Where nothing is to be done before."""
+
+
 class OwnCommands:
     """Those that wait, in order; nobody is asked about them, for the person wrote them."""
 
-    def __init__(self, journal: Journal, actions: Actions) -> None:
+    def __init__(
+        self, journal: Journal, actions: Actions, prepare: Callable[[PersonCommand, Cancel], None] = _nothing
+    ) -> None:
+        """`prepare` is done before each."""
+        self._prepare = prepare
         self._journal = journal
         self._actions = actions
         self._cancel: Cancel | None = None
@@ -47,8 +56,10 @@ class OwnCommands:
             return False
         with self._journal.lock:
             waiting = next(iter(self._journal.ledger.own.values()))
-            run = self._started(waiting)
             self._cancel = cancel
+        self._prepare(waiting, cancel)
+        with self._journal.lock:
+            run = self._started(waiting)
         try:
             for _, result in self._actions.runner.results([run], cancel) if run else ():
                 self._journal.commit(result, happened=True)

@@ -8,7 +8,15 @@ from typing import Protocol
 
 from workbench.session.acting.running import CallPlace
 from workbench.session.delegation.delegate_steps import told
-from workbench.session.events import ActionObserved, Event, LiveEvent, ModelResponded, RunEnded, ToolOutput
+from workbench.session.events import (
+    ActionObserved,
+    Event,
+    LiveEvent,
+    ModelResponded,
+    RunEnded,
+    ToolOutput,
+    VersionTaken,
+)
 from workbench.session.session import Session
 from workbench.session.storage.words import observed_text
 from workbench.tools.delegation import Delegated
@@ -123,6 +131,9 @@ class SubAgent:
                 self._result = observed_text(event.observation)
             case RunEnded():
                 self._end = event
+            case VersionTaken() if event.notice and self._place is not None:
+                its = f"{self.id}:{event.action_id}" if event.action_id else ""
+                self._place.report(event.model_copy(update={"action_id": its}))
         step = told(self._place.action_id, self.agent, self.id, event) if self._place and self.id else None
         if step is not None and self._place is not None:
             self._place.report(step)

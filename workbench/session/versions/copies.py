@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
+from workbench.security.secrets import KNOWN
 from workbench.session.versions.repository import Change, Repository, VersionsFail
 from workbench.session.versions.restoring import write
 from workbench.text import visible
 
 _NAMED = 5
+_USUAL = (0, 0o644, 0o755, 0o664, 0o775)
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Copy:
     version: str
     count: int
     size: int
+    modes: Mapping[str, int] = field(default_factory=dict)
+    """The modes of files that were not those git knows, such as a file for its owner alone."""
 
 
 class Copies:
@@ -38,9 +43,11 @@ class Copies:
 
     def keep(self, paths: Sequence[str], command: str, session_id: str, size: int) -> Copy:
         """Keep these files; raises VersionsFail."""
+        modes = {path: mode for path in paths if (mode := _mode(self._repository.workspace / path)) not in _USUAL}
         version = self._repository.keep(paths)
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        copy = Copy(version[:8], at, session_id, command[:500], version, len(paths), size)
+        said = KNOWN.masked(command)[:500]
+        copy = Copy(version[:8], at, session_id, said, version, len(paths), size, modes)
         try:
             with self._file.open("a") as file:
                 file.write(json.dumps(asdict(copy)) + "\n")
@@ -81,6 +88,9 @@ class Copies:
             more = f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else ""
             raise WorkbenchError(f"these files hold something else now: {names}{more}; --force overwrites them")
         write(self._repository, missing)
+        for change in missing:
+            if mode := matching[0].modes.get(change.path):
+                (self._repository.workspace / change.path).chmod(mode)
         return len(missing)
 
     def _is_there(self, change: Change, raw: bytes) -> bool:
@@ -89,3 +99,12 @@ class Copies:
             return (str(path.readlink()).encode() if change.has_link else path.read_bytes()) == raw
         except OSError:
             return False
+
+
+def _mode(path: Path) -> int:
+    """The mode of a file; 0 for what is none, or gone."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return 0
+    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else 0

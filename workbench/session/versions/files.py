@@ -7,27 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from workbench.llm.model import Cancel
 from workbench.security.assessment import Assessment
-from workbench.security.local import assess_action
 from workbench.session.events import (
     ActionAbandoned,
+    ActionDecided,
     ActionObserved,
     ActionStarted,
     Event,
     FileDelta,
     FilesChanged,
+    PersonCommand,
     RunEnded,
     UserMessage,
-    VersionTaken,
 )
 from workbench.session.journal import Journal
-from workbench.session.ledger import OpenAction
+from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.storage.store import StoreError
 from workbench.session.versions.losses import Losses
+from workbench.session.versions.net import SHELL, SafetyNet
 from workbench.session.versions.recorder import Look, Recorder, known_of
-from workbench.session.versions.repository import VersionsFail
+from workbench.session.versions.repository import Repository
 from workbench.session.versions.taking_back import NotTakenBack, take_back
 from workbench.tools.tool import ToolDefinition
 
@@ -45,10 +47,16 @@ class Files:
         self._tools = tools
         self._recorder = recorder
         self._journal: Journal | None = None
-        self._losses = Losses(recorder.repository) if recorder is not None else None
+        self._net: SafetyNet | None = None
+        if recorder is not None:
+            self.keep_copies_in(recorder.repository)
         self._writing: set[str] = set()
         self._has_begun = False
         self._patience = _PATIENCE
+
+    def keep_copies_in(self, repository: Repository) -> None:
+        """Copies of what commands take away are kept there, also without a recorder: for a sub-agent."""
+        self._net = SafetyNet(self._tools, Losses(repository), self._report)
 
     def use(self, journal: Journal) -> None:
         """The log of the session."""
@@ -68,13 +76,10 @@ class Files:
 
     def _hear(self, event: Event, recorder: Recorder) -> None:
         match event:
-            case UserMessage() if not self._has_begun:
-                self._has_begun = True
-                recorder.ask(Look("first"))
-            case ActionStarted() if self._journal is not None:
-                action = self._journal.ledger.batch.get(event.action_id)
-                if action is not None and self._may_write(action):
-                    self._writing.add(event.action_id)
+            case UserMessage() | PersonCommand() | ActionDecided():  # the last where a session goes on with a question
+                self._begin(recorder)
+            case ActionStarted() if self._may_write(event.action_id):
+                self._writing.add(event.action_id)
             case ActionObserved() | ActionAbandoned() if event.action_id in self._writing:
                 self._writing.discard(event.action_id)
                 files = event.files_changed if isinstance(event, ActionObserved) else ()
@@ -84,50 +89,54 @@ class Files:
             case RunEnded() if self._has_begun:
                 recorder.ask(Look("end"))
 
+    def _begin(self, recorder: Recorder) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            recorder.ask(Look("first"))
+
     def settle(self, cancel: Cancel) -> None:
         """Before the next action: wait for the version before it, if it may write or ends the run."""
-        if self._recorder is None or self._journal is None or not self._has_begun:
+        if self._journal is None:
             return
         with self._journal.lock:
             action = self._journal.ledger.next_action
-        if action is None or not action.may_run or not (self._may_write(action) or self._ends_run(action)):
+        if action is None or not action.may_run:
+            return
+        name = action.proposed.action_id
+        if self._may_write(name) or self._ends_run(action):
+            self._ready(name, action.proposed.tool, action.arguments, cancel)
+
+    def settle_own(self, command: PersonCommand, cancel: Cancel) -> None:
+        """The same before a command of the person's own."""
+        arguments = {"command": command.command}
+        if self._net and self._journal and self._net.assessed(self._journal.ledger, arguments).risk != "LOW":
+            self._ready(command.action_id, SHELL, arguments, cancel)
+
+    def _ready(self, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
+        self._wait(cancel)
+        if self._net is not None and self._journal is not None and tool == SHELL and not cancel.is_set:
+            self._net.keep(self._journal.ledger, action_id, arguments, cancel)
+
+    def _wait(self, cancel: Cancel) -> None:
+        """Until the version before is there, with some patience."""
+        if self._recorder is None or not self._has_begun:
             return
         if self._recorder.settle(cancel, self._patience):
             self._patience = _PATIENCE
         else:
             self._patience = _SHORT
             self._recorder.slow()
-        if not cancel.is_set:
-            self._keep_copy(action)
 
     def explained(self, found: Assessment) -> Assessment:
         """The rating of an action with what it would take away in its reasons."""
-        return self._losses.explained(found) if self._losses is not None and self._has_begun else found
-
-    def _keep_copy(self, action: OpenAction) -> None:
-        """Before a command takes away what no version holds."""
-        tool = self._tools.get(action.proposed.tool)
-        if tool is None or tool.name != "execute_bash" or self._losses is None or self._journal is None:
-            return
-        ledger = self._journal.ledger
-        folder = tool.working_dir() or ledger.workspace
-        found = assess_action(tool, action.arguments, ledger.workspace, folder)
-        try:
-            copy = self._losses.keep(found, str(action.arguments.get("command", "")), ledger.session_id)
-        except VersionsFail as error:
-            self._report([VersionTaken(notice=f"no copy could be kept of what is deleted now: {error}")])
-            return
-        if copy is not None:
-            said = f"a copy of {copy.count:,} file{'s' if copy.count > 1 else ''} is kept before they are changed or "
-            self._report([VersionTaken(notice=f"{said}deleted: `ohw restore {copy.id}` brings it back")])
+        return self._net.losses.explained(found) if self._net is not None else found
 
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write the files as the person wants them back; raises NotTakenBack, StoreError."""
         assert self._journal is not None
         with self._journal.lock:
             self._journal.save()
-            if any(action.started and not self._only_reads(action) for action in self._journal.ledger.batch.values()):
-                raise NotTakenBack(_BUSY)
+            self._refuse_while_busy(self._journal.ledger)
             try:
                 take_back(files)
             except NotTakenBack as error:
@@ -135,10 +144,24 @@ class Files:
                 raise
             self._log(files)
 
+    def restore(self, copy_id: str) -> None:
+        """Bring a copy back, in a thread of its own: it may be large. Raises NotTakenBack, StoreError."""
+        if self._net is None or self._journal is None:
+            raise NotTakenBack("there are no copies here")
+        with self._journal.lock:
+            self._journal.save()
+            self._refuse_while_busy(self._journal.ledger)
+        self._net.restore(copy_id)
+
     def close(self) -> None:
         """Take the last version, if that is quick, and end."""
         if self._recorder is not None:
             self._recorder.close()
+
+    def _refuse_while_busy(self, ledger: Ledger) -> None:
+        is_busy = any(action.started and not self._only_reads(action) for action in ledger.batch.values())
+        if is_busy or ledger.own_started & ledger.own.keys():
+            raise NotTakenBack(_BUSY)
 
     def _log(self, files: Sequence[FileDelta]) -> None:
         if files and self._journal is not None:
@@ -150,10 +173,16 @@ class Files:
             with suppress(StoreError):
                 self._journal.commit(*events, lasting=False, happened=True)
 
-    def _may_write(self, action: OpenAction) -> bool:
+    def _may_write(self, action_id: str) -> bool:
         """Whether it may change a file that a version holds: a command that is rated LOW only reads."""
+        if self._journal is None:
+            return False
+        ledger = self._journal.ledger
+        action = ledger.batch.get(action_id)
+        if action is None:
+            return action_id in ledger.own
         is_low = action.assessed is not None and action.assessed.risk == "LOW"
-        return not self._only_reads(action) and not (is_low and action.proposed.tool == "execute_bash")
+        return not self._only_reads(action) and not (is_low and action.proposed.tool == SHELL)
 
     def _only_reads(self, action: OpenAction) -> bool:
         tool = self._tools.get(action.proposed.tool)

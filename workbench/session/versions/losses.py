@@ -6,7 +6,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.security.assessment import Assessment, Part
@@ -21,6 +21,7 @@ _CHANGES = ("changes", "writes", "moves", "empties")
 _LOOK_LIMIT = 2.0
 _KEPT = "not in git; a copy is kept"
 _LOST = "not in git; can NOT be brought back: too much to keep a copy of"
+_HISTORY = "with git history, which can NOT be brought back"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Loss:
     size: int
     is_whole: bool
     """Whether all were counted."""
+    has_history: bool = False
+    """Whether a repository is among them: git takes no files of one into another."""
 
     @property
     def can_be_kept(self) -> bool:
@@ -46,11 +49,11 @@ class Losses:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._copies = Copies(repository)
+        self.copies = Copies(repository)
 
     def explained(self, found: Assessment) -> Assessment:
         """The same rating, with what is deleted in its reasons."""
-        said = {loss.part: _told(loss) for loss in self._found(found) if loss.count and _is_told(loss)}
+        said = {loss.part: _told(loss) for loss in self._found(found) if _is_told(loss)}
         if not said:
             return found
         parts = tuple(part._replace(reason=said.get(part, part.reason)) for part in found.parts)
@@ -64,27 +67,33 @@ class Losses:
         if not files:
             return None
         size = sum(loss.size for loss in losses)
-        return self._copies.keep(list(files), command, session_id, size)
+        return self.copies.keep(list(files), command, session_id, size)
 
     def _found(self, found: Assessment) -> list[Loss]:
         try:
-            return [loss for part in found.parts for loss in self._losses(part)]
+            touched = [one for part in found.parts for one in self._touched(part)]
+            places = [os.path.relpath(place, self._repository.workspace) for _, place, _ in touched]
+            held = self._repository.held(places, timeout=_LOOK_LIMIT) if places else set()
         except VersionsFail:
             return []
+        return [self._loss(part, place, below, held) for part, place, below in touched]
 
-    def _losses(self, part: Part) -> Iterator[Loss]:
+    def _touched(self, part: Part) -> Iterator[tuple[Part, str, _Below]]:
+        """The places that a part of a command takes away or changes, with the files there."""
         deletes = _DELETES in part.reason
         if part.risk == "LOW" or not (deletes or part.reason.startswith(_CHANGES)):
             return
         for place in self._places(part):
-            files, is_whole = _files(place, deep=deletes)
-            if not files:
-                continue
-            names = [os.path.relpath(path, self._repository.workspace) for path in files]
-            held = self._repository.held(os.path.relpath(place, self._repository.workspace), timeout=_LOOK_LIMIT)
-            lost = tuple(name for name in names if name not in held)
-            size = sum(files[self._repository.workspace / name] for name in lost)
-            yield Loss(part, place, len(files), lost, size, is_whole)
+            below = _files(place, deep=deletes)
+            if below.sizes or below.has_history:
+                yield part, place, below
+
+    def _loss(self, part: Part, place: str, below: _Below, held: set[str]) -> Loss:
+        root = self._repository.workspace
+        names = (os.path.relpath(path, root) for path in below.sizes)
+        lost = tuple(name for name in names if name not in held)
+        size = sum(below.sizes[root / name] for name in lost)
+        return Loss(part, place, len(below.sizes), lost, size, below.is_whole, below.has_history)
 
     def _places(self, part: Part) -> list[str]:
         """The paths it names that are in the workspace, and not all of it."""
@@ -102,22 +111,36 @@ def _is_inside(path: str, root: str) -> bool:
     return real == path and (path == root or path.startswith(f"{root}/"))
 
 
-def _files(place: str, *, deep: bool) -> tuple[dict[Path, int], bool]:
-    """The files at or below a path with their sizes, and whether these are all."""
-    found: dict[Path, int] = {}
-    if not Path(place).is_symlink() and Path(place).is_dir():
-        if not deep:
-            return {}, True
-        for folder, folders, names in os.walk(place):
-            if ".git" in folders:
-                folders.remove(".git")
-            for name in names:
-                _count(found, Path(folder, name))
-            if len(found) > MOST_FILES:
-                return found, False
-    else:
-        _count(found, Path(place))
-    return found, True
+@dataclass
+class _Below:
+    """The files at or below a path with their sizes; `is_whole`: these are all, but for those of git."""
+
+    sizes: dict[Path, int] = field(default_factory=dict)
+    is_whole: bool = True
+    has_history: bool = False
+
+
+def _files(place: str, *, deep: bool) -> _Below:
+    found = _Below()
+    if ".git" in Path(place).parts:
+        found.has_history = True
+    elif Path(place).is_symlink() or not Path(place).is_dir():
+        _count(found.sizes, Path(place))
+    elif deep:
+        _walk(found, place)
+    return found
+
+
+def _walk(found: _Below, place: str) -> None:
+    for folder, folders, names in os.walk(place):
+        if ".git" in folders:
+            folders.remove(".git")
+            found.has_history = True
+        for name in names:
+            _count(found.sizes, Path(folder, name))
+        if len(found.sizes) > MOST_FILES:
+            found.is_whole = False
+            return
 
 
 def _count(found: dict[Path, int], path: Path) -> None:
@@ -135,12 +158,12 @@ def _is_told(loss: Loss) -> bool:
 
 
 def _told(loss: Loss) -> str:
-    what = f"{loss.count:,} files" if loss.count > 1 else "1 file"
+    what = f"{loss.count:,} files" if loss.count > 1 else "1 file" if loss.count else "what is"
     what = what if loss.is_whole else f"more than {MOST_FILES:,} files"
     place = Path(loss.place)
     where = f"in {place.name}/" if place.is_dir() and not place.is_symlink() else f"({place.name})"
     verb = "deletes" if _DELETES in loss.part.reason else "changes"
     said = f"{verb} {what} {visible(where, lines=False)}"
-    if not loss.files:
-        return said
-    return f"{said} ({_KEPT if loss.can_be_kept else _LOST})"
+    notes = [_KEPT if loss.can_be_kept else _LOST] if loss.files else []
+    notes += [_HISTORY] if loss.has_history else []
+    return f"{said} ({'; '.join(notes)})" if notes else said

@@ -5,10 +5,10 @@ Nothing waits for it but the next action that may write, and that not for long.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -19,9 +19,11 @@ from workbench.safe_git import NO_GIT
 from workbench.session.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.session.versions.deltas import Deltas, deltas
 from workbench.session.versions.repository import Repository, VersionsFail
+from workbench.session.versions.sayings import Sayings
 from workbench.session.versions.watching import Changes, Watcher, native_changes
 from workbench.text import first_line
 
+logger = logging.getLogger(__name__)
 _FIRST_LIMIT, _LIMIT = 90.0, 30.0
 _CHEAP = 0.3
 """Seconds of a look at the whole folder that is taken after each action; above, the watcher says where to look."""
@@ -31,8 +33,8 @@ _TRIES = 8
 """How often the watcher is waited for before it counts as lost."""
 _REST = 100
 """Regular looks take one part of this of the time."""
-_OFTEN = 30
-_NAMED = 5
+_MOST_PATHS, _LONGEST_PATHS = 1_000, 100_000
+"""Paths, and bytes of them, that are looked at one by one; of more the whole folder is looked at."""
 _FAULTS = 3
 
 
@@ -59,8 +61,7 @@ class Recorder:
         self._thread: threading.Thread | None = None
         self._last = ""
         self._cost = 0.0
-        self._counts: Counter[str] = Counter()
-        self._said: set[str] = set()
+        self._sayings = Sayings(repository.workspace)
         self._faults = 0
         self._was_ready = False
         self.is_off = False
@@ -93,7 +94,7 @@ class Recorder:
 
     def slow(self) -> None:
         """An action begins before the version before it is there; that is said once."""
-        said = self._once(
+        said = self._sayings.once(
             "the file versions of this folder take long; what an action changes may be told of the next one"
         )
         if said:
@@ -116,11 +117,7 @@ class Recorder:
     def _work(self) -> None:
         while (look := self._looks.get()) is not None:
             try:
-                events = self._first() if look.cause == "first" else self._next(look)
-                self._faults = 0
-            except VersionsFail as error:
-                events = self._failed(look, str(error))
-            try:
+                events = self._looked(look)
                 if events:
                     self._report(events)
             finally:
@@ -129,6 +126,19 @@ class Recorder:
                     self._changed.notify_all()
             if look.cause == "first" and not self.is_off:
                 self.repository.prune()
+            if self._watcher.has_news and not self.is_off:  # it came while this look was under way
+                self._on_change()
+
+    def _looked(self, look: Look) -> list[Event]:
+        try:
+            events = self._first() if look.cause == "first" else self._next(look)
+        except VersionsFail as error:
+            return self._failed(look, str(error))
+        except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait in vain
+            logger.exception("a file version could not be taken")
+            return self._failed(look, str(error))
+        self._faults = 0
+        return events
 
     def _first(self) -> list[Event]:
         """The version to start from; what is not as the log last knew it was changed while nobody looked."""
@@ -171,19 +181,19 @@ class Recorder:
         if not watcher.is_whole:
             return None
         if look.cause == "other":
-            return watcher.take()
+            return _few(watcher.take())
         if look.cause == "end":
             return self._checked() if was_ready else None
         if self._cost <= _CHEAP:
             watcher.take()
             return None
         time.sleep(_SETTLE)
-        return watcher.take()
+        return _few(watcher.take())
 
     def _checked(self) -> list[str] | None:
         """At the end of a run everything is looked at, and with it whether the watcher saw everything."""
         time.sleep(_SETTLE)
-        changed = self.repository.changed()
+        changed = set(self.repository.changed()) - self.repository.left_out
         seen = self._watcher.take()
         for _ in range(_TRIES):
             if all(any(_holds(one, path) for one in seen) for path in changed):
@@ -201,35 +211,12 @@ class Recorder:
 
     def _others(self, found: Deltas) -> list[Event]:
         """What other programs changed; a file that changes all the time is left out of the log."""
-        self._counts.update(file.path for file in found.files)
-        files = tuple(file for file in found.files if self._counts[file.path] <= _OFTEN)
+        files = self._sayings.worth_telling(found.files)
         return [FilesChanged(files=files, by="other")] if files else []
 
     def _notice(self) -> str:
         """What is to be said now, each thing once."""
-        watcher = self._watcher.problem
-        said = [
-            self._once(f"changes of files are looked for now and then, as they are not told here: {watcher}")
-            if watcher
-            else "",
-            self._left_out(),
-        ]
-        return "; ".join(part for part in said if part)
-
-    def _left_out(self) -> str:
-        fresh = sorted(path for path in self.repository.left_out if path not in self._said)
-        self._said.update(fresh)
-        if not fresh:
-            return ""
-        more = f" and {len(fresh) - _NAMED} more" if len(fresh) > _NAMED else ""
-        names = ", ".join(first_line(path, 80) for path in fresh[:_NAMED])
-        return f"not in the file versions (over 5 MB, unreadable or a repository of its own): {names}{more}"
-
-    def _once(self, text: str) -> str:
-        if text in self._said:
-            return ""
-        self._said.add(text)
-        return text
+        return self._sayings.now(self._watcher.problem, self.repository.left_out)
 
     def _failed(self, look: Look, why: str) -> list[Event]:
         self._faults += 1
@@ -237,8 +224,12 @@ class Recorder:
         if self.is_off:
             self._watcher.close()
         state = "there are no file versions" if self.is_off else "a file version could not be taken"
-        said = self._once(first_line(f"{state}: {why}", 300))
+        said = self._sayings.once(first_line(f"{state}: {why}", 300))
         return [VersionTaken(notice=said)] if said else []
+
+
+def _few(paths: list[str]) -> list[str] | None:
+    return paths if len(paths) <= _MOST_PATHS and sum(map(len, paths)) <= _LONGEST_PATHS else None
 
 
 def _holds(folder: str, path: str) -> bool:

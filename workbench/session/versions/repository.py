@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
@@ -22,6 +23,9 @@ from workbench.safe_git import GitAnswer, OwnRepository, run_git
 
 LARGEST = 5_000_000
 """Bytes of the largest file that a version holds."""
+MOST_KNOWN = 20_000
+"""Files of which is kept how they were when they were recorded."""
+_Signature: TypeAlias = tuple[int, ...] | None
 _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
@@ -36,6 +40,10 @@ _LINK = "120000"
 
 class VersionsFail(WorkbenchError):
     """No version can be had; the message says why."""
+
+
+class GitRefused(VersionsFail):
+    """Git ran, and ended with an error."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,7 @@ class Repository:
         self.left_out: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
         self._tree = ""
+        self._known: dict[str, _Signature] = {}
         self._index = self.folder / f"index-{session_id}"
         self._own = OwnRepository(self.folder, workspace, self._index)
         self._hidden = [folder for folder in (locations.data, locations.state) if folder.is_relative_to(workspace)]
@@ -90,21 +99,40 @@ class Repository:
 
     def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
         """The version of what is on disk now; only `paths` are looked at, where they are given."""
-        changed = self.changed(paths, timeout=timeout)
+        try:
+            return self._taken(paths, timeout)
+        except GitRefused:
+            if self._tree or not self._index.exists():
+                raise
+        self._known.clear()
+        self._index.unlink(missing_ok=True)  # an old one, damaged or with files that were pruned: all are taken anew
+        return self._taken(None, timeout)
+
+    def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
+        changed = self._changed_of_known(paths) if self._tree and paths is not None else None
+        if changed is None:
+            changed = self.changed(paths, timeout=timeout)
         if changed or not self._tree:
             self._record(changed, timeout)
             self._tree = self._said(["write-tree"], timeout=timeout).decode().strip()
         return self._tree
 
+    def _changed_of_known(self, paths: Sequence[str]) -> list[str] | None:
+        """Those of these paths that are not as they were recorded, without asking git; None where it must be asked."""
+        if any(path not in self._known or self._kind(path) != "fits" for path in paths):
+            return None
+        return [path for path in paths if self._known[path] != _signature(self.workspace / path)]
+
     def keep(self, paths: Iterable[str], *, timeout: float = 30.0) -> str:
         """The version that holds just these files, also ignored ones."""
-        index = self._index.with_name(f"{self._index.name}-kept")
-        index.unlink(missing_ok=True)
+        index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
         own = OwnRepository(self.folder, self.workspace, index)
-        self._said(["update-index", "--add", "-z", "--stdin"], _listed(paths), timeout=timeout, own=own)
-        tree = self._said(["write-tree"], timeout=timeout, own=own).decode().strip()
-        index.unlink(missing_ok=True)
-        return tree
+        try:
+            added = ["update-index", "--add", "--remove", "-z", "--stdin"]  # what has gone meanwhile is passed over
+            self._said(added, _listed(paths), timeout=timeout, own=own)
+            return self._said(["write-tree"], timeout=timeout, own=own).decode().strip()
+        finally:
+            index.unlink(missing_ok=True)
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
         """The paths that are not as the last version holds them."""
@@ -118,9 +146,13 @@ class Repository:
         gone = [path for path, kind in kinds.items() if kind != "fits" and not path.endswith("/")]
         self.left_out.difference_update(fit, gone)
         self.left_out.update(path for path, kind in kinds.items() if kind == "unfit")
+        for path in gone:
+            self._known.pop(path, None)
+        seen = {path: _signature(self.workspace / path) for path in fit[: MOST_KNOWN - len(self._known)]}
         for how, paths in (("--force-remove", gone), ("--replace", fit)):
             if paths:
                 self._said(["update-index", "--add", "--remove", how, "-z", "--stdin"], _listed(paths), timeout=timeout)
+        self._known |= seen
 
     def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
         """Whether a version can hold what is there, if anything is."""
@@ -154,9 +186,9 @@ class Repository:
             found.append(Change(os.fsdecode(path), "000000", mode, "", blob))
         return found
 
-    def held(self, place: str, *, timeout: float = 30.0) -> set[str]:
-        """The files at or below a path that the last version holds."""
-        said = self._said(["ls-files", "-z", "--", place], timeout=timeout)
+    def held(self, places: Sequence[str], *, timeout: float = 30.0) -> set[str]:
+        """The files at or below these paths that the last version holds."""
+        said = self._said(["ls-files", "-z", "--", *places], timeout=timeout)
         return {os.fsdecode(name) for name in said.split(b"\0") if name}
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
@@ -193,7 +225,7 @@ class Repository:
             days = _KEPT_DAYS_WHEN_LARGE if total > _LARGE else _KEPT_DAYS
             run_git(["prune", f"--expire={days}.days.ago"], cwd=self.workspace, own=self._own, timeout=120)
             for index in self.folder.glob("index-*"):
-                if time.time() - index.stat().st_mtime > _KEPT_DAYS * _DAY:
+                if index != self._index and time.time() - index.stat().st_mtime > days * _DAY:
                     index.unlink()
 
     def _said(
@@ -202,8 +234,18 @@ class Repository:
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
             self._index.with_name(f"{self._index.name}.lock").unlink(missing_ok=True)
-            raise VersionsFail(_why(arguments[0], answer))
+            kind = VersionsFail if answer.code is None else GitRefused
+            raise kind(_why(arguments[0], answer))
         return answer.output
+
+
+def _signature(path: Path) -> _Signature:
+    """What tells without reading it that a file is not as it was; None where it is gone."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
 
 
 def _change(head: bytes, path: bytes) -> Change:

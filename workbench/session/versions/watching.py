@@ -82,6 +82,12 @@ class Watcher:
         """Whether what it saw is all there was."""
         return self.is_ready and not self.problem
 
+    @property
+    def has_news(self) -> bool:
+        """Whether it saw something since the last time."""
+        with self._lock:
+            return self.is_whole and bool(self._seen)
+
     def take(self) -> list[str]:
         """The paths that changed since the last time, relative to the workspace."""
         with self._lock:

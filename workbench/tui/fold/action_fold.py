@@ -160,8 +160,9 @@ def side_effects(state: SessionState, event: VersionTaken) -> Changed:
     """What an action changed on disk beside what its result says; a file that both tell of is counted once."""
     changed = Changed(changes=take_files(state, event.files))
     item = state.actions.get(event.action_id)
-    if item is not None and event.files:
+    if item is not None and (event.files or event.copy_id):
         item.files = merged(item.files, event.files)
+        item.copy_id = event.copy_id or item.copy_id
         changed.updated.append(item)
     return changed
 

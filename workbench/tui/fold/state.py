@@ -90,6 +90,8 @@ class ActionItem:
     """Text of the observation, or of the live output while it runs (its last 20,000 characters)."""
     exit_code: int | None = None
     files: tuple[FileDelta, ...] = ()
+    copy_id: str = ""
+    """The copy that was kept, before it began, of what it takes away and no version holds."""
     agent: str = ""
     """The sub-agent whose action it is, safe to show; empty for the agent's own."""
     by_person: bool = False

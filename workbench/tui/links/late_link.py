@@ -102,6 +102,10 @@ class LateLink:
         """Write files as the person wants them back."""
         self._give(lambda link: link.take_back(files))
 
+    def restore(self, copy_id: str) -> None:
+        """Bring back the copy that was kept before a command took files away."""
+        self._give(lambda link: link.restore(copy_id))
+
     def close(self, *, stop: bool = False) -> None:
         """Leave the session, also one whose link is still being made."""
         with self._lock:

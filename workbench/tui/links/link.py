@@ -93,6 +93,10 @@ class Link(Protocol):
         """Write files as the person wants them back: `before` is what each holds now, `after` what it shall hold."""
         ...
 
+    def restore(self, copy_id: str) -> None:
+        """Bring back the copy that was kept before a command took files away."""
+        ...
+
     def close(self, *, stop: bool = False) -> None:
         """Leave the session; the engine finishes its run by itself, or with `stop` ends it unless others watch."""
         ...

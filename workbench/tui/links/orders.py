@@ -13,6 +13,7 @@ from workbench.engine.protocol import (
     Compact,
     Decide,
     Interrupt,
+    Restore,
     RunCommand,
     Send,
     Set,
@@ -72,3 +73,7 @@ class Orders:
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write files as the person wants them back: `before` is what each holds now, `after` what it shall hold."""
         self._commands.put(TakeBack(files=tuple(files)))
+
+    def restore(self, copy_id: str) -> None:
+        """Bring back the copy that was kept before a command took files away."""
+        self._commands.put(Restore(copy_id=copy_id))

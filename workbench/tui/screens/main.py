@@ -177,7 +177,7 @@ class MainScreen(Jumping):
     def on_action_chosen(self, chosen: ActionChosen) -> None:
         """A waiting action is asked about, any other shows all it did."""
         if not self._asking.open(chosen.action_id):
-            open_action(self.app, self.state, chosen.action_id)
+            open_action(self.app, self.state, chosen.action_id, self.link)
 
     @on(DiffChosen)
     def on_diff_chosen(self, chosen: DiffChosen) -> None:

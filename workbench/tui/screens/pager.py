@@ -26,6 +26,9 @@ class PagerScreen(ModalScreen[None]):
         Binding("N", "next(-1)", "Previous", id="pager.previous"),
     ]
 
+    own_keys = ""
+    """What is said of keys beside those of every pager."""
+
     def __init__(self, title: Content, text: str, *, headings: bool = False) -> None:
         super().__init__()
         self._heading = title
@@ -79,5 +82,5 @@ class PagerScreen(ModalScreen[None]):
         self._say()
 
     def _say(self) -> None:
-        keys = "/ search · n N next, previous · home end page up, down · q close"
+        keys = f"{self.own_keys}/ search · n N next, previous · home end page up, down · q close"
         self._status.update(Content.assemble((f"{self._lines.position()}   ", "$dim"), (keys, "$dim")))

@@ -35,6 +35,8 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "COULD NOT BE READ", item.error
     yield "RESULT", _result(item)
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
+    kept = f"before it began a copy was kept of what it took away: b, or `ohw restore {item.copy_id}`, brings it back"
+    yield "COPY", kept if item.copy_id else ""
     yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
     yield "RISK", _risk(item)

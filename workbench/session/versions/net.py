@@ -1,0 +1,86 @@
+"""The safety net below commands: what they take away and no version holds is copied before; used by `files`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel
+from workbench.security.assessment import Assessment
+from workbench.security.local import assess_action
+from workbench.session.events import Event, VersionTaken
+from workbench.session.ledger import Ledger
+from workbench.session.versions.copies import Copy
+from workbench.session.versions.losses import Losses
+from workbench.session.versions.repository import VersionsFail
+from workbench.tools.tool import ToolDefinition
+
+SHELL: Final = "execute_bash"
+_STEP = 0.02
+
+
+class SafetyNet:
+    """Keeps copies and brings them back, in threads of its own: an interrupt and a screen wait for none of it."""
+
+    def __init__(
+        self, tools: Mapping[str, ToolDefinition], losses: Losses, report: Callable[[Sequence[Event]], None]
+    ) -> None:
+        self.losses = losses
+        self._tools = tools
+        self._report = report
+
+    def keep(self, ledger: Ledger, action_id: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
+        """Keep a copy of what this command takes away, and say so; returns early when it is cancelled."""
+        found = self.assessed(ledger, arguments)
+        if found.risk == "LOW":
+            return
+        kept = _aside(partial(self.losses.keep, found, str(arguments.get("command", "")), ledger.session_id), cancel)
+        if isinstance(kept, VersionsFail):
+            self._report([VersionTaken(notice=f"no copy could be kept of what is deleted now: {kept}")])
+        elif kept is not None:
+            said = f"a copy of {kept.count:,} file{'s' if kept.count > 1 else ''} is kept before they are changed or "
+            told = f"{said}deleted: `ohw restore {kept.id}` brings it back"
+            self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
+
+    def assessed(self, ledger: Ledger, arguments: Mapping[str, Any]) -> Assessment:
+        """The rating of a command that would start now."""
+        tool = self._tools.get(SHELL)
+        if tool is None:
+            return Assessment("LOW")
+        return assess_action(tool, arguments, ledger.workspace, tool.working_dir() or ledger.workspace)
+
+    def restore(self, copy_id: str) -> None:
+        """Bring a copy back; what came of it is reported."""
+        threading.Thread(target=self._restored, args=(copy_id,), name="session-restoring", daemon=True).start()
+
+    def _restored(self, copy_id: str) -> None:
+        try:
+            count = self.losses.copies.restore(copy_id)
+            said = (
+                f"{count:,} file{'s' if count > 1 else ''} brought back" if count else "every file is there as it was"
+            )
+        except WorkbenchError as error:
+            said = f"nothing was brought back: {error}"
+        self._report([VersionTaken(notice=f"{said} (copy {copy_id})")])
+
+
+def _aside(keep: Callable[[], Copy | None], cancel: Cancel) -> Copy | VersionsFail | None:
+    """What `keep` gives, or why it failed; None also after an interrupt, which leaves it to itself."""
+    kept: list[Copy | VersionsFail | None] = []
+
+    def work() -> None:
+        try:
+            kept.append(keep())
+        except VersionsFail as error:
+            kept.append(error)
+        except (OSError, ValueError) as error:  # whatever stops it, the person is told that there is no copy
+            kept.append(VersionsFail(str(error)))
+
+    thread = threading.Thread(target=work, name="session-copy", daemon=True)
+    thread.start()
+    while thread.is_alive() and not cancel.is_set:
+        thread.join(_STEP)
+    return kept[0] if kept else None
