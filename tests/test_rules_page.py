@@ -66,3 +66,23 @@ def test_commands_are_tried_and_not_run(rules, capsys, tmp_path):
 def test_a_word_that_is_no_action_is_refused(rules, capsys):
     assert main(["rules", "tst"]) == 2
     assert "choose from" in capsys.readouterr().err
+
+
+def test_a_call_of_a_tool_is_tried_on_a_path(rules, capsys):
+    rules.write_text('[[deny]]\npath = "secrets/"\n')
+    assert main(["rules", "test", "--path", "secrets/key"]) == 0
+    assert capsys.readouterr().out.startswith("is denied")
+    assert main(["rules", "test", "--tool", "grep"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("is asked about")
+    assert "may reach what a rule names (deny in secrets/)" in out
+    assert main(["rules", "test", "--tool", "grep", "--path", "src"]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["runs", "LOW"]
+    assert main(["rules", "test", "--tool", "gerp"]) == 2
+    assert "did you mean 'grep'?" in capsys.readouterr().err
+
+
+def test_a_misspelt_tool_is_said_beside_the_list(rules, capsys):
+    rules.write_text('[[deny]]\ntool = "gerp"\n')
+    assert main(["rules"]) == 1
+    assert "no tool here is called 'gerp' (did you mean 'grep'?)" in capsys.readouterr().err

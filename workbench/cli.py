@@ -39,7 +39,7 @@ _FORMS = {
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
 _VALUES = "--model --api-base --theme --workspace --mode --max-steps --token-limit --max-cost --max-observe "
-_VALUES += "--tool-choice --home"
+_VALUES += "--tool-choice --home --tool --path"
 _WITH_VALUE = frozenset(_VALUES.split())
 
 
@@ -123,6 +123,8 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         parser.add_argument("--force", action="store_true", help="overwrite files that hold something else now")
     elif command == "rules":
         parser.add_argument("action", nargs="?", choices=["test"], help="say what would happen to commands")
+        parser.add_argument("--tool", metavar="NAME", help="try a call of this tool instead (str_replace_editor)")
+        parser.add_argument("--path", metavar="PATH", help="on this file or folder")
         parser.add_argument(
             "commands", nargs="*", metavar="COMMAND", help="without one they are read from stdin, a line each"
         )

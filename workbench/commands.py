@@ -128,7 +128,7 @@ def _risk(arguments: Namespace) -> int:
 def _rules(arguments: Namespace) -> int:
     """The rules; 1 where a file has mistakes, so that a script can tell."""
     where, settings = _settings(arguments)
-    from workbench.rules_page import rules_page, tried
+    from workbench.rules_page import rules_page, tried, tried_call
 
     workspace = _workspace(arguments).expanduser().resolve()
     page, faults = rules_page(where, settings, workspace)
@@ -136,6 +136,12 @@ def _rules(arguments: Namespace) -> int:
         _tell(visible(line, lines=False))
     if arguments.action != "test":
         _say(page)
+        return 1 if faults else 0
+    if arguments.tool or arguments.path:
+        for said in tried_call(
+            where, settings, workspace, arguments.tool or "str_replace_editor", arguments.path or ""
+        ):
+            _say(said)
         return 1 if faults else 0
     lines = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
     for said in tried(where, settings, workspace, (line for line in lines if line.strip())):

@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import cast
 
 from workbench.config import Locations, Settings
-from workbench.security.assessment import summed
+from workbench.errors import UsageError
+from workbench.security.assessment import Assessment, summed
+from workbench.security.local import assess_action
 from workbench.security.policy import Mode, rule_on
 from workbench.security.risk import effective
 from workbench.security.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding
 from workbench.security.rules.examples import command_subject
-from workbench.security.rules.rule import SHELL, Rule
+from workbench.security.rules.rule import Rule, near
+from workbench.security.rules.subject import Subject, subject_of
 from workbench.text import visible
+from workbench.tools.completion import NoModel
 from workbench.tools.own import is_trusted
+from workbench.tools.registry import list_registered_tools
+from workbench.tools.selection import select_tools
+from workbench.tools.tool import ToolContext
 
 _NONE = "No rules yet. Write some into {file}, or answer a question with `always`."
 _DONE = {"allow": "runs", "ask": "is asked about", "deny": "is denied"}
@@ -29,15 +36,26 @@ def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
 def rules_page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
     """Each rule with where it is from, and what is wrong in the files, a line each."""
     book = book_of(where, settings, workspace)
-    rules = book.rules()
+    rules, faults = book.rules(), (*book.faults, *_strangers(book, where, settings, workspace))
     own = workspace / FOLDER_FILE
     left_out = own.exists() and not is_trusted(workspace, settings.trusted)
     end = [visible(f"The rules in {own} are left out: the folder is not trusted.", lines=False)] if left_out else []
     if not rules:
-        return "\n".join([_NONE.format(file=where.rules_file), *end]), book.faults
+        return "\n".join([_NONE.format(file=where.rules_file), *end]), faults
     rows = [(visible(rule.text, lines=False), place(rule, where.rules_file, own)) for rule in rules]
     width = min(60, max(len(text) for text, _ in rows))
-    return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), book.faults
+    return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), faults
+
+
+def _strangers(book: RuleBook, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
+    """Rules that name a tool there is not; own tools are looked for only where that may be one."""
+    if not book.strangers(list_registered_tools()):
+        return ()
+    selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
+    try:
+        return book.strangers(selection.names)
+    finally:
+        selection.close()
 
 
 def place(rule: Rule, person: Path, own: Path) -> str:
@@ -51,14 +69,41 @@ def place(rule: Rule, person: Path, own: Path) -> str:
 def tried(where: Locations, settings: Settings, workspace: Path, commands: Iterable[str]) -> Iterator[str]:
     """What would happen to each command, and what decides it; none is run."""
     book = book_of(where, settings, workspace)
-    rules, mode = book.rules(), cast(Mode, settings.mode)
-    caution = BROKEN if book.is_broken else ""
     for command in commands:
         subject = command_subject(command, str(workspace), os.path.expanduser("~"))  # noqa: PTH111
-        local = summed(subject.parts)
-        rule = deciding(rules, subject)
-        ruling = rule_on(mode, effective("LOW", local.risk), False, SHELL, rule=rule, caution=caution)
-        why = ruling.rule if ruling.by == "mode" or ruling.rule == caution else f"rule {ruling.rule}"
-        said = f"{_DONE[ruling.verdict]:<14}  {local.risk:<6}  {visible(command, lines=False)}"
-        yield f"{said}\n    by {visible(why, lines=False)}"
-        yield from (f"    {visible(reason, lines=False)}" for reason in local.reasons)
+        yield from _outcome(book, settings, subject, summed(subject.parts), command)
+
+
+def tried_call(where: Locations, settings: Settings, workspace: Path, name: str, path: str) -> Iterator[str]:
+    """The same for a call of a tool on a path; raises UsageError for a tool there is not."""
+    selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
+    try:
+        tool = selection.tools.get(name)
+        if tool is None:
+            raise UsageError(
+                f"no tool that is on is called {name!r}{near(name, selection.tools)}; `ohw tools` lists them"
+            )
+        whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
+        arguments = {"path": os.path.normpath(whole)} if whole else {}
+        local = assess_action(tool, arguments, str(workspace), str(workspace))
+        subject = subject_of(name, arguments, local, str(workspace))
+        reads = tool.is_read_only
+        yield from _outcome(
+            book_of(where, settings, workspace), settings, subject, local, f"{name} {whole}", reads=reads
+        )
+    finally:
+        selection.close()
+
+
+def _outcome(
+    book: RuleBook, settings: Settings, subject: Subject, local: Assessment, said: str, *, reads: bool = False
+) -> Iterator[str]:
+    """What would happen to an action that the model calls LOW."""
+    caution = BROKEN if book.is_broken else ""
+    rule, mode = deciding(book.rules(), subject), cast(Mode, settings.mode)
+    ruling = rule_on(mode, effective("LOW", local.risk), reads, subject.tool, rule=rule, caution=caution)
+    why = ruling.rule if ruling.by == "mode" or ruling.rule == caution else f"rule {ruling.rule}"
+    yield f"{_DONE[ruling.verdict]:<14}  {local.risk:<6}  {visible(said.strip(), lines=False)}"
+    yield f"    by {visible(why, lines=False)}"
+    beside = [ruling.reason] if ruling.by == "rule" and ruling.verdict == "ask" and ruling.reason else []
+    yield from (f"    {visible(reason, lines=False)}" for reason in (*beside, *local.reasons))

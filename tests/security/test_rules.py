@@ -302,3 +302,47 @@ def test_a_file_that_cannot_be_read_is_not_written_to(tmp_path):
     new = tmp_path / "config/rules.toml"
     add_rule(new, parse_rule("allow $ pytest"))
     assert new.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rm -rf .",
+        "rm -r /home/u/proj",
+        "rm -rf *",
+        "grep -rn key .",
+        "rg key",
+        "find . -delete",
+        "cp -a . /tmp/x",
+        "chmod -R 777 ..",
+        "cat sec*/key",
+        "tar czf all.tgz .",
+        "git clean -fdx",
+    ],
+)
+def test_what_may_reach_a_denied_folder_from_above_is_asked_about(text):
+    assert verdict(command(text), "deny in secrets/") == "ask"
+    assert verdict(command(text), "deny in SECRETS/", "allow $ *") == "ask"
+
+
+@pytest.mark.parametrize(
+    "text", ["rm -rf src", "grep -rn key src", "ls -la .", "git commit -m x", "pytest -ra", "cat src/*", "find src"]
+)
+def test_what_lies_beside_a_denied_folder_is_nothing_to_ask_about(text):
+    assert verdict(command(text), "deny in secrets/", "deny in **/.env", "deny $ make * in .") == "none"
+
+
+def test_a_search_by_a_tool_reaches_what_lies_below():
+    for arguments, expected in (({}, "ask"), ({"path": WORKSPACE}, "ask"), ({"path": f"{WORKSPACE}/src"}, "none")):
+        found = subject_of("grep", {"pattern": "x", **arguments}, summed(()), WORKSPACE, HOME)
+        assert verdict(found, "deny in secrets/") == expected, arguments
+    assert verdict(edit(WORKSPACE), "deny in secrets/") == "none"
+
+
+def test_a_rule_for_a_tool_that_is_not_there_is_said(tmp_path):
+    file = written(
+        tmp_path, '[[deny]]\ntool = "execute_bsh"\npath = "x"\n[[ask]]\ntool = "git_*"\n[[deny]]\ntool = "gr*"\n'
+    )
+    said = RuleBook(file).strangers(["execute_bash", "grep"])
+    assert len(said) == 2
+    assert any("'execute_bsh' (did you mean 'execute_bash'?)" in line for line in said)

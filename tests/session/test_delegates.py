@@ -191,6 +191,15 @@ def test_a_rejected_action_of_a_sub_agent_does_not_run(place):
     assert not (place.folder / "one.txt").exists()
 
 
+def test_what_was_refused_to_a_sub_agent_is_not_done_by_its_parent_without_a_question(place):
+    agents = {"writer": [bash("touch one.txt"), finish("I may not.")]}
+    place.start(agents, bash("echo > one.txt"), rules=("deny $ touch *",))
+    wait_for(lambda: place.opened.session.question is not None, "the question")
+    shown = place.opened.session.question.assessed
+    assert shown.rule == "the same was refused before in this run"
+    assert not (place.folder / "one.txt").exists()
+
+
 def test_sub_agents_of_one_answer_work_side_by_side(place):
     meet = "touch {0}; for i in $(seq 600); do [ -e {1} ] && break; sleep 0.05; done; test -e {1}"
     place.start(

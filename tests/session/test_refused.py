@@ -81,3 +81,13 @@ def test_a_new_run_begins_without_what_was_refused(bench):
     bench.ledger.apply(RunEnded(reason="finished"))
     bench.ledger.apply(UserMessage(text="clean up"))
     assert not bench.asked("execute_bash", command="make clean")
+
+
+def test_what_was_refused_to_a_parent_is_known_to_its_sub_agents(bench, tmp_path):
+    bench.refuse("execute_bash", command="git push origin")
+    child = Bench(tmp_path)
+    assert not child.asked("execute_bash", command="git push origin")
+    child.rater.refused.above = bench.rater.refused
+    assert child.asked("execute_bash", command="git push origin")
+    for tool in child.tools.values():
+        tool.close()

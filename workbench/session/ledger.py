@@ -15,6 +15,7 @@ from workbench.session.events import (
     ActionStarted,
     AgentNudged,
     CondensingAsked,
+    DelegateStep,
     Event,
     FileDelta,
     FilesChanged,
@@ -95,6 +96,8 @@ class Ledger:
     """Who wrote a file last, as far as the log knows, and a mark of what it holds since."""
     refused: list[OpenAction] = field(default_factory=list)
     """What the person or a rule refused in this run."""
+    delegated: dict[str, OpenAction] = field(default_factory=dict)
+    """Actions of sub-agents without a result."""
     batch: dict[str, OpenAction] = field(default_factory=dict)
     """The actions without a result, in order."""
     own: dict[str, PersonCommand] = field(default_factory=dict)
@@ -128,8 +131,8 @@ class Ledger:
                 self._apply_frame(event)
             case ModelResponded():
                 self._apply_answer(event)
-            case AgentNudged():
-                self.nudged.add(event.reason)
+            case AgentNudged() | DelegateStep():
+                self._apply_beside(event)
             case CondensingAsked() | HistoryCondensed():
                 self._apply_condensing(isinstance(event, CondensingAsked))
             case ActionProposed():
@@ -199,8 +202,22 @@ class Ledger:
         if not event.error:
             self.unreadable_answers = 0
 
+    def _apply_beside(self, event: AgentNudged | DelegateStep) -> None:
+        """A word to the agent, or what a sub-agent does: what is refused to that is refused to its parent too."""
+        if isinstance(event, AgentNudged):
+            self.nudged.add(event.reason)
+            return
+        step = event.event
+        match step:
+            case ActionProposed():
+                self.delegated[step.action_id] = OpenAction(step)
+            case ActionAssessed() | ActionDecided():
+                self._apply_progress(step)
+            case ActionObserved() | ActionAbandoned():
+                self.delegated.pop(step.action_id, None)
+
     def _apply_progress(self, event: ActionAssessed | ActionDecided | ActionStarted) -> None:
-        action = self.batch.get(event.action_id)
+        action = self.batch.get(event.action_id) or self.delegated.get(event.action_id)
         if action is None:
             self.own_started.update({event.action_id} & self.own.keys())
             return

@@ -259,7 +259,7 @@ def _put_together(
         id=started.id,
         session=session,
         model_name=models.profile(started.model).model,
-        notices=(*equipment.selection.notices, *book.faults),
+        notices=(*equipment.selection.notices, *book.faults, *book.strangers(equipment.selection.names)),
         delegates=equipment.delegates,
         _store=store,
         _resources=resources.pop_all(),
@@ -295,4 +295,6 @@ def _start_child(
     model, mode, rules = session.chosen
     steps = session.allowance.steps(max_steps)
     chosen = replace(settings, model=model, mode=mode, max_steps=steps, rules=rules)
-    return start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)
+    opened = start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)
+    opened.session.refused.above = session.refused
+    return opened

@@ -80,6 +80,7 @@ class Session:
         self._on_live = on_live
         self._limits, self.allowance = limits, Allowance(limits, journal)
         self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), explained=self.files.explained)
+        self.refused = self._actions.refused
         self.own = OwnCommands(journal, self._actions, self.files.settle_own)
         self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
         self._cancel: Cancel | None = None  # of the unit of work that runs now

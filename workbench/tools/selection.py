@@ -47,6 +47,11 @@ class Selection:
         """Those that are on, by the names models call them."""
         return {tool.name: tool for state in self.states for tool in state.tools}
 
+    @property
+    def names(self) -> set[str]:
+        """The names of all tools there are, also of those that are off."""
+        return {*list_registered_tools(), *(state.name for state in self.states), *self.tools}
+
     def close(self) -> None:
         """Close all of them."""
         _close(self.tools.values())

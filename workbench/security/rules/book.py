@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from workbench.security.rules.files import RuleFile, read_rules
 from workbench.security.rules.matching import covers, is_opaque, touches
-from workbench.security.rules.rule import Rule, RuleError, Source, parse_rule
+from workbench.security.rules.reach import reaches
+from workbench.security.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.security.rules.subject import Subject
 
 FOLDER_FILE: Final = ".ohw/rules.toml"
 BROKEN: Final = "a rule file has errors, so nothing that changes anything goes without a question"
+REACHES: Final = "it may reach what a rule names ({rule}), as it takes in what lies below a folder, or fits a pattern"
 UNSURE: Final = "the name of a command is not known, so no rule can be held against it"
 
 
@@ -45,6 +48,16 @@ class RuleBook:
         """Whether an `ask` or `deny` may be lost in what cannot be read."""
         return any(self._file(source).loses for source in self._files)
 
+    def strangers(self, tools: Iterable[str]) -> tuple[str, ...]:
+        """A line for each rule of the files that names a tool which is none of these."""
+        known = sorted(tools)
+        return tuple(
+            f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): no tool here is called {rule.tool!r}"
+            f"{near(rule.tool, known)}"
+            for rule in self.rules()
+            if rule.tool and not any(fnmatchcase(name, rule.tool) for name in known)
+        )
+
     def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:
         """All rules that are there now, with those of the session (a line each)."""
         kept = [rule for source in self._files for rule in self._file(source).rules]
@@ -71,11 +84,17 @@ def session_rules(lines: Iterable[str]) -> list[Rule]:
 
 
 def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
-    """The rule that decides the action: the first `deny` that touches it, else the first `ask`, else what allows it."""
+    """The rule that decides the action: the first `deny` that touches it, else the first `ask`, else what allows it.
+
+    What only may touch what a `deny` or `ask` names, from a folder above, is asked about.
+    """
     for verdict in ("deny", "ask"):
         found = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
         if found is not None:
             return found
+    above = next((rule for rule in rules if rule.verdict != "allow" and reaches(rule, subject)), None)
+    if above is not None:
+        return Rule("ask", subject.tool, reason=REACHES.format(rule=above.text))
     if any(rule.verdict != "allow" and rule.command for rule in rules) and is_opaque(subject):
         return Rule("ask", subject.tool, reason=UNSURE)
     return covers(rules, subject)

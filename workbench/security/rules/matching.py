@@ -24,13 +24,13 @@ def fits(rule: Rule, subject: Subject) -> bool:
 
 def touches(rule: Rule, subject: Subject) -> bool:
     """Whether any part of the action fits the rule."""
-    if not _is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
+    if not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
         return False
     if not rule.command:
         return not rule.path or any(_is_at(rule, path, subject) for path in subject.paths)
     if not subject.is_shell:
         return False
-    found = [part for part in subject.parts if _runs(rule, part)]
+    found = [part for part in subject.parts if runs(rule, part)]
     if not found:
         return bool(command_pattern(rule.command).fullmatch(subject.command.strip())) and not rule.path
     return not rule.path or any(_is_at(rule, path, subject) for part in found for path in part.paths)
@@ -41,7 +41,7 @@ def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
 
     Of a command line each part must be LOW by itself or be a plain command that a rule names.
     """
-    usable = [rule for rule in rules if rule.verdict == "allow" and _is_in_force(rule, subject)]
+    usable = [rule for rule in rules if rule.verdict == "allow" and is_in_force(rule, subject)]
     usable = [rule for rule in usable if not rule.tool or fnmatchcase(subject.tool, rule.tool)]
     if not subject.is_shell:
         return next((rule for rule in usable if _covers_call(rule, subject)), None)
@@ -90,7 +90,7 @@ def _leads_out(part: Part, workspace: str) -> bool:
     ):
         return True
     named = [word for word in part.words[1:] if word.startswith(("/", "~"))]
-    return any(not within(_real(path), workspace) for path in (*part.paths, *named))
+    return any(not within(real(path), workspace) for path in (*part.paths, *named))
 
 
 def _plain_texts(part: Part) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _plain_texts(part: Part) -> Iterator[str]:
         yield part.text
 
 
-def _runs(rule: Rule, part: Part) -> bool:
+def runs(rule: Rule, part: Part) -> bool:
     """Whether an `ask` or `deny` rule names the command of a part, however it is quoted or reached."""
     pattern = command_pattern(rule.command)
     return any(pattern.fullmatch(text) for text in _texts(part))
@@ -120,23 +120,27 @@ def is_opaque(subject: Subject) -> bool:
     return any(part.words and UNKNOWN in part.words[0] for part in subject.parts)
 
 
-def _is_in_force(rule: Rule, subject: Subject) -> bool:
+def is_in_force(rule: Rule, subject: Subject) -> bool:
+    """Whether the rule counts in the folder of the action."""
+    """Whether the rule counts in the folder of the action."""
     return not rule.folder or within(subject.workspace, os.path.realpath(os.path.expanduser(rule.folder)))  # noqa: PTH111
 
 
 def _is_at(rule: Rule, path: str, subject: Subject) -> bool:
     """Whether a path, by its name or where it really leads, is at or below what an `ask` or `deny` rule names."""
     pattern = path_pattern(rule.path, subject.workspace, subject.home, below=True, folded=True)
-    return any(pattern.fullmatch(each) for each in {path, os.path.normpath(path), _real(path)})
+    return any(pattern.fullmatch(each) for each in {path, os.path.normpath(path), real(path)})
 
 
 def _all_at(rule: Rule, paths: Sequence[str], subject: Subject) -> bool:
     """Whether all paths, by their names and where they really lead, fit what an `allow` rule names."""
     pattern = path_pattern(rule.path, subject.workspace, subject.home, below=False, folded=False)
-    return bool(paths) and all(pattern.fullmatch(each) for path in paths for each in {path, _real(path)})
+    return bool(paths) and all(pattern.fullmatch(each) for path in paths for each in {path, real(path)})
 
 
-def _real(path: str) -> str:
+def real(path: str) -> str:
+    """Where a path really leads."""
+    """Where a path really leads."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):

@@ -60,6 +60,7 @@ class Actions:
         self.ready = self._readying.ready
         self.rules = rules or RuleBook()
         self._rater = Rater(journal.ledger, self.rules)
+        self.refused = self._rater.refused
         self._explained = explained
         self.runner = Runner(on_live, self._report)
 

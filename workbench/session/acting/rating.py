@@ -12,7 +12,7 @@ from workbench.security.rules.book import BROKEN, RuleBook, deciding
 from workbench.security.rules.exact import rule_for
 from workbench.security.rules.subject import Subject, subject_of
 from workbench.session.acting.refused import RULE as REFUSED
-from workbench.session.acting.refused import Effect, effect_of, repeats
+from workbench.session.acting.refused import Refusals, repeats
 from workbench.session.events import ActionProposed, Segment
 from workbench.session.ledger import Ledger
 from workbench.tools.arguments import ArgumentError
@@ -29,7 +29,7 @@ class Rater:
     def __init__(self, ledger: Ledger, rules: RuleBook) -> None:
         self._ledger = ledger
         self._rules = rules
-        self._effects: dict[str, Effect] = {}
+        self.refused = Refusals(ledger)
 
     def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
         """What the analysis here says, whatever the model says."""
@@ -47,18 +47,10 @@ class Rater:
         caution = BROKEN if self._rules.is_broken else ""
         mode = self._ledger.mode
         ruling = rule_on(mode, risk, tool.is_read_only, tool.name, reads=reads, rule=rule, caution=caution)
-        again = repeats(self._subject(proposed, local), self._refused()) if risk != "LOW" else ""
+        again = repeats(self._subject(proposed, local), self.refused.effects()) if risk != "LOW" else ""
         if again and ruling.verdict == "allow":
             return risk, Ruling("ask", REFUSED, again, by="rule")
         return risk, ruling
-
-    def _refused(self) -> list[Effect]:
-        """What was refused in this run, each looked at once."""
-        refused = {action.proposed.action_id: action for action in self._ledger.refused}
-        for name, action in refused.items():
-            if name not in self._effects:
-                self._effects[name] = effect_of(action, self._ledger.workspace)
-        return [self._effects[name] for name in refused]
 
     def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
         """The rule that would let this action run from now on, in one line; empty where there is none."""

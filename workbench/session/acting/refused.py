@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from workbench.security.rules.examples import subject_again
 from workbench.security.rules.subject import Subject
-from workbench.session.ledger import OpenAction
+from workbench.session.ledger import Ledger, OpenAction
 from workbench.text import first_line
 
 RULE: Final = "the same was refused before in this run"
@@ -25,6 +25,23 @@ class Effect(NamedTuple):
     names: tuple[str, ...]
     """How its paths may be written."""
     commands: tuple[tuple[str, ...], ...]
+
+
+class Refusals:
+    """What was refused in the run of one session; a sub-agent's has also what its parent's knows."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.above: Refusals | None = None
+        self._ledger = ledger
+        self._effects: dict[str, Effect] = {}
+
+    def effects(self) -> list[Effect]:
+        """Each looked at once."""
+        refused = {action.proposed.action_id: action for action in self._ledger.refused}
+        for name, action in refused.items():
+            if name not in self._effects:
+                self._effects[name] = effect_of(action, self._ledger.workspace)
+        return [*(self._effects[name] for name in refused), *(self.above.effects() if self.above else ())]
 
 
 def effect_of(action: OpenAction, workspace: str) -> Effect:
