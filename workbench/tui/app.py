@@ -20,10 +20,11 @@ from textual.screen import Screen
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.toml_lines import near
 from workbench.tui.app_keys import AppKeys
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
-from workbench.tui.keys import key_problems
+from workbench.tui.keys import read_keymap
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.messages import BehindScrolled
@@ -69,11 +70,14 @@ class WorkbenchApp(AppKeys):
         find: Callable[[], Sequence[tuple[str, str]]] | None = None,
         sessions: Callable[[], Sequence[PastSession]] | None = None,
         resume: Callable[[str], Opened] | None = None,
+        settings_file: Path | None = None,
+        problems: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the person's folder, `history` the file of what they sent; when no model is set up, `demo` makes
         a session of the demo, `start` one on the model of that name, and `find` looks for models there are to use: what
         was found, and how to use it. `sessions` finds the sessions there are, `resume` opens one by its id.
+        `problems` are what was wrong in `settings_file`.
         """
         super().__init__()
         self.opened = opened
@@ -84,6 +88,9 @@ class WorkbenchApp(AppKeys):
         self.demo, self.start = demo, start
         self.sessions, self.resume = sessions, resume
         self._find = find
+        self.settings_file = settings_file
+        self.problems = tuple(problems)
+        self.keymap = settings.keys
         self._history = history
         self._leave_until = 0.0
         self._themes = ThemeFolder(self, themes)
@@ -103,18 +110,30 @@ class WorkbenchApp(AppKeys):
 
     def on_mount(self) -> None:
         """Keys and signals; what is wrong in the settings is said once."""
-        problems = [*self._themes.problems, *key_problems(self.settings.keys)]
-        if self.settings.theme not in self.available_themes:
-            problems.append(f"there is no theme {self.settings.theme}; using {DEFAULT}")
         if self.settings.keys:
-            self.set_keymap(dict(self.settings.keys))
+            self.set_keymap(dict(self.keymap))
         if not self.is_headless:
             Signals(self._end, self._warn).install(asyncio.get_running_loop())
         self._themes.watch()
-        for problem in problems:
-            self.notify(visible(problem), severity="warning", markup=False, timeout=10)
+        self.run_worker(self._report())
         if self.opened.link is None and self._find is not None:
             self.run_worker(self._tell_found(self._find))
+
+    async def _report(self) -> None:
+        """One notice of all that is wrong in the settings; what is wrong does not count."""
+        problems = [*self.problems, *self._themes.problems]
+        if self.settings.theme not in self.available_themes:
+            around = near(self.settings.theme, self.available_themes)
+            problems.append(f"there is no theme {self.settings.theme}{around}; using {DEFAULT}")
+        if self.settings.keys:
+            found = await in_daemon(lambda: read_keymap(self.settings.keys, self.settings_file))
+            problems += found.problems
+            self.keymap = found.usable
+            self.set_keymap(dict(found.usable))
+        self.problems = tuple(problems)
+        if problems:
+            said = visible("\n".join(problems))
+            self.notify(said, title="Settings", severity="warning", markup=False, timeout=20)
 
     async def _tell_found(self, find: Callable[[], Sequence[tuple[str, str]]]) -> None:
         """The welcome of a first run names the models there are to use."""

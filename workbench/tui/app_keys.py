@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -36,6 +37,11 @@ class AppKeys(App[int]):
     opened: Opened
     settings: Settings
     state: SessionState
+    keymap: Mapping[str, str]
+    """Binding id -> keys, of the person's own; what is wrong among them is taken out."""
+    settings_file: Path | None
+    problems: Sequence[str]
+    """What is wrong in the settings, a line each."""
     demo: Callable[[], Opened] | None = None
     start: Callable[[str], Opened] | None = None
     sessions: Callable[[], Sequence[PastSession]] | None = None

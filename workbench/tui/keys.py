@@ -1,23 +1,80 @@
-"""Keys of the person's own: which binding ids there are, and what is wrong with the settings' table of them."""
+"""Keys of the person's own: which bindings there are, and what is wrong with the settings' table of them."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Final
 
+from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
+from textual.keys import Keys
+from textual.screen import Screen
 
-from workbench.tui.later import load_later
+from workbench.toml_lines import line_of, near
+
+ANSWERS: Final = frozenset(
+    (
+        *("approval.approve", "approval.reject", "approval.always", "approval.all", "approval.later"),
+        *("approval.all-of-these", "always.save"),
+    )
+)
+"""Bindings that answer a question: those keys are always the same, so that no key meant for something else answers."""
+_KEY_NAMES: Final = frozenset(key.value.split("+")[-1] for key in Keys) | {"space", "minus", "plus"}
+_HELD: Final = frozenset(("ctrl", "alt", "shift", "super", "meta", "hyper"))
 
 
-def known_ids() -> set[str]:
-    """Ids of all bindings of the workbench's own app, screens and widgets, also of those not needed yet."""
-    load_later()
-    found: set[str] = set()
-    for each in _ours(DOMNode):
-        bindings = vars(each).get("BINDINGS", ())
-        found |= {binding.id for binding in bindings if isinstance(binding, Binding) and binding.id}
-    return found
+@dataclass(frozen=True)
+class Bound:
+    """A binding of one of our classes."""
+
+    owner: type[DOMNode]
+    binding: Binding
+
+    @property
+    def id(self) -> str:
+        """Its name in the settings."""
+        return self.binding.id or ""
+
+    @property
+    def place(self) -> str:
+        """What stands before the dot: bindings of one place are in force together."""
+        return self.id.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Keymap:
+    """What the table of the settings comes to: the entries that count, and a line on each that does not."""
+
+    usable: Mapping[str, str]
+    problems: tuple[str, ...]
+
+
+def all_bindings() -> list[Bound]:
+    """All bindings of the workbench's own app, screens and widgets, also of those not needed yet."""
+    for folder in ("screens", "widgets"):
+        for module in iter_modules([str(Path(__file__).parent / folder)]):
+            import_module(f"workbench.tui.{folder}.{module.name}")
+    found = ((each, binding) for each in _ours(DOMNode) for binding in vars(each).get("BINDINGS", ()))
+    return [Bound(each, binding) for each, binding in found if isinstance(binding, Binding)]
+
+
+def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
+    """Check the table `[keys]`; each problem names the file and the line."""
+    bound = {each.id: each for each in all_bindings() if each.id} if keys else {}
+    text = _text_of(file)
+    problems: dict[str, str] = {}
+    for name, wanted in keys.items():
+        said = _unusable(name, wanted, bound) or _clash(name, wanted, bound, keys)
+        if said:
+            place = f"{file}:{line_of(name, text, 'keys')}: " if file is not None and text else ""
+            problems[name] = f"{place}{said}"
+    return Keymap({name: key for name, key in keys.items() if name not in problems}, tuple(problems.values()))
 
 
 def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
@@ -27,7 +84,58 @@ def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
         yield from _ours(each)
 
 
-def key_problems(keys: Mapping[str, str]) -> list[str]:
-    """One line on each entry that changes nothing."""
-    known = known_ids() if keys else set()
-    return [f"settings: there is no key binding {name!r}" for name in keys if name not in known]
+def _text_of(file: Path | None) -> str:
+    try:
+        return file.read_text(encoding="utf-8") if file is not None else ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _unusable(name: str, wanted: str, bound: Mapping[str, Bound]) -> str:
+    if name not in bound:
+        return f"there is no key binding {name!r}{near(name, bound)}"
+    if name in ANSWERS:
+        return f"{name} keeps its key: no other one answers a question"
+    for key in _split(wanted):
+        *held, last = key.split("+") if len(key) > 1 else [key]
+        if not (last in _KEY_NAMES or len(last) == 1 or _is_sign(last)) or not set(held) <= _HELD:
+            return f"{name}: there is no key {key!r}{near(key, _KEY_NAMES)}"
+        if len(key) == 1 and not bound[name].place:
+            return f"{name}: {key!r} is a letter of what you write; take a key such as f7 or ctrl+n"
+    return "" if _split(wanted) else f"{name}: no key is named; write one such as f7"
+
+
+def _clash(name: str, wanted: str, bound: Mapping[str, Bound], keys: Mapping[str, str]) -> str:
+    """The other binding in force at the same time that has one of the keys."""
+    for other in bound.values():
+        if other.id == name or not _together(bound[name], other):
+            continue
+        taken = _split(keys.get(other.id, other.binding.key))
+        meant = {*_split(bound[name].binding.key)} & {*_split(other.binding.key)}  # the nearer of the two has it
+        both = next((key for key in _split(wanted) if key in taken and key not in meant), None)
+        if both is not None:
+            return f"{name}: {both} is the key of {other.id} ({other.binding.description})"
+    return ""
+
+
+def _together(one: Bound, other: Bound) -> bool:
+    if issubclass(one.owner, App) or issubclass(other.owner, App):
+        return True
+    if one.place != other.place:
+        return False
+    if issubclass(one.owner, other.owner) or issubclass(other.owner, one.owner):
+        return True
+    return issubclass(one.owner, Screen) or issubclass(other.owner, Screen)
+
+
+def _is_sign(name: str) -> bool:
+    """Whether it is the name of a sign, such as `full_stop`."""
+    try:
+        unicodedata.lookup(name.replace("_", " "))
+    except KeyError:
+        return False
+    return True
+
+
+def _split(keys: str) -> list[str]:
+    return [key.strip() for key in keys.split(",") if key.strip()]

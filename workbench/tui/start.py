@@ -43,6 +43,7 @@ def open_screen(
         find=opener.found,
         sessions=opener.past,
         resume=opener.resume,
+        settings_file=locations.settings_file,
     )
     code = app.run()
     if app.opened.link is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
+
+from workbench.toml_lines import line_of, near
 
 _COLOURS = (
     *("primary", "secondary", "warning", "error", "success", "accent"),
@@ -42,22 +43,9 @@ def known_variables(own: Collection[str]) -> set[str]:
     return {*own, *Theme("known", "#336699").to_color_system().generate()}
 
 
-def line_of(key: str, text: str, table: str = "") -> int:
-    """The line that sets a key of the file's head, or of one of its tables; 1 where it cannot be found."""
-    inside = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[\s*([^\]]*?)\s*\]", line):
-            inside = header[1]
-            if not table and inside == key:
-                return number
-        elif inside == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*=""", line):
-            return number
-    return 1
-
-
 def _of_key(key: str, value: object) -> str:
     if key not in _KEYS:
-        return f"there is no {key!r} in a theme{_near(key, _KEYS)}"
+        return f"there is no {key!r} in a theme{near(key, _KEYS)}"
     if key in _COLOURS:
         return _of_colour(key, value)
     if key == "dark" and not isinstance(value, bool):
@@ -71,7 +59,7 @@ def _of_key(key: str, value: object) -> str:
 
 def _of_variable(key: str, value: object, known: Collection[str]) -> str:
     if key not in known:
-        return f"there is no variable {key!r}{_near(key, known)}"
+        return f"there is no variable {key!r}{near(key, known)}"
     if not isinstance(value, str):
         return f"{key} is text in quotes, not {value!r}"
     return "" if _NO_COLOURS.fullmatch(key) else _of_colour(key, value)
@@ -88,8 +76,3 @@ def _of_colour(key: str, value: object) -> str:
 def _first_word(value: Any) -> Any:
     """A colour may be followed by how opaque it is."""
     return value.split(maxsplit=1)[0] if isinstance(value, str) and value.strip() else value
-
-
-def _near(name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, sorted(known), 1)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -13,8 +13,8 @@ from textual.screen import Screen
 from workbench.config import MODES, Settings
 from workbench.security.policy import MODE_NAMES
 from workbench.tui.commands import COMMANDS
+from workbench.tui.key_names import key_name
 from workbench.tui.prompting.fuzzy import ranking
-from workbench.tui.widgets.key_hints import key_name
 
 Rank = tuple[int, int, int]
 """How well an entry fits, the best is the lowest: kind of fit, kind of entry, length."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
@@ -17,6 +18,7 @@ from workbench.tui.approving.proposal import Proposal
 from workbench.tui.approving.rule_trial import Trial
 from workbench.tui.approving.together import together
 from workbench.tui.fold.state import ActionItem
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.reviewing import ReviewScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.wording.question_keys import EDITING, Moment, answer_keys, writing_keys
@@ -108,7 +110,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         else:
             diff = self.box.diff
             now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1, len(self._waiting))
-            now = replace(now, may_always=self._may_always)
+            now = replace(now, may_always=self._may_always, key=partial(key_of, self.app))
             self.box.show_keys(answer_keys(self.proposal, now, has_diff=diff is not None))
 
     def action_approve(self) -> None:

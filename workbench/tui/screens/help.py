@@ -14,7 +14,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Markdown, OptionList
 from textual.widgets.option_list import Option
 
-from workbench.tui.widgets.key_hints import key_name
+from workbench.tui.key_names import key_name, key_of
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _GUIDES = ("keys", "approval", "rules", "reviewing", "models", "settings", "tools", "safety", "versions", "terminals")
@@ -39,7 +39,8 @@ class HelpScreen(ModalScreen[None]):
         topics += [Option(Content(title), id=name) for name, title in TITLES.items()]
         with Horizontal(id="help-box") as box:
             box.border_title = "Help"
-            box.border_subtitle = "↑↓ topic · tab text · esc close"
+            side, close = key_of(self.app, "help.side", "tab"), key_of(self.app, "help.close", "escape")
+            box.border_subtitle = f"↑↓ topic · {side} text · {close} close"
             yield OptionList(*topics, id="help-topics")
             with VerticalScroll(id="help-text"):
                 yield Markdown(self._keys)

@@ -41,7 +41,7 @@ from workbench.tui.wording.titles import panel_titles
 if TYPE_CHECKING:
     from workbench.session.events import Mode
 
-_NO_MODEL = "no model is set up; F9 starts the demo"
+_NO_MODEL = "no model is set up; /demo starts the demo"
 
 
 class MainScreen(Jumping):

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from workbench.profiles import Profile
 from workbench.text import visible
+from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 
 _NONE = "The settings name no model yet: a table [models.NAME] in settings.toml gives one a name.\n"
@@ -45,7 +46,7 @@ class ModelChoice(ModalScreen[str | None]):
         """A box in the middle."""
         with Vertical(id="models-box") as box:
             box.border_title = "Model from here on"
-            box.border_subtitle = "↑↓ enter · esc keeps the model"
+            box.border_subtitle = f"↑↓ enter · {key_of(self.app, 'models.close', 'escape')} keeps the model"
             yield OptionList(*(Option(row) for row in self._rows), id="models-list")
             yield Static(Content(self._note), id="models-note")
 

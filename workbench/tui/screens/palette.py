@@ -19,6 +19,7 @@ from textual.widgets.option_list import Option
 
 from workbench.text import visible
 from workbench.tui.background import in_daemon
+from workbench.tui.key_names import key_of
 from workbench.tui.palette.entries import Entry, PastSession, file_entries, fitting, session_entries
 from workbench.tui.prompting.files import FileIndex
 from workbench.tui.prompting.fuzzy import places
@@ -65,7 +66,6 @@ class PaletteScreen(ModalScreen[Entry | None]):
         """A box in the upper middle."""
         with Vertical(id="palette-box") as box:
             box.border_title = "Palette"
-            box.border_subtitle = "↑↓ enter · esc"
             yield Input(placeholder="a command, a model, a session, a theme, a file", id="palette-query")
             yield OptionList(id="palette-list")
 
@@ -133,8 +133,9 @@ class PaletteScreen(ModalScreen[Entry | None]):
         rows.clear_options()
         rows.add_options(Option(_row(entry, query, width)) for entry in self._shown)
         rows.highlighted = min(at, len(self._shown) - 1) if self._shown else None
+        close = key_of(self.app, "palette.close", "escape")
         said = "" if self._shown else " · nothing fits"
-        self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · esc{said}")
+        self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · {close}{said}")
 
     def _width(self) -> int:
         """Columns of a row: those of the box without its border, padding and scrollbar."""

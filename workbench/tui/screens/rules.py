@@ -24,6 +24,7 @@ from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.ruled import fitting
 from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.wording.summaries import one_line
 
@@ -61,7 +62,8 @@ class RulesScreen(ModalScreen[None]):
         """The rules, what the chosen one fits, and a line to try another."""
         with Vertical(id="rules-box") as box:
             box.border_title = "Rules"
-            box.border_subtitle = "enter try · d delete · esc close"
+            drop, close = key_of(self.app, "rules.delete", "d"), key_of(self.app, "rules.close", "escape")
+            box.border_subtitle = f"enter try · {drop} delete · {close} close"
             yield OptionList(id="rules-list")
             yield Static(id="rules-fits")
             yield Static(Content("Try a rule on this session"), id="rules-label")

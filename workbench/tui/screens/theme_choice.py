@@ -15,6 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
+from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 
 _NOTE = 'In settings.toml, theme = "NAME" keeps it for good.'
@@ -37,7 +38,7 @@ class ThemeChoice(ModalScreen[None]):
         """A box at the side, so that the screen can be seen."""
         with Vertical(id="themes-box") as box:
             box.border_title = "Theme"
-            box.border_subtitle = "↑↓ enter · esc"
+            box.border_subtitle = f"↑↓ enter · {key_of(self.app, 'themes.close', 'escape')}"
             yield OptionList(*(Option(self._row(name)) for name in self._names), id="themes-list")
             yield Static(Content(_NOTE), id="themes-note")
 

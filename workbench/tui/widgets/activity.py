@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from workbench.text import first_line, visible
 from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.tui.key_names import key_of
 
 _NAMES = {
     "str_replace_editor": "editing",
@@ -43,7 +44,7 @@ class Activity(Widget):
 
     def show(self) -> None:
         """Take over what the state says now."""
-        what = activity_text(self._state)
+        what = activity_text(self._state, key_of(self.app, "question", "f8"))
         if what != self._what:
             self._what, self._since = what, self._clock()
         if self._timer is not None:
@@ -65,12 +66,12 @@ def is_working(state: SessionState) -> bool:
     return state.work in _WORKING and not state.waiting
 
 
-def activity_text(state: SessionState) -> tuple[str, str]:
-    """What happens now, in words with a sign, and the style of it."""
+def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
+    """What happens now, in words with a sign, and the style of it; `answer` is the key that opens what waits."""
     if state.work == "lost":
         return f"✗ {first_line(state.work_detail, 200) or 'the engine is gone'}", "$error"
     if state.waiting:
-        return _waiting(state), "bold $sign-waiting"
+        return _waiting(state, answer), "bold $sign-waiting"
     if state.work == "starting":
         return "● starting", "$dim"
     if not is_working(state):
@@ -81,11 +82,11 @@ def activity_text(state: SessionState) -> tuple[str, str]:
     return ("● writing" if state.live and state.live.text else "● thinking"), "$sign-running"
 
 
-def _waiting(state: SessionState) -> str:
+def _waiting(state: SessionState, key: str) -> str:
     if state.actions[state.waiting[0]].asks:
-        return "? the agent asks you something · F8"
+        return f"? the agent asks you something · {key}"
     count = len(state.waiting)
-    return f"? {count} action{'s' if count > 1 else ''} waiting for you · F8"
+    return f"? {count} action{'s' if count > 1 else ''} waiting for you · {key}"
 
 
 def _action(item: ActionItem) -> str:

@@ -11,12 +11,12 @@ from textual.widget import Widget
 
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
+from workbench.tui.key_names import key_name
 from workbench.tui.widgets.activity import is_working
 
 Hint = tuple[str, str]
 """A key and what it does."""
 
-_SIGNS = {"slash": "/", "full_stop": ".", "right_square_bracket": "]", "left_square_bracket": "["}
 _ELSEWHERE = (("mode", "mode"), ("diff", "diff"), ("zoom", "maximise"), ("palette", "palette"), ("quit", "quit"))
 
 
@@ -71,13 +71,6 @@ def bound_keys(screen: Screen[Any]) -> dict[str, str]:
         if active.binding.id and active.enabled:
             keys.setdefault(active.binding.id, key_name(active.binding.key))
     return keys
-
-
-def key_name(key: str) -> str:
-    """`f1` as `F1`, signs as themselves, the rest as it is."""
-    if key in _SIGNS:
-        return _SIGNS[key]
-    return key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc")
 
 
 def _in_prompt(state: SessionState) -> list[Hint]:

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from workbench.security.policy import MODE_NAMES
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
+from workbench.tui.key_names import key_of
 
 _SETUP = (
     ("Name one when you start:", "ohw --model anthropic/claude-sonnet-4-5"),
@@ -52,19 +53,24 @@ class Welcome(Widget):
         """A few lines; never more than a small screen holds."""
         if self._sent:
             return Content("\n\n").join(map(_on_the_way, self._sent))
-        lines = self._ready() if self._has_model else _advice(self._found)
+        lines = self._ready() if self._has_model else _advice(self._found, key_of(self.app, "demo", "f9"))
         return Content("\n").join(lines)
 
     def _ready(self) -> list[Content]:
         mode = MODE_NAMES.get(self._state.mode, self._state.mode)
+        send = key_of(self.app, "send", "enter")
         folder = visible(self._state.workspace, lines=False)
         return [
             Content.styled("What shall we work on?", "bold $primary"),
             Content(""),
             Content.assemble("The agent works in ", (folder or "this folder", "bold"), "."),
-            Content.assemble("You see everything it does. Mode: ", (mode, "bold $accent"), " (shift+tab changes it)."),
+            Content.assemble(
+                "You see everything it does. Mode: ",
+                (mode, "bold $accent"),
+                f" ({key_of(self.app, 'mode', 'shift+tab')} changes it).",
+            ),
             Content(""),
-            Content.styled("Write below and press enter. F1 shows the keys.", "$dim"),
+            Content.styled(f"Write below and press {send}. {key_of(self.app, 'help', 'f1')} shows the keys.", "$dim"),
         ]
 
 
@@ -73,7 +79,7 @@ def _on_the_way(text: str) -> Content:
     return Content.assemble(("You", "bold $primary"), (" · on its way", "$sign-waiting"), "\n", said)
 
 
-def _advice(found: Sequence[tuple[str, str]]) -> list[Content]:
+def _advice(found: Sequence[tuple[str, str]], demo: str) -> list[Content]:
     lines = [Content.styled("No model is set up yet.", "bold $warning"), Content("")]
     if found:
         lines.append(Content("What was found here, and what to write to use it:"))
@@ -85,7 +91,7 @@ def _advice(found: Sequence[tuple[str, str]]) -> list[Content]:
     lines += [
         Content(""),
         Content.assemble(
-            "Or try it without one: ", ("F9", "bold $primary"), " or ", ("/demo", "bold $primary"), " starts the demo."
+            "Or try it without one: ", (demo, "bold $primary"), " or ", ("/demo", "bold $primary"), " starts the demo."
         ),
     ]
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.tui.approving.proposal import Proposal
@@ -22,6 +23,8 @@ class Moment:
     waiting: int = 1
     """How many actions wait."""
     may_always: bool = False
+    key: Callable[[str, str], str] = lambda name, usual: usual
+    """The key of a binding of that id, the person's own or the usual one."""
 
 
 def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
@@ -31,11 +34,22 @@ def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
 
 def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hint, ...]:
     """The keys that work now; what still keeps `y` from working is said in its place."""
-    keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), ("e", "edit"))
-    diff: tuple[Hint, ...] = (("s", "split"), ("d", "viewer")) if has_diff else ()
-    others: tuple[Hint, ...] = (("← →", "others"), ("Y", "all…")) if now.waiting > 1 else ()
+    key = now.key
+    keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), (key("approval.edit", "e"), "edit"))
+    diff: tuple[Hint, ...] = ()
+    if has_diff:
+        diff = (key("approval.split", "s"), "split"), (key("approval.viewer", "d"), "viewer")
+    others: tuple[Hint, ...] = ((_others(now), "others"), ("Y", "all…")) if now.waiting > 1 else ()
     always: tuple[Hint, ...] = (("a", "always…"),) if now.may_always and now.armed else ()
-    return (*keys, *always, *diff, *others, ("v", "full text"), ("tab", "note"), ("esc", "later"))
+    return (
+        *keys,
+        *always,
+        *diff,
+        *others,
+        (key("approval.full", "v"), "full text"),
+        (key("approval.note", "tab"), "note"),
+        ("esc", "later"),
+    )
 
 
 def all_keys(count: int, *, seen: bool, armed: bool) -> tuple[Hint, ...]:
@@ -59,5 +73,11 @@ def _approve(proposal: Proposal, now: Moment) -> Hint:
 def _hunk_keys(proposal: Proposal, now: Moment) -> tuple[Hint, ...]:
     if not proposal.count:
         return ()
+    steps, space = (now.key("approval.next", "j"), now.key("approval.previous", "k")), now.key("approval.take", "space")
     take = "take in" if now.current in proposal.out else "leave out"
-    return (("j k", "hunks"), ("space", take)) if proposal.count > 1 else (("space", take),)
+    return ((f"{steps[0]} {steps[1]}", "hunks"), (space, take)) if proposal.count > 1 else ((space, take),)
+
+
+def _others(now: Moment) -> str:
+    keys = now.key("approval.previous-action", "left"), now.key("approval.next-action", "right")
+    return " ".join({"left": "←", "right": "→"}.get(key, key) for key in keys)

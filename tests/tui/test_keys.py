@@ -1,0 +1,112 @@
+"""Keys of the person's own: every binding has a name, can be given other keys, and every hint tells the key it has."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.test_pictures import text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.keys import ANSWERS, all_bindings, read_keymap
+from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
+
+GUIDE = Path(__file__).parents[2] / "workbench/guide/settings.md"
+
+
+def test_every_binding_has_a_name_of_its_own_and_says_what_it_does():
+    bindings = all_bindings()
+    names = [each.id for each in bindings]
+    assert len(names) > 100
+    assert all(names)
+    assert all(each.binding.description for each in bindings)
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_every_binding_can_have_another_key_but_for_those_that_answer():
+    for name in (each.id for each in all_bindings()):
+        found = read_keymap({name: "ctrl+f11"})
+        assert bool(found.usable) is (name not in ANSWERS), name
+        assert bool(found.problems) is (name in ANSWERS), name
+
+
+def test_the_keys_there_are_do_not_clash():
+    for each in all_bindings():
+        if each.id not in ANSWERS and (len(each.binding.key) > 1 or each.place):
+            assert read_keymap({each.id: each.binding.key}).problems == (), each.id
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('modee = "f7"', "there is no key binding 'modee'; did you mean 'mode'?"),
+        ('diff = "f8"', "diff: f8 is the key of question (Answer what waits)"),
+        ('send = "ctrl+p"', "send: ctrl+p is the key of palette (Palette)"),
+        ('quit = "x"', "quit: 'x' is a letter of what you write; take a key such as f7 or ctrl+n"),
+        ('help = "escpae"', "help: there is no key 'escpae'; did you mean 'escape'?"),
+        ('help = ""', "help: no key is named; write one such as f7"),
+        ('"approval.approve" = "enter"', "approval.approve keeps its key: no other one answers a question"),
+        ('"approval.edit" = "y"', "approval.edit: y is the key of approval.approve (Approve)"),
+    ],
+)
+def test_a_mistake_is_told_with_its_file_and_line_and_the_rest_counts(tmp_path, line, told):
+    file = tmp_path / "settings.toml"
+    file.write_text(f'mode = "ask"\n\n[keys]\nzoom = "f12"\n{line}\n')
+    name, key = (part.strip().strip('"') for part in line.split("="))
+    found = read_keymap({"zoom": "f12", name: key}, file)
+    assert found.problems == (f"{file}:5: {told}",)
+    assert found.usable == {"zoom": "f12"}
+
+
+def test_two_keys_that_change_places_do_not_clash():
+    assert read_keymap({"diff": "f8", "question": "f5"}).problems == ()
+
+
+def test_the_guide_names_bindings_that_there_are():
+    names = {each.id for each in all_bindings()}
+    listed = re.search(r"The names of the main screen are `(.*?)`", GUIDE.read_text(), re.DOTALL)[1].split()
+    assert set(listed) <= names
+    assert {"send", "mode", "diff", "question", "palette"} <= set(listed)
+
+
+async def test_footer_help_and_welcome_tell_the_keys_one_has_chosen():
+    keys = {"mode": "f7", "help": "ctrl+f1", "send": "ctrl+s", "palette": "f12"}
+    app = workbench_app(FakeLink(Script().start().events), set={"keys": keys})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id and "(F7" in text_on(app))
+        assert bound_keys(app.screen)["mode"] == "F7"
+        hints = app.screen.query_one(KeyHints).render().plain
+        assert "ctrl+s send" in hints
+        assert "F7 mode" in hints
+        assert "F12 palette" in hints
+        assert "press ctrl+s. ctrl+f1 shows the keys" in text_on(app)
+        await pilot.press("ctrl+f1")
+        await wait_until(pilot, lambda: app.screen.id == "help-screen" and "F7 Next mode" in text_on(app))
+        assert not app._notifications
+
+
+async def test_the_mistakes_in_keys_are_one_notice():
+    app = workbench_app(FakeLink(), set={"keys": {"nosuch": "f7", "diff": "f8", "mode": "f7"}, "theme": "ohw-dusc"})
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app._notifications)
+        (notice,) = app._notifications
+        assert [line.split(":")[0] for line in notice.message.splitlines()] == [
+            "there is no theme ohw-dusc; did you mean 'ohw-dusk'?; using ohw-dark",
+            "there is no key binding 'nosuch'",
+            "diff",
+        ]
+        await wait_until(pilot, lambda: bound_keys(app.screen)["diff"] == "F5")
+        assert bound_keys(app.screen)["mode"] == "F7"
+
+
+async def test_a_question_tells_the_keys_one_has_chosen():
+    script = Script().start().user("go")
+    script.ask("execute_bash", command="make")
+    app = workbench_app(FakeLink(script.events), set={"keys": {"approval.full": "t", "approval.edit": "w"}})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.is_armed)
+        await wait_until(pilot, lambda: "w edit" in text_on(app))
+        assert "t full text" in text_on(app)
+        assert "y approve" in text_on(app)
