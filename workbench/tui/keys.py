@@ -13,7 +13,7 @@ from typing import Final
 from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
-from textual.keys import Keys
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
 
 from workbench.toml_lines import line_of, near
@@ -25,7 +25,7 @@ ANSWERS: Final = frozenset(
     )
 )
 """Bindings that answer a question: those keys are always the same, so that no key meant for something else answers."""
-_KEY_NAMES: Final = frozenset(key.value.split("+")[-1] for key in Keys) | {"space", "minus", "plus"}
+_KEY_NAMES: Final = frozenset(key.value.split("+")[-1] for key in Keys) | {"space", *KEY_NAME_REPLACEMENTS.values()}
 _HELD: Final = frozenset(("ctrl", "alt", "shift", "super", "meta", "hyper"))
 
 
