@@ -339,3 +339,69 @@ def test_a_restart_forgets_a_wish_that_was_not_carried_out(begun):
     d.session.recover()
     assert d.session.phase == "idle"
     assert d.kinds()[-2:] == ["condensing_asked", "run_ended"]
+
+
+def test_the_person_takes_a_condensing_back_and_the_model_gets_all_of_it_again(begun):
+    d = begun(*looks(9), says("Done so far."), says("Further."), says("And on."))
+    d.run()
+    whole = list(d.agent.requests[-1])
+    d.session.compact()
+    d.run()
+    (event,) = condensings(d)
+    d.session.compact(undo=True)
+    assert d.kinds()[-1] == "condensing_undone"
+    undone = d.log()[-1]
+    assert (undone.condensed, undone.first, undone.last) == (event.seq, event.first, event.last)
+    d.session.send("on")
+    d.run()
+    again = d.agent.requests[-1]
+    assert again[: len(whole)] == whole
+    assert SUMMARY.text not in spoken(again)
+    assert faults_of(again) == []
+    with pytest.raises(Refused, match="no condensing to take back"):
+        d.session.compact(undo=True)
+
+
+def test_what_was_said_after_a_condensing_stays_when_it_is_taken_back(begun):
+    d = begun(*looks(9), says("Done so far."), says("Further."), says("And on."))
+    d.run()
+    whole = list(d.agent.requests[-1])
+    d.session.compact()
+    d.run()
+    d.session.send("said meanwhile")
+    d.run()
+    d.reopen()  # the log alone knows of it
+    d.agent.model = NamedModel("fake/one")
+    d.session.compact(undo=True)
+    d.reopen()
+    d.session.send("on")
+    d.run()
+    again = d.agent.requests[-1]
+    assert again[: len(whole)] == whole
+    assert "said meanwhile" in spoken(again)
+    assert "Further." in spoken(again)
+    assert faults_of(again) == []
+
+
+def test_taken_back_it_is_not_condensed_by_a_limit_again_and_by_a_full_window_it_is(begun):
+    d = begun(
+        *looks(9), says("Done."), *looks(3), says("More."), ContextOverflow("x"), says("Last."), condense_events=16
+    )
+    d.run()
+    assert [event.reason for event in condensings(d)] == ["events"]
+    d.session.compact(undo=True)
+    d.agent.model.summaries.append(SUMMARY)
+    d.session.send("on")
+    d.run()
+    assert len(condensings(d)) == 1
+    d.session.send("and on")
+    d.run()
+    assert [event.reason for event in condensings(d)] == ["events", "overflow"]
+    assert d.session.ended == "waiting"
+
+
+def test_without_a_condensing_there_is_none_to_take_back(begun):
+    d = begun(*looks(9), says("Done so far."))
+    d.run()
+    with pytest.raises(Refused, match="no condensing to take back"):
+        d.session.compact(undo=True)

@@ -57,8 +57,8 @@ class FakeLink:
     def set_model(self, name: str) -> None:
         self.commands.append(("model", name))
 
-    def compact(self) -> None:
-        self.commands.append(("compact",))
+    def compact(self, *, undo: bool = False) -> None:
+        self.commands.append(("compact", "undo") if undo else ("compact",))
 
     def take_back(self, files: Sequence[Any]) -> None:
         self.commands.append(("take_back", *files))

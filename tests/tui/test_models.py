@@ -130,3 +130,17 @@ async def test_compact_asks_for_condensing_and_the_log_says_so():
         link.bring(ev.CondensingAsked(seq=len(script.events) + 1))
         await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
         assert app.state.items[-1].text == "Condensing the history was asked for"
+
+
+async def test_compact_undo_takes_it_back_and_the_log_says_so():
+    script = Script().start().user("Hi.")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await typed(pilot, "/compact undo")
+        await wait_until(pilot, lambda: link.commands == [("compact", "undo")])
+        link.bring(ev.CondensingUndone(seq=len(script.events) + 1, condensed=9, first=3, last=8))
+        await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
+        said = "The summary of events 3 to 8 was taken back: the model gets them whole again"
+        assert app.state.items[-1].text == said

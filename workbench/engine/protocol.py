@@ -85,9 +85,10 @@ class Interrupt(_Line):
 
 
 class Compact(_Line):
-    """Condense the history."""
+    """Condense the history, or take the last condensing back."""
 
     type: Literal["compact"] = "compact"
+    undo: bool = False
 
 
 class TakeBack(_Line):

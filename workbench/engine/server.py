@@ -193,8 +193,8 @@ def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand, sessi
     match command:
         case Interrupt():
             session.interrupt()
-        case Compact():
-            session.compact()
+        case Compact(undo=undo):
+            session.compact(undo=undo)
         case RunCommand(command=text):
             session.own.add(text)
         case TakeBack(files=files):

@@ -67,6 +67,8 @@ class Commands:
         argument = argument.strip()
         if name in self._simple and not argument:
             self._simple[name]()
+        elif (name, argument) == ("compact", "undo"):
+            self._link.compact(undo=True)
         elif name == "show" and argument.isdecimal():
             self._show(int(argument))
         elif name == "mode" and argument in MODES:

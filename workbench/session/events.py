@@ -27,6 +27,7 @@ from workbench.session.live import LiveEvent as LiveEvent
 from workbench.session.live import ReasoningDelta as ReasoningDelta
 from workbench.session.live import TextDelta as TextDelta
 from workbench.session.live import ToolOutput as ToolOutput
+from workbench.session.own_events import CondensingUndone as CondensingUndone
 from workbench.session.own_events import PersonCommand as PersonCommand
 from workbench.session.own_events import UserMessage as UserMessage
 
@@ -267,6 +268,7 @@ Event: TypeAlias = Annotated[
     | AgentNudged
     | HistoryCondensed
     | CondensingAsked
+    | CondensingUndone
     | SettingsChanged
     | Rewound
     | RunEnded

@@ -10,7 +10,7 @@ from workbench.security.secrets import KNOWN
 from workbench.session.bounds.failures import Failures
 from workbench.session.bounds.limits import TokenCount
 from workbench.session.bounds.loops import LoopWatch
-from workbench.session.events import ActionObserved, Event, HistoryCondensed, UserMessage
+from workbench.session.events import ActionObserved, CondensingUndone, Event, HistoryCondensed, UserMessage
 from workbench.session.ledger import Ledger
 from workbench.session.model_turn.history import MAX_OBSERVE, History
 from workbench.session.model_turn.parts import PartCount
@@ -95,5 +95,5 @@ class Journal:
         self.failures.apply(event)
         self.room.apply(event)
         self.parts.apply(event)
-        if isinstance(event, HistoryCondensed):
+        if isinstance(event, HistoryCondensed | CondensingUndone):
             self.parts.recount(self.history.sent)

@@ -21,6 +21,15 @@ class UserMessage(EventBase):
     attached: tuple[FileText, ...] = ()
 
 
+class CondensingUndone(EventBase):
+    """The person took back the condensing of event `condensed`: events `first`..`last` are sent to the model again."""
+
+    kind: Literal["condensing_undone"] = "condensing_undone"
+    condensed: int
+    first: int
+    last: int
+
+
 class PersonCommand(EventBase):
     """A shell command of the person's own; it runs once no action does, and an `action_observed` holds its result."""
 

@@ -168,10 +168,10 @@ class Session:
             cancel = self._cancel
         cancel.set()
 
-    def compact(self) -> None:
-        """Have the history condensed, now or before the next call; raises Refused where nothing could be summed up."""
+    def compact(self, *, undo: bool = False) -> None:
+        """Have the history condensed, now or before the next call, or the last time undone; raises Refused."""
         with self._lock:
-            self._journal.commit(condensing_wish(self._journal.history.middle))
+            self._journal.commit(condensing_wish(self._journal.history, undo=undo))
             self._announce()
 
     def set(self, **wishes: Unpack[Wishes]) -> None:

@@ -81,10 +81,14 @@ class AppKeys(App[int]):
         """Other colours: by name, or tried in a list."""
         choose_theme(self, name)
 
-    def action_compact(self) -> None:
-        """Have the history condensed."""
+    def action_compact(self, *, undo: bool = False) -> None:
+        """Have the history condensed, or the last condensing taken back."""
         if self.opened.link is not None:
-            self.opened.link.compact()
+            self.opened.link.compact(undo=undo)
+
+    def action_compact_undo(self) -> None:
+        """Have the model get the history whole again."""
+        self.action_compact(undo=True)
 
     async def action_demo(self, anywhere: bool = False) -> None:
         """Into the demo: on its key only from the advice of an empty start, as a command from any session."""

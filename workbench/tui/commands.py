@@ -35,6 +35,8 @@ COMMANDS = (
     Command("demo", "try it with a scripted model", "app.demo(True)"),
     Command("quit", "leave; the session is kept", "app.quit"),
 )
+_OPPOSITE = Command("compact undo", "send the history whole again, as before it was summed up", "app.compact_undo")
+"""Of `compact`, named in its guide; the list keeps to what is often wanted."""
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
@@ -53,6 +55,8 @@ def parse_command(text: str) -> tuple[Command, str] | None:
     if not line.startswith("/") or "\n" in line or "/" in line[1:].split(" ")[0]:
         return None
     name, _, argument = line[1:].partition(" ")
+    if line.split() == ["/compact", "undo"]:
+        return _OPPOSITE, ""
     command = _BY_NAME.get(name)
     if command is None or (argument.strip() and not command.argument):
         known = " ".join(f"/{each.name}" for each in COMMANDS)

@@ -18,6 +18,7 @@ from workbench.session.events import (
     ActionDecided,
     ActionStarted,
     CondensingAsked,
+    CondensingUndone,
     Event,
     FileText,
     Mode,
@@ -25,8 +26,8 @@ from workbench.session.events import (
     SettingsChanged,
 )
 from workbench.session.ledger import OpenAction
-from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE
-from workbench.session.model_turn.middle import Middle
+from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE, NOTHING_TO_UNDO
+from workbench.session.model_turn.history import History
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
 
@@ -140,9 +141,14 @@ def _is_riskier(risk: Risk, shown: Risk) -> bool:
     return risk == "HIGH" or order.index(risk) > order.index(shown)
 
 
-def condensing_wish(middle: Middle | None) -> CondensingAsked:
-    """The event that asks for condensing; raises Refused where nothing could be summed up."""
-    if middle is None:
+def condensing_wish(history: History, *, undo: bool) -> CondensingAsked | CondensingUndone:
+    """The event that asks for condensing, or takes the last one back; raises Refused where there is nothing to."""
+    if undo:
+        done = history.last_condensing
+        if done is None:
+            raise Refused(NOTHING_TO_UNDO)
+        return CondensingUndone(condensed=done.seq, first=done.first, last=done.last)
+    if history.middle is None:
         raise Refused(NOTHING_TO_CONDENSE)
     return CondensingAsked()
 

@@ -21,6 +21,7 @@ GRACE = 0.5
 _LONGEST_RECORDS = (200_000, 60_000, 15_000)
 """Characters of the record that is summed up; a shorter one where the longer does not fit either."""
 NOTHING_TO_CONDENSE = "there is nothing to condense yet: the history is short"
+NOTHING_TO_UNDO = "there is no condensing to take back"
 _NOTHING = "the model wrote no summary of the history; send a message to try again, or choose another model"
 _STILL_FULL = (
     "the request is larger than the model's window, also after the history was condensed; send a message to condense "

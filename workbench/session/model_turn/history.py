@@ -20,6 +20,7 @@ from workbench.session.events import (
     ActionObserved,
     ActionProposed,
     AgentNudged,
+    CondensingUndone,
     Event,
     FilesChanged,
     HistoryCondensed,
@@ -32,7 +33,7 @@ from workbench.session.events import (
     UserMessage,
 )
 from workbench.session.mentions import told
-from workbench.session.model_turn.middle import Middle, Tagged, condensed, find_middle
+from workbench.session.model_turn.middle import LastCondensing, Middle, Tagged, condensed, find_middle
 from workbench.session.model_turn.pictures import pictures_of, shown
 from workbench.session.model_turn.told import decision_said, taken_back_message
 from workbench.session.storage.words import observed_text
@@ -79,6 +80,7 @@ class History:
         self._said: dict[str, str] = {}  # action id -> what its decision has to say to the model
         self._nudge = 0
         self._model, self._model_since = "", 0
+        self.last_condensing: LastCondensing | None = None
 
     def request(self) -> list[Message]:
         """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
@@ -114,7 +116,7 @@ class History:
                 self._apply_answer(event)
             case AgentNudged() | FilesChanged() | PersonCommand():
                 self._apply_word(event)
-            case HistoryCondensed():
+            case HistoryCondensed() | CondensingUndone():
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
                 self._apply_model(event)
@@ -174,10 +176,17 @@ class History:
             self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
             self._answer = None
 
-    def _apply_summary(self, event: HistoryCondensed) -> None:
-        """Put the summary in its place in a list of its own: a call that still runs may hold the old one."""
+    def _apply_summary(self, event: HistoryCondensed | CondensingUndone) -> None:
+        """Put the summary in its place, or take it away, in a list of its own: a call may still hold the old one."""
+        if isinstance(event, CondensingUndone):
+            if self.last_condensing and self.last_condensing.seq == event.condensed:
+                self._settled = self.last_condensing.undone(self._settled, self._model_since)
+                self.last_condensing = self._answer = None
+            return
         self._close_calls()
-        self._settled = condensed(self._settled, event.first, event.last, well_formed(event.summary))
+        before = self._settled
+        self._settled = condensed(before, event.first, event.last, well_formed(event.summary))
+        self.last_condensing = LastCondensing(event.seq, event.first, event.last, before, self.length)
         self._answer = None
 
     def _apply_call(self, event: ActionProposed) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from workbench.llm.model import Message
+from workbench.llm.signatures import unsigned
 
 KEPT_FIRST = 4
 _FEWEST = 2
@@ -34,6 +35,24 @@ class Tagged:
 
     messages: list[Message]
     seqs: list[int]
+
+
+@dataclass(frozen=True)
+class LastCondensing:
+    """A condensing that can be taken back: its event, what it stood for, and the messages that were there before."""
+
+    seq: int
+    first: int
+    last: int
+    before: Tagged
+    length: int
+    """How many messages there were right after it."""
+
+    def undone(self, now: Tagged, model_since: int) -> Tagged:
+        """The messages as they would stand without it; a model set since then has signed none of the old ones."""
+        since = slice(self.length, None)
+        before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
+        return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
 
 
 def find_middle(history: Tagged) -> Middle | None:

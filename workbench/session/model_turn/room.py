@@ -9,6 +9,7 @@ from workbench.session.events import (
     ActionObserved,
     ActionProposed,
     CondensingAsked,
+    CondensingUndone,
     Event,
     HistoryCondensed,
     ModelResponded,
@@ -31,6 +32,7 @@ class Room:
         self._is_asked = False
         self._is_wanted = False  # by the person; no answer takes that back
         self._is_fresh = False
+        self._is_whole = False  # the person took a condensing back: no limit of the settings brings it again
         self._tokens = 0
         self._signs = 0
         self._window: int | None = None
@@ -52,6 +54,8 @@ class Room:
             return None
         if self._is_asked:
             return "asked"
+        if self._is_whole:
+            return None
         if limits.condense_events and length > limits.condense_events:
             return "events"
         full = (self.window(limits) or 0) * limits.condense_percent / 100
@@ -74,10 +78,16 @@ class Room:
                 self._is_asked |= event.action_id in self._asking and event.ran
             case CondensingAsked():
                 self._is_wanted = True
-            case HistoryCondensed():  # what it takes now is known with the next answer
-                self._is_asked = self._is_wanted = False
-                self._is_fresh, self._tokens = True, 0
-                self.was_too_full |= event.reason == "overflow"
+            case HistoryCondensed() | CondensingUndone():
+                self._apply_condensing(event)
+
+    def _apply_condensing(self, event: HistoryCondensed | CondensingUndone) -> None:
+        if isinstance(event, CondensingUndone):
+            self._is_whole, self._is_fresh, self.was_too_full = True, False, False
+            return
+        self._is_asked = self._is_wanted = self._is_whole = False
+        self._is_fresh, self._tokens = True, 0  # what it takes now is known with the next answer
+        self.was_too_full |= event.reason == "overflow"
 
     def _apply_answer(self, event: ModelResponded) -> None:
         self._is_asked = self._is_fresh = False

@@ -8,7 +8,7 @@ from workbench.security.policy import MODE_NAMES
 from workbench.tui.fold.state import NoticeItem
 
 if TYPE_CHECKING:
-    from workbench.session.events import AgentNudged, HistoryCondensed, RunEnded, SettingsChanged
+    from workbench.session.events import AgentNudged, CondensingUndone, HistoryCondensed, RunEnded, SettingsChanged
 
 NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
 
@@ -53,6 +53,12 @@ def condensed_notice(event: HistoryCondensed) -> NoticeItem:
     """What was summed up for the model; the summary can be opened."""
     text = f"Events {event.first} to {event.last} were summed up for the model: {_WHY_CONDENSED[event.reason]}"
     return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
+
+
+def undone_notice(event: CondensingUndone) -> NoticeItem:
+    """What the model gets word for word again."""
+    text = f"The summary of events {event.first} to {event.last} was taken back: the model gets them whole again"
+    return NoticeItem(event.seq, text)
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:

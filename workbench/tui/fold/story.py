@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.tui.fold import action_fold, delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import take_files
-from workbench.tui.fold.notices import condensed_notice, nudge_notice, run_end_notice, settings_notice
+from workbench.tui.fold.notices import condensed_notice, nudge_notice, run_end_notice, settings_notice, undone_notice
 from workbench.tui.fold.state import AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.session.events import (
         AgentNudged,
         CondensingAsked,
+        CondensingUndone,
         DelegateStep,
         EngineState,
         FilesChanged,
@@ -145,6 +146,10 @@ def _condensing_asked(state: SessionState, event: CondensingAsked) -> Changed:
     return _notice(state, NoticeItem(event.seq, "Condensing the history was asked for"))
 
 
+def _condensing_undone(state: SessionState, event: CondensingUndone) -> Changed:
+    return _notice(state, undone_notice(event))
+
+
 def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
     return _notice(state, nudge_notice(event))
 
@@ -251,6 +256,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "agent_nudged": _agent_nudged,
     "history_condensed": _history_condensed,
     "condensing_asked": _condensing_asked,
+    "condensing_undone": _condensing_undone,
     "settings_changed": _settings_changed,
     "rewound": _rewound,
     "run_ended": _run_ended,

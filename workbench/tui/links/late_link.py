@@ -94,9 +94,9 @@ class LateLink:
         """Add a rule to the session's own, or take one away."""
         self._give(lambda link: link.set_rule(rule, dropped_rule))
 
-    def compact(self) -> None:
-        """Have the history condensed: at once, or before the next call of the model."""
-        self._give(lambda link: link.compact())
+    def compact(self, *, undo: bool = False) -> None:
+        """Have the history condensed: at once, or before the next call of the model; or take the last time back."""
+        self._give(lambda link: link.compact(undo=undo))
 
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write files as the person wants them back."""

@@ -85,8 +85,8 @@ class Link(Protocol):
         """Add a rule to the session's own, or take one away."""
         ...
 
-    def compact(self) -> None:
-        """Have the history condensed: at once, or before the next call of the model."""
+    def compact(self, *, undo: bool = False) -> None:
+        """Have the history condensed: at once, or before the next call of the model; or take the last time back."""
         ...
 
     def take_back(self, files: Sequence[FileDelta]) -> None:

@@ -66,9 +66,9 @@ class Orders:
         """Add a rule to the session's own, or take one away."""
         self._commands.put(Set(rule=rule, dropped_rule=dropped_rule))
 
-    def compact(self) -> None:
-        """Have the history condensed: at once, or before the next call of the model."""
-        self._commands.put(Compact())
+    def compact(self, *, undo: bool = False) -> None:
+        """Have the history condensed: at once, or before the next call of the model; or take the last time back."""
+        self._commands.put(Compact(undo=undo))
 
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write files as the person wants them back: `before` is what each holds now, `after` what it shall hold."""
