@@ -221,3 +221,34 @@ def test_a_file_that_is_gone_by_then_is_passed_over_in_a_copy(kept):
     (kept.workspace / "a.o").write_text("1")
     version = kept.keep(["a.o", "gone.o"])
     assert [change.path for change in kept.files_of(version)] == ["a.o"]
+
+
+def test_what_a_repository_above_ignores_is_ignored(tmp_path):
+    (tmp_path / ".git/info").mkdir(parents=True)
+    (tmp_path / ".git/info/exclude").write_text("*.tmp\n")
+    (tmp_path / ".gitignore").write_text(
+        "# made\nbuild/\n/wo*/out\n/other/kept\n**/deep/gone\nwork/**/b.log\n*.bin\n!work/c.bin\n/dist\n"
+    )
+    made = repository(tmp_path)
+    names = ["build/x", "out", "a/out", "kept", "deep/gone", "a/b.log", "a/c.log", "b.bin", "c.bin", "a.tmp", "dist"]
+    for name in names:
+        path = made.workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    held = {change.path for change in made.files_of(made.take())}
+    assert held == {"a/out", "kept", "a/c.log", "c.bin", "dist"}
+    told = subprocess.run(
+        ["git", "-C", str(made.workspace), "init", "-q", str(tmp_path)], check=True, capture_output=True
+    )
+    ours = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard"], cwd=made.workspace, check=True, capture_output=True
+    )
+    assert (told.returncode, held) == (0, set(ours.stdout.decode().split())), "as git itself sees it"
+
+
+def test_a_repository_above_that_ignores_all_of_the_folder_does_not_count(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("*\n")
+    made = repository(tmp_path)
+    (made.workspace / "a.txt").write_text("x")
+    assert [change.path for change in made.files_of(made.take())] == ["a.txt"]

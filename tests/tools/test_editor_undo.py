@@ -1,6 +1,7 @@
 import pytest
 
 from tests.tools.editing import Editor
+from workbench.tools.str_replace_editor.files import Files
 
 
 @pytest.fixture(params=["kept on disk", "in memory"])
@@ -140,3 +141,14 @@ def test_a_state_folder_that_is_gone_stops_edits_before_they_happen(project, tmp
     editor.done("view", path)
     assert "Nothing was changed" in editor.refused("str_replace", path, old_str="one", new_str="two")
     assert path.read_text() == "one\n"
+
+
+def test_a_deleted_file_is_put_back_with_its_mode(tmp_path):
+    files, script = Files("/", tmp_path / "state"), tmp_path / "run.sh"
+    script.write_text("true\n")
+    script.chmod(0o750)
+    plan = files.holding(script, "true\n", None)
+    files.write(plan)
+    assert not script.exists()
+    assert files.revert([plan]) == []
+    assert (script.read_text(), script.stat().st_mode & 0o777) == ("true\n", 0o750)

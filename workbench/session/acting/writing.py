@@ -66,8 +66,8 @@ class Writing:
         for plan in plans:
             try:
                 self._files.write(plan)
-            except OSError as error:
+            except (OSError, EditorError) as error:
                 lost = [str(path) for path in self._files.revert(done)]
-                said = why_unusable(str(plan.path), error)
+                said = why_unusable(str(plan.path), error) if isinstance(error, OSError) else str(error)
                 raise CannotWrite(f"{said} Not put back: {', '.join(lost)}" if lost else said) from error
             done.append(plan)

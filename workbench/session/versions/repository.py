@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias
 from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
 from workbench.safe_git import GitAnswer, OwnRepository, run_git
+from workbench.session.versions.ignored import patterns_above
 
 LARGEST = 5_000_000
 """Bytes of the largest file that a version holds."""
@@ -94,8 +95,7 @@ class Repository:
     def _excluded(self) -> Iterator[bytes]:
         yield from (pattern.encode() for pattern in _NEVER)
         yield from (b"/" + os.fsencode(folder.relative_to(self.workspace)) + b"/" for folder in self._hidden)
-        with suppress(OSError):
-            yield (self.workspace / ".git/info/exclude").read_bytes()
+        yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
 
     def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
         """The version of what is on disk now; only `paths` are looked at, where they are given."""

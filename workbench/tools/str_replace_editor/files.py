@@ -7,6 +7,7 @@ clock says and also after a restart.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Plan:
     was: str = ""
     stale: Stale | None = None
     """Set where somebody else changed the file since the model was shown it; `after` holds both changes."""
+    mode: int = 0
+    """Of a file that is deleted, for putting it back."""
 
 
 class Files:
@@ -111,7 +114,7 @@ class Files:
         if text != before:
             raise EditorError(f"{path} does not hold the text that was shown.")
         if after is None:
-            return Plan(path, raw, None, before, None, was=digest(raw))
+            return Plan(path, raw, None, before, None, was=digest(raw), mode=stat.S_IMODE(path.stat().st_mode))
         made = raw if after == before else encoded(path, after, coding)
         return Plan(path, raw, made, before, after, Edited.between(before, after), digest(raw))
 
@@ -188,6 +191,8 @@ class Files:
             back = Plan(plan.path, plan.raw_after, plan.raw_before, plan.after, plan.before)
             try:
                 self.take_back(back) if plan.raw_after is not None else _write(back)
+                if plan.mode:
+                    plan.path.chmod(plan.mode)
             except OSError:
                 lost.append(plan.path)
         return lost
