@@ -16,8 +16,10 @@ class ActionPage(PagerScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "restore", "Bring the copy back", id="action.restore")]
 
-    def __init__(self, title: Content, text: str, copy_id: str, restore: Callable[[str], None]) -> None:
-        super().__init__(title, text, headings=True)
+    def __init__(
+        self, title: Content, text: str, copy_id: str, restore: Callable[[str], None], *, words: str = ""
+    ) -> None:
+        super().__init__(title, text, headings=True, words=words)
         self._copy_id = copy_id
         self._restore = restore
         self.own_keys = "b bring the copy back · " if copy_id else ""

@@ -27,7 +27,7 @@ from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.prompting.wishes import mentioned
 from workbench.tui.review.review import Review
-from workbench.tui.screens.jumping import Jumping
+from workbench.tui.screens.finding import Finding
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NO_MODEL = "no model is set up; /demo starts the demo"
 
 
-class MainScreen(Jumping):
+class MainScreen(Finding):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
 
     AUTO_FOCUS = "#prompt"
@@ -177,7 +177,7 @@ class MainScreen(Jumping):
     def on_action_chosen(self, chosen: ActionChosen) -> None:
         """A waiting action is asked about, any other shows all it did."""
         if not self._asking.open(chosen.action_id):
-            open_action(self.app, self.state, chosen.action_id, self.link)
+            open_action(self.app, self.state, chosen.action_id, self.link, self.sought)
 
     @on(DiffChosen)
     def on_diff_chosen(self, chosen: DiffChosen) -> None:
@@ -221,6 +221,7 @@ class MainScreen(Jumping):
         """From a panel to the prompt; from the prompt it stops the agent."""
         prompt = self.query_one(Prompt)
         if not prompt.has_focus:
+            self.end_search()
             prompt.focus()
         elif is_working(self.state):
             self.link.interrupt()

@@ -29,8 +29,10 @@ class PagerScreen(ModalScreen[None]):
     own_keys = ""
     """What is said of keys beside those of every pager."""
 
-    def __init__(self, title: Content, text: str, *, headings: bool = False) -> None:
+    def __init__(self, title: Content, text: str, *, headings: bool = False, words: str = "") -> None:
+        """`words` are searched at once."""
         super().__init__()
+        self._words = words
         self._heading = title
         self._lines = TextLines(text, headings=headings, id="pager-text")
         self._status = Static(id="pager-status")
@@ -48,6 +50,8 @@ class PagerScreen(ModalScreen[None]):
         """The text has the keys."""
         self._lines.focus()
         self._say()
+        if self._words.strip():
+            self.call_after_refresh(self._find, self._words)
 
     def action_search(self) -> None:
         """Ask for what to search."""
@@ -76,9 +80,12 @@ class PagerScreen(ModalScreen[None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Search and show the first match from here on."""
         event.stop()
-        self._lines.search(event.value)
+        self._find(event.value)
         self.query_one("#pager-search", Input).display = False
         self._lines.focus()
+
+    def _find(self, words: str) -> None:
+        self._lines.search(words)
         self._say()
 
     def _say(self) -> None:

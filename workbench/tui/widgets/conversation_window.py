@@ -36,6 +36,7 @@ class ConversationWindow(FollowingScroll):
         self._views: dict[int, View] = {}
         self._live: AgentText | None = None
         self._is_loading = False
+        self._marked: Item | None = None
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
@@ -76,7 +77,7 @@ class ConversationWindow(FollowingScroll):
             self._show_all()
         super().action_scroll_end()
 
-    def reveal(self, item: Item) -> None:
+    def reveal(self, item: Item, *, takes_keys: bool = True) -> None:
         """Show an item where it stands, and stop following."""
         index = next((index for index, each in enumerate(self._state.items) if each is item), None)
         if index is None:
@@ -84,8 +85,21 @@ class ConversationWindow(FollowingScroll):
         if id(item) not in self._views:
             self._mount(self._window.around(index, len(self._state.items)))
         view = self._views[id(item)]
-        view.focus(scroll_visible=False)
+        if takes_keys:
+            (view if view.can_focus else self).focus(scroll_visible=False)
         self.call_after_refresh(self._look_at, view, _LOOKS)
+
+    def mark(self, item: Item | None) -> None:
+        """This item is what was looked for; None: nothing is."""
+        before, self._marked = self._marked, item
+        for each in (before, item):
+            if each is not None and (view := self._views.get(id(each))) is not None:
+                view.set_class(each is item, "-found")
+
+    def first_in_sight(self) -> Item | None:
+        """The item at the top of what is shown."""
+        views = self._views.values()
+        return next((view.item for view in views if view.virtual_region.bottom > self.scroll_y), None)
 
     def _look_at(self, view: Widget, again: int, before: int = -1) -> None:
         """Scroll to it; what is mounted around it may still grow."""
@@ -182,6 +196,7 @@ class ConversationWindow(FollowingScroll):
         view = self._views.get(id(item))
         if view is None:
             view = self._views[id(item)] = _view_of(item, self._state.workspace)
+            view.set_class(item is self._marked, "-found")
         return view
 
 
