@@ -60,7 +60,7 @@ def all_bindings() -> list[Bound]:
     for folder in ("screens", "widgets"):
         for module in iter_modules([str(Path(__file__).parent / folder)]):
             import_module(f"workbench.tui.{folder}.{module.name}")
-    found = ((each, binding) for each in _ours(DOMNode) for binding in vars(each).get("BINDINGS", ()))
+    found = ((each, binding) for each in dict.fromkeys(_ours(DOMNode)) for binding in vars(each).get("BINDINGS", ()))
     return [Bound(each, binding) for each, binding in found if isinstance(binding, Binding)]
 
 

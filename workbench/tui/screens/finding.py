@@ -23,8 +23,8 @@ class Finding(Jumping):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+f", "find", "Search the session", id="find", priority=True, show=False),
-        Binding("n", "match(1)", "Next place found", id="next-match", show=False),
-        Binding("N", "match(-1)", "Place found before", id="previous-match", show=False),
+        Binding("n", "match(1)", "Next place found", id="find.next", show=False),
+        Binding("N", "match(-1)", "Place found before", id="find.previous", show=False),
     ]
 
     sought = ""
