@@ -49,12 +49,14 @@ class World:
         """The name of an offline model that plays these calls, one a turn; after the last it has nothing to say."""
         lines = []
         for number, turn in enumerate(turns):
-            arguments = ", ".join(f"{name} = {json.dumps(value)}" for name, value in turn["arguments"].items())
-            lines += ["[[turn]]", f'name = "t{number}"', "[[turn.call]]", f'tool = "{turn["tool"]}"']
-            lines += [f'risk = "{turn["risk"]}"'] if "risk" in turn else []
-            lines += [f"arguments = {{ {arguments} }}"]
+            lines += ["[[turn]]", f'name = "t{number}"']
+            lines += [f"{name} = {toml(turn[name])}" for name in ("text", "reasoning") if name in turn]
+            lines += ["[[turn.call]]"]
+            lines += [
+                f"{name} = {toml(turn[name])}" for name in ("tool", "risk", "summary", "arguments") if name in turn
+            ]
         path = self.home / "script.toml"
-        path.write_text("\n".join(lines))
+        path.write_text("\n".join(lines), encoding="utf-8")
         return f"scripted/{path}"
 
     def processes(self) -> list[psutil.Process]:
@@ -65,6 +67,21 @@ class World:
                 if process.status() != psutil.STATUS_ZOMBIE and process.environ().get("HOME") == str(self.home):
                     found.append(process)
         return found
+
+
+def toml(value: Any) -> str:
+    """A value as TOML writes it: all signs that cannot be seen as escapes."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {toml(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, str):
+        return f'"{"".join(map(_toml_sign, value))}"'
+    return json.dumps(value)
+
+
+def _toml_sign(sign: str) -> str:
+    return f"\\U{ord(sign):08x}" if sign in '"\\' or not sign.isprintable() else sign
 
 
 def bash(command: str, risk: str = "LOW") -> dict[str, Any]:

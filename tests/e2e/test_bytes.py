@@ -1,23 +1,25 @@
-"""Text from outside on its way to the terminal: whatever it holds, only harmless bytes arrive there."""
+"""Text from outside on its way to the terminal: wherever it is shown, only what is allowed by name arrives there."""
 
 from __future__ import annotations
 
 import json
 import re
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from tests.terminal.allowed import strange
+from tests.terminal.allowed import PLAIN, strange
 from tests.terminal.terminal import Terminal
-from tests.world import World, bash, finish, wait_for
-from workbench.session.storage.catalog import list_sessions
+from tests.world import World, bash, finish, toml
 
 PAYLOADS = (
-    "\x1b]52;c;cHdu\x07",
+    "\x1b]52;q;cHdu\x07",
+    "\x1b[77n",
     "\x1b]0;title\x07",
     "\x1b]8;;http://x.example\x1b\\link\x1b]8;;\x1b\\",
-    "\x1b[2J\x1b[H",
+    "\x1b[2J\x1b[9917;9977H",
     "\x1b[8mgone",
     "\x1b[5i",
     "\x1bP+q544e\x1b\\",
@@ -26,58 +28,158 @@ PAYLOADS = (
     "\x9b31m",
     "\x9d0;t\x9c",
     "\x07\x08\x0b\x0c\x0e\x7f",
-    "\x1b[?1049l",
+    "\x1b[?1049;77l",
     "a\u202egnp.exe",
     "a\u2066b\u2069",
     "a\u200bb\u200cc\u2060d\ufeff",
     "a\U000e0041\U000e0042b",
     "\u2028\u2029",
     "\u3164\u115f\xad",
-    "[@click=app.quit]x[/]",
-    "[/foo]",
-    "[red",
-    "\x1b[6n",
     "\x1bc",
     "\x1b[3;1t",
 )
-HOSTILE = "".join(f"{number}{payload}" for number, payload in enumerate(PAYLOADS)) + " END"
-BY_MODEL = re.sub("[\U00010000-\U0010ffff]", "", HOSTILE)  # a script of the offline model cannot hold the others
+MARKUP = "[@click=app.quit]x[/][/foo][red"
 
 
-@pytest.mark.parametrize("payload", [payload for payload in PAYLOADS if not payload.startswith("[")])
-def test_what_is_not_allowed_is_found(payload):
-    allowed_by_themselves = {"\x1b[2J\x1b[H", "\x1b[?1049l", "\x1b[6n", "\x1b[3;1t"}
-    assert bool(strange(f"a{payload}b".encode())) == (payload not in allowed_by_themselves)
+def hostile(name: str) -> str:
+    """All payloads behind a name, so that one sees which of them is shown where."""
+    return name + "".join(PAYLOADS) + MARKUP + " END"
 
 
-def test_no_widget_lets_a_sequence_through(world: World):
-    """Title, conversation, timeline, card, question, file names, output and the end of a run hold all payloads."""
-    (world.project / "evil\x1b]0;n\x07\u202ename.txt").write_text(HOSTILE)
-    (world.project / "text").write_text(HOSTILE)
+def safe(name: str) -> str:
+    """What is to be seen of `hostile(name)` where there is least room."""
+    return name + r"\e]52;q"
+
+
+def file_name(name: str) -> str:
+    return hostile(name).replace("/", "")[:100]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_each_payload_would_be_found(payload):
+    assert strange(f"a{payload}b".encode())
+    assert strange(f"a{payload}b".encode(), allowed=PLAIN)
+
+
+def edit(path: str, text: str) -> dict[str, object]:
+    arguments = {"command": "create", "path": path, "file_text": text}
+    return {"tool": "str_replace_editor", "risk": "MEDIUM", "summary": hostile("summary"), "arguments": arguments}
+
+
+@contextmanager
+def over(terminal: Terminal, open_with: str, *marks: str) -> Iterator[None]:
+    """A screen over the main one: open it by a key or a command, see that it is there, and close it again."""
+    if open_with.startswith("/"):
+        terminal.type(open_with)
+        terminal.wait_for(open_with)
+        terminal.press("enter")
+    else:
+        terminal.press(open_with)
+    for mark in marks:
+        terminal.wait_for(mark)
+    yield
+    terminal.press("escape")
+    terminal.wait_until(lambda shown: marks[0] not in shown, f"{marks[0]!r} to be closed")
+
+
+def configure(world: World) -> None:
+    """Settings, a rule, files and a branch that hold the payloads."""
+    folder = world.locations.config
+    folder.mkdir(parents=True)
+    tables = f"[keys]\n{toml(hostile('key'))} = 'f7'\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
+    (folder / "settings.toml").write_text(tables, encoding="utf-8")
+    (folder / "rules.toml").write_text(f"[[deny]]\ncommand = {toml('rule' + PAYLOADS[0])}\n", encoding="utf-8")
+    (world.project / file_name("file")).write_text(hostile("inside"))
+    (world.project / "text").write_text(hostile("output"))
     subprocess.run(["git", "init", "-q", "-b", "evil\u202ebranch"], cwd=world.project, check=True)
-    model = world.script(bash("cat text; ls; cat evil*"), bash(f"echo '{BY_MODEL}'", risk="HIGH"), finish(BY_MODEL))
-    args = (HOSTILE.replace("\x00", ""), "--model", model, "--workspace", str(world.project))
-    with Terminal(args, 120, 36, world.env) as terminal:
-        terminal.wait_for("HIGH", 60)
-        terminal.press("escape", "2", "enter")
-        wait_for(lambda: list_sessions(world.locations), "the session to be listed")
-        terminal.press("escape", "3", "enter", "escape", "f1")
-        terminal.text()
-        terminal.press("escape", "ctrl+q")
-        terminal.text()
-    assert len(terminal.raw) > 5_000
-    bell = r"\x07Saved in"  # the one that says there is a question
-    assert [each for each in strange(terminal.raw) if bell not in each] == []
+
+
+def hostile_turns(world: World) -> list[dict[str, object]]:
+    """A model that says nothing without payloads: thought, plan, output, a file, a command, a question, an end."""
+    plan = [{"id": "1", "title": hostile("task"), "status": "todo"}]
+    ask = {"question": hostile("query"), "options": [hostile("option"), "no"]}
+    return [
+        bash("cat text; ls") | {"text": hostile("said"), "reasoning": hostile("mused")},
+        {"tool": "task_tracker", "arguments": {"command": "plan", "task_list": plan}},
+        edit(f"{world.project}/{file_name('new')}", hostile("line")),
+        bash(f"echo '{hostile('danger')}'", risk="HIGH"),
+        {"tool": "ask_human", "arguments": ask},
+        finish(hostile("done")),
+    ]
+
+
+def test_no_surface_lets_a_sequence_through(world: World):
+    """Each surface is waited for by its own mark, and each shows what it was given as text."""
+    configure(world)
+    args = (hostile("prompt"), "--model", world.script(*hostile_turns(world)), "--workspace", str(world.project))
+    with Terminal(args, 150, 40, world.env) as terminal:
+        show_questions(terminal)
+        show_panels(terminal)
+        show_screens(terminal)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert strange(terminal.raw, bells=3) == []  # a bell for each question at most
+
+
+def show_questions(terminal: Terminal) -> None:
+    """The toast of the settings, the three questions, and the conversation behind them."""
+    terminal.wait_for("there is no key binding", 40)
+    terminal.wait_for("y approve", 40)
+    for mark in ("Change", safe("new"), safe("line")):
+        terminal.wait_for(mark)
+    terminal.press("y")
+    terminal.wait_for("│ $ " + safe("echo 'danger"))  # on the left side of its box
+    asked = re.compile(r"says HIGH\.(?:.*\n){1,5}.*y approve   n reject")  # its own keys, none of the question before
+    terminal.wait_until(asked.search, "the second question to take keys")
+    terminal.press("n")
+    terminal.wait_for("why not?")
+    terminal.press("enter")
+    for mark in ("The agent asks", safe("query"), safe("option"), "enter send"):
+        terminal.wait_for(mark)
+    terminal.press("1")
+    terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be answered")
+    terminal.wait_for(safe("done"))
+
+
+def show_panels(terminal: Terminal) -> None:
+    """What stands around the conversation, and what stands above the prompt."""
+    for mark in (r"evil\u202ebranch", safe("task"), safe("new")):
+        terminal.wait_for(mark)
+    terminal.type("@")
+    terminal.wait_for(safe("file"))
+    terminal.press("backspace")
+    terminal.wait_until(lambda shown: safe("file") not in shown, "the list to be closed")
+    terminal.press("ctrl+r")
+    terminal.wait_for("Sent before")
+    terminal.wait_for("│ › " + safe("prompt"))
+    terminal.press("escape")
+    terminal.wait_until(lambda shown: "Sent before" not in shown, "the list to be closed")
+
+
+def show_screens(terminal: Terminal) -> None:
+    """All that lies over the main screen."""
+    with over(terminal, "f5", "take back", safe("new"), safe("line")):
+        pass
+    with over(terminal, "/rules", "Try a rule on this session", safe("rule")):
+        pass
+    with over(terminal, "/model", "Model from here on", "own", "openai/" + MARKUP):
+        pass
+    with over(terminal, "ctrl+p", "Model own", "Use openai/" + MARKUP):
+        pass
+    with over(terminal, "/cost", "Cost and context"):
+        pass
+    with over(terminal, "f1", "Keys here"):
+        pass
 
 
 def test_commands_print_harmless_bytes_alone(world: World):
-    (world.project / "text").write_text(HOSTILE)
-    model = world.script(bash("cat text"), finish(BY_MODEL))
-    run = world.ohw("run", "-", "--model", model, "--mode", "never", stdin=HOSTILE)
-    rated = world.ohw("risk", HOSTILE, f"echo '{HOSTILE}'")
+    (world.project / "text").write_text(hostile("output"))
+    model = world.script(bash("cat text"), finish(hostile("done")))
+    run = world.ohw("run", "-", "--model", model, "--mode", "never", stdin=hostile("prompt"))
+    rated = world.ohw("risk", hostile("x"), f"echo '{hostile('x')}'")
     listed = world.ohw("sessions")
     assert run.returncode == 0, run.stderr
     for done in (run, rated, listed):
-        assert strange((done.stdout + done.stderr).encode("utf-8", "surrogateescape")) == []
-    assert r"0\e]52;c;cHdu\x07" in run.stdout
+        assert strange((done.stdout + done.stderr).encode("utf-8", "surrogateescape"), allowed=PLAIN) == []
+    assert safe("done") in run.stdout
     assert [json.loads(line)["risk"] for line in rated.stdout.splitlines()] == ["HIGH", "HIGH"]

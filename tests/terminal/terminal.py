@@ -30,6 +30,9 @@ KEYS = {
     "end": "\x1b[F",
     "f1": "\x1bOP",
     "f2": "\x1bOQ",
+    "f3": "\x1bOR",
+    "f4": "\x1bOS",
+    "f5": "\x1b[15~",
     "f8": "\x1b[19~",
     "f9": "\x1b[20~",
 }
@@ -73,7 +76,7 @@ class Terminal:
         """Wait until the terminal shows this text; the whole picture."""
         return self.wait_until(lambda shown: text in shown, f"{text!r} to be shown", seconds)
 
-    def wait_until(self, is_so: Callable[[str], bool], what: str, seconds: float = 30.0) -> str:
+    def wait_until(self, is_so: Callable[[str], object], what: str, seconds: float = 30.0) -> str:
         """Wait until the picture is as asked."""
         until = time.monotonic() + seconds
         while not is_so(shown := self.text()):

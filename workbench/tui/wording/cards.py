@@ -95,7 +95,7 @@ def _body(item: ActionItem, width: int) -> list[Line]:
 def _asked(item: ActionItem, width: int) -> list[Line]:
     """The rest of a question, and the numbered answers to choose from."""
     question = read_question(item.arguments)
-    rest = question.text.splitlines()[1:]
+    rest = question.text.split("\n")[1:]
     lines: list[Line] = [[Piece(clip(_one(line), width - 3))] for line in rest[:OUTPUT_LINES]]
     for number, option in enumerate(question.options, 1):
         lines.append([Piece(f"{number}  ", "accent"), Piece(clip(_one(option), max(1, width - 6)))])
@@ -117,7 +117,7 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
 
 def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
     """The last lines of an output (the first ones of a thought or a search), and how many more there are."""
-    lines = text.rstrip().splitlines()
+    lines = text.rstrip().split("\n") if text.strip() else []
     more = max(0, len(lines) - OUTPUT_LINES)
     few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
     shown: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
