@@ -12,7 +12,7 @@ import pytest
 
 from tests.terminal.allowed import PLAIN, strange
 from tests.terminal.terminal import Terminal
-from tests.world import World, bash, finish, toml
+from tests.world import World, bash, finish, toml, wait_for
 
 PAYLOADS = (
     "\x1b]52;q;cHdu\x07",
@@ -160,16 +160,36 @@ def show_screens(terminal: Terminal) -> None:
     """All that lies over the main screen."""
     with over(terminal, "f5", "take back", safe("new"), safe("line")):
         pass
+    terminal.press("f2")
+    terminal.wait_for("enter open")
+    terminal.press("home", "down", "down", "down")
+    terminal.wait_for("›✓  3")
+    with over(terminal, "enter", "/ search · n N next", safe("new"), safe("line")):
+        pass
+    terminal.press("escape")  # from the timeline back to the prompt
+    terminal.wait_for("enter send")
     with over(terminal, "/rules", "Try a rule on this session", safe("rule")):
         pass
     with over(terminal, "/model", "Model from here on", "own", "openai/" + MARKUP):
         pass
-    with over(terminal, "ctrl+p", "Model own", "Use openai/" + MARKUP):
-        pass
+    with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
+        look_for(terminal, "own", "openai/" + MARKUP)
     with over(terminal, "/cost", "Cost and context"):
         pass
     with over(terminal, "f1", "Keys here"):
         pass
+
+
+def look_for(terminal: Terminal, typed: str, mark: str) -> None:
+    """Type into the palette, once it takes keys, until it shows what is looked for."""
+    wait_for(lambda: terminal.type(f"\x15{typed}") or is_shown(terminal, mark), f"{mark!r} in the palette")
+
+
+def is_shown(terminal: Terminal, mark: str) -> bool:
+    try:
+        return bool(terminal.wait_for(mark, 3))
+    except AssertionError:
+        return False
 
 
 def test_commands_print_harmless_bytes_alone(world: World):
