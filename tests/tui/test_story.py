@@ -19,6 +19,7 @@ from tests.tui.sample_session import (
     long_session,
     working_session,
 )
+from workbench.diff.hunks import split_lines
 from workbench.session import events as ev
 from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
 from workbench.tui.fold.story import Changed, apply
@@ -350,7 +351,7 @@ def test_ten_thousand_events_cost_the_same_each():
 def test_counted_lines_agree_with_the_lengths(before, after):
     added, removed = count_lines(before, after)
 
-    assert added - removed == len(after.splitlines()) - len(before.splitlines())
+    assert added - removed == len(split_lines(after)) - len(split_lines(before))
     assert (added, removed) >= (0, 0)
 
 
