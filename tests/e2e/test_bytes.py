@@ -86,7 +86,7 @@ def configure(world: World) -> None:
     """Settings, a rule, files and a branch that hold the payloads."""
     folder = world.locations.config
     folder.mkdir(parents=True)
-    tables = f"[keys]\n{toml(hostile('key'))} = 'f7'\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
+    tables = f"theme = {toml(hostile('colour'))}\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
     (folder / "settings.toml").write_text(tables, encoding="utf-8")
     (folder / "rules.toml").write_text(f"[[deny]]\ncommand = {toml('rule' + PAYLOADS[0])}\n", encoding="utf-8")
     (world.project / file_name("file")).write_text(hostile("inside"))
@@ -123,7 +123,7 @@ def test_no_surface_lets_a_sequence_through(world: World):
 
 def show_questions(terminal: Terminal) -> None:
     """The toast of the settings, the three questions, and the conversation behind them."""
-    terminal.wait_for("there is no key binding", 40)
+    terminal.wait_until(lambda shown: "there is no theme" in shown and safe("colour") in shown, "the toast", 40)
     terminal.wait_for("y approve", 40)
     for mark in ("Change", safe("new"), safe("line")):
         terminal.wait_for(mark)
