@@ -302,6 +302,12 @@ def test_a_session_killed_beside_a_sub_agent_knows_that_the_outcome_is_unknown(p
         kinds = [event.kind for event in again.events()]
         assert kinds[-2:] == ["action_abandoned", "run_ended"]
         assert kinds.count("action_started") == 1
+        (child,) = place.children()
+        known = next(event.known for event in again.events() if event.kind == "action_abandoned")
+        assert (
+            known == f"its sub-agent writer waits for an answer of the person's, which `ohw resume {child}` still takes"
+        )
+        assert known in messages(again.events())[-1]["content"]
     finally:
         again.close()
 

@@ -169,6 +169,8 @@ class ActionAbandoned(EventBase):
     kind: Literal["action_abandoned"] = "action_abandoned"
     action_id: str
     reason: str = ""
+    known: str = ""
+    """What is known of it all the same, as of a sub-agent, in a sentence."""
 
 
 class ModelAsked(EventBase):

@@ -34,6 +34,24 @@ Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 
 @dataclass
+class AtWork:
+    """The sub-agent that works for an action, as far as it was told."""
+
+    agent: str
+    session: str
+    question: str = ""
+    """Its action that waits for the person."""
+
+    def follow(self, event: Event) -> None:
+        """Take in the next of its events."""
+        match event:
+            case ActionAssessed() if event.needs_decision or event.needs_answer:
+                self.question = event.action_id
+            case ActionDecided() | ActionObserved() | ActionAbandoned() if event.action_id == self.question:
+                self.question = ""
+
+
+@dataclass
 class OpenAction:
     """An action without a result, and how far it has come."""
 
@@ -41,6 +59,7 @@ class OpenAction:
     assessed: ActionAssessed | None = None
     decided: ActionDecided | None = None
     started: bool = False
+    sub_agent: AtWork | None = None
 
     @property
     def is_waiting(self) -> bool:
@@ -208,6 +227,10 @@ class Ledger:
             self.nudged.add(event.reason)
             return
         step = event.event
+        action = self.batch.get(event.action_id)
+        if action is not None:
+            action.sub_agent = action.sub_agent or AtWork(event.agent, event.session)
+            action.sub_agent.follow(step)
         match step:
             case ActionProposed():
                 self.delegated[step.action_id] = OpenAction(step)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from workbench.session.acting.results import none_run, not_run, rejected
 from workbench.session.events import ActionAbandoned, Event, RunEnd, RunEnded
-from workbench.session.ledger import Ledger, OpenAction
+from workbench.session.ledger import AtWork, Ledger, OpenAction
 
 _STOPPED = "the workbench stopped here; send a message to go on"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
@@ -61,4 +61,14 @@ def _closed(action: OpenAction) -> Event:
     action_id, decided = action.proposed.action_id, action.decided
     if decided is not None and decided.verdict == "rejected":
         return rejected(action_id, decided.note) if decided.by == "person" else not_run(action_id, decided.rule)
-    return ActionAbandoned(action_id=action_id, reason=_UNKNOWN)
+    return ActionAbandoned(action_id=action_id, reason=_UNKNOWN, known=_known(action.sub_agent))
+
+
+def _known(at_work: AtWork | None) -> str:
+    """Where its sub-agent stands: its own log is whole, and a question in it is still open."""
+    if at_work is None:
+        return ""
+    who = f"its sub-agent {at_work.agent}"
+    if at_work.question:
+        return f"{who} waits for an answer of the person's, which `ohw resume {at_work.session}` still takes"
+    return f"what {who} did is in its own log, session {at_work.session}"

@@ -144,7 +144,7 @@ class History:
             case ActionObserved():
                 self._apply_result(event)
             case ActionAbandoned():
-                self._add_result(event.action_id, ABANDONED, event.seq)
+                self._add_result(event.action_id, _unknown(event), event.seq)
 
     def _apply_answer(self, event: ModelResponded) -> None:
         self._close_calls()
@@ -277,6 +277,10 @@ def _user_message(event: UserMessage) -> Message:
 
 def _words(text: str) -> str:
     return well_formed(text) if text.strip() else "(empty message)"
+
+
+def _unknown(event: ActionAbandoned) -> str:
+    return f"{ABANDONED} Known is: {well_formed(event.known)}." if event.known else ABANDONED
 
 
 def _arguments(text: str) -> str:

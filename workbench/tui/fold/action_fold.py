@@ -176,7 +176,7 @@ def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
     item.note = event.reason or item.note
     state.running.pop(item.action_id, None)
     text = f"Action {item.number}: the outcome is unknown; it is not run again"
-    notice = NoticeItem(event.seq, text, "warning")
+    notice = NoticeItem(event.seq, f"{text}; {event.known}" if event.known else text, "warning")
     state.items.append(notice)
     changed = Changed(added=[notice], updated=[item], status=True, waiting=_no_longer_waits(state, item))
     return changed.merge(delegate_fold.close(state, item.action_id))
