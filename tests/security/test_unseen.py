@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
+from workbench.security.local import assess_action
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
+from workbench.tools.execute_bash import BashTool
 
 DATA = Path(__file__).parent / "data"
 PLACES = Places("/home/u/proj", "/home/u")
@@ -27,3 +31,43 @@ def test_of_harmless_commands_at_most_5_percent_are_high():
     assert len(found) >= 120
     wrong = [line for line, risk in found.items() if risk == "HIGH"]
     assert len(wrong) <= len(found) * 0.05, wrong
+
+
+@pytest.mark.parametrize(
+    ("line", "risk"),
+    [
+        ("git worktree remove --force ../other", "HIGH"),
+        ("git worktree remove sub", "MEDIUM"),
+        ("sftp u@x.example", "HIGH"),
+        ("killall -9 sshd", "HIGH"),
+        ("pkill -KILL node", "HIGH"),
+        ("killall node", "MEDIUM"),
+        ("docker exec -it db psql -c 'drop table x'", "HIGH"),
+        ("docker compose exec db sh", "HIGH"),
+        ("docker compose up -d", "MEDIUM"),
+        ("printenv AWS_SECRET_ACCESS_KEY", "HIGH"),
+        ("printenv PATH", "MEDIUM"),
+    ],
+)
+def test_what_is_dangerous_by_its_words_alone(line, risk):
+    assert assess_command(line, PLACES).risk == risk
+
+
+@pytest.mark.parametrize("error", [RuntimeError, RecursionError, MemoryError, KeyError, UnicodeDecodeError])
+def test_an_analysis_that_fails_says_high(error, monkeypatch, tmp_path):
+    def fails(*_given, **_named):
+        raise error(*(("utf-8", b"", 0, 1, "x") if error is UnicodeDecodeError else ("x",)))
+
+    monkeypatch.setattr("workbench.security.local._assessed", fails)
+    found = assess_action(BashTool(working_dir=str(tmp_path)), {"command": "ls"}, str(tmp_path), str(tmp_path))
+    assert found.risk == "HIGH"
+    assert found.reasons == (f"the analysis failed ({error.__name__})",)
+
+
+def test_a_parser_that_fails_says_high(monkeypatch, tmp_path):
+    def fails(*_given, **_named):
+        raise ValueError("x")
+
+    monkeypatch.setattr("workbench.security.shell.scan.judge", fails)
+    monkeypatch.setattr("workbench.security.shell.walk.judge", fails)
+    assert assess_command("ls", PLACES).risk == "HIGH"

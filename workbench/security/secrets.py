@@ -50,7 +50,7 @@ class Secrets:
     def add_all(self, env: Mapping[str, str]) -> None:
         """Know the variables whose names say that they hold a secret."""
         for name, value in env.items():
-            if _NAME.search(name):
+            if holds_secret(name):
                 self.add(name, value)
 
     def masked(self, text: str) -> str:
@@ -80,6 +80,11 @@ KNOWN = Secrets()
 def mask(name: str) -> str:
     """What stands in the place of a secret."""
     return f"‹secret {name}›"
+
+
+def holds_secret(variable: str) -> bool:
+    """Whether the name of a variable says that it holds a secret."""
+    return bool(_NAME.search(variable))
 
 
 def masks_in(values: Iterable[Any]) -> str | None:

@@ -67,7 +67,12 @@ def _docker(call: Call) -> None:
         if flag in {"-v", "--volume", "--mount"} and (value or at + 1 < len(texts)):
             _mounted(call, value or texts[at + 1])
     verb = next((text for text in texts if not text.startswith("-")), "")
-    if verb in {"run", "exec"}:
+    if verb == "exec" or [text for text in texts if not text.startswith("-")][:2] == ["compose", "exec"]:
+        call.raise_to(
+            "HIGH", "changes a container that is in use, which cannot be taken back"
+        )
+        return
+    if verb == "run":
         call.raise_to("MEDIUM", "runs a program in a container")
         return
     _docker_verb(call)

@@ -77,6 +77,9 @@ _TABLE: dict[str, Spec] = {
     ),
     "worktree": Spec("MEDIUM", "changes work trees", operands="text"),
     "worktree list": _LOOK,
+    "worktree remove": Spec(
+        "MEDIUM", "removes a work tree", operands="text", flags=flags("HIGH", _LOSES, "-f --force")
+    ),
     "submodule": Spec("MEDIUM", "changes submodules", operands="text"),
     "submodule status": _LOOK,
     "submodule foreach": Spec("HIGH", "runs a command in each submodule", operands="text"),

@@ -158,13 +158,13 @@ RULES: dict[str, Rule] = {
     "ssh": _ssh,
     "autossh": _ssh,
     "mosh": _ssh,
-    **dict.fromkeys(("scp", "sftp", "rsync", "rclone"), _copies_out),
+    **dict.fromkeys(("scp", "rsync", "rclone"), _copies_out),
     **dict.fromkeys(words("ping ping6 dig nslookup host traceroute mtr whois drill getent"), _asks_names),
     **always(
         "HIGH",
         "opens a connection to anywhere",
-        "nc ncat netcat socat telnet ftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap masscan "
-        "tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
+        "nc ncat netcat socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
+        "masscan tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
         "aria2c http httpie xh "
         "croc magic-wormhole wormhole ipfs torsocks tor proxychains bore localtunnel",
     ),

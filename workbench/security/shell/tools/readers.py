@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.security.secrets import holds_secret
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, named, words
 
@@ -85,8 +86,10 @@ def _less(call: Call) -> None:
         call.raise_to("HIGH", "gives the pager a command")
 
 
-def _tail_of_words(call: Call) -> None:
+def _printenv(call: Call) -> None:
     call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
+    if any(holds_secret(word.text) for word in call.words):
+        call.raise_to("HIGH", "prints a secret")
 
 
-RULES |= {"uniq": _uniq, "less": _less, "more": _less, "printenv": _tail_of_words}
+RULES |= {"uniq": _uniq, "less": _less, "more": _less, "printenv": _printenv}

@@ -15,6 +15,9 @@ _systemctl = subcommands(
 )
 
 
+_AT_ONCE = frozenset(("-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "--SIGNAL=KILL", "--SIGNAL=9", "--SIGNAL=SIGKILL"))
+
+
 def _kill(call: Call) -> None:
     call.raise_to("MEDIUM", "ends processes")
     texts = [word.text for word in call.words]
@@ -26,6 +29,8 @@ def _kill(call: Call) -> None:
         or any(not word.is_literal and word.raw != "$!" for word in call.words)
     ):
         call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+    if call.name in {"killall", "pkill"} and _AT_ONCE & {text.upper() for text in texts}:
+        call.raise_to("HIGH", "ends every process of that name, whatever it has not saved")
 
 
 def _crontab(call: Call) -> None:
