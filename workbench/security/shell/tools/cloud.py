@@ -68,9 +68,7 @@ def _docker(call: Call) -> None:
             _mounted(call, value or texts[at + 1])
     verb = next((text for text in texts if not text.startswith("-")), "")
     if verb == "exec" or [text for text in texts if not text.startswith("-")][:2] == ["compose", "exec"]:
-        call.raise_to(
-            "HIGH", "changes a container that is in use, which cannot be taken back"
-        )
+        call.raise_to("HIGH", "changes a container that is in use, which cannot be taken back")
         return
     if verb == "run":
         call.raise_to("MEDIUM", "runs a program in a container")
