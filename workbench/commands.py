@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,7 +203,10 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
 def _settings(arguments: Namespace) -> tuple[Locations, Settings]:
     where = Locations.from_environment()
     names = ("model", "api_base", "theme", "mode", "max_steps", "token_limit", "max_cost", "max_observe", "tool_choice")
-    return where, load_settings(where, **{name: getattr(arguments, name) for name in names})
+    settings = load_settings(where, **{name: getattr(arguments, name) for name in names})
+    from workbench.tools.trust import agreed
+
+    return where, replace(settings, trusted=(*settings.trusted, *agreed(where)))
 
 
 def _workspace(arguments: Namespace) -> Path:

@@ -1,13 +1,19 @@
 """Golden pictures of the palette, the settings, trust and the first run; `pytest --snapshot-update` makes them anew."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.tui.picture_sessions import finished
 from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
 from tests.tui.trial import wait_until
+from workbench.config import Locations
+from workbench.tui.opened import Opened
 from workbench.tui.palette import entries
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.screens.palette import PaletteScreen
+from workbench.tui.screens.trust import TrustScreen
+from workbench.tui.trusting import trust_question
 
 __all__ = ["folder"]
 
@@ -53,5 +59,25 @@ async def test_palette(typed, size, theme, folder, picture):
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.has_sessions)
         await pilot.press(*typed)
         await wait_until(pilot, lambda: not typed or "models.py" in text_on(app))
+        await at_rest(pilot)
+        assert picture(app)
+
+
+@each_size_and_theme
+@pytest.mark.parametrize("over", ["trust"])
+async def test_trust(over, size, theme, folder, picture, monkeypatch):
+    (folder / ".ohw/tools").mkdir(parents=True)
+    (folder / ".ohw/tools/deploy.py").write_text("tool = None\n")
+    (folder / ".ohw/rules.toml").write_text("")
+    monkeypatch.chdir(folder)
+    place = Path("~/code/calc")
+    events = finished()
+    link, app = app_with(events, folder, theme)
+    question = trust_question(Locations.from_environment(), folder, (), set())
+    question.folder, question.files = place, tuple(place / path.relative_to(folder) for path in question.files)
+    app.opened = Opened(link, folder, trust=question)
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.is_armed)
         await at_rest(pilot)
         assert picture(app)

@@ -34,9 +34,9 @@ from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.recorder import Recorder
 from workbench.session.versions.repository import Repository
 from workbench.text import first_line
-from workbench.tools.own import is_trusted
 from workbench.tools.selection import Selection, select_tools
 from workbench.tools.tool import ToolContext
+from workbench.tools.trust import is_trusted
 
 logger = logging.getLogger(__name__)
 _WAIT_FOR_LOCK = 3.0  # seconds: an engine that is just ending gives the session free

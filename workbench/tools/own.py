@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from workbench.tools.registry import resolve_alias
+from workbench.tools.trust import is_trusted, left_out
 
 GROUP = "workbench.tools"
 FOLDER = ".ohw/tools"
@@ -40,13 +41,14 @@ def find_own(
     workspace: Path, trusted: Iterable[str], settings_file: Path, taken: Iterable[str]
 ) -> tuple[list[OwnTool], list[str]]:
     """All of them, and a line for each that cannot be offered; names in `taken` belong to others."""
-    files, notices = tool_files(workspace), []
+    trusted = tuple(trusted)
+    files, notices = tool_files(workspace), left_out(workspace, trusted)
     is_free = is_trusted(workspace, trusted) if files else True
     if not is_free:
         line = f"trusted = [{json.dumps(str(workspace))}]"
         notices.append(
-            f"the tools in {workspace / FOLDER} are left out: the folder is not trusted. To load them, write {line} "
-            f"into {settings_file}, above the tables"
+            f"the tools in {workspace / FOLDER} are left out: the folder is not trusted. `ohw` in it asks whether "
+            f"to trust it; or write {line} into {settings_file}, above the tables"
         )
     found: dict[str, OwnTool] = {}
     names = set(taken)
@@ -77,18 +79,6 @@ def tool_files(workspace: Path) -> Sequence[Path]:
         return sorted(path for path in (workspace / FOLDER).glob("*.py") if not path.name.startswith("_"))
     except OSError:
         return ()
-
-
-def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
-    """Whether the person named this very folder; what lies below a trusted one is not trusted by that."""
-    return any(_same(workspace, folder) for folder in trusted)
-
-
-def _same(workspace: Path, folder: str) -> bool:
-    try:
-        return Path(folder).expanduser().samefile(workspace)
-    except (OSError, RuntimeError, ValueError):  # not there, no such user, no possible name
-        return False
 
 
 def _package(entry: EntryPoint) -> str:

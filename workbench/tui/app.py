@@ -115,6 +115,7 @@ class WorkbenchApp(AppKeys):
         if not self.is_headless:
             Signals(self._end, self._warn).install(asyncio.get_running_loop())
         self._themes.watch()
+        self.call_after_refresh(self.ask_trust)
         self.run_worker(self._report())
         if self.opened.link is None and self._find is not None:
             self.run_worker(self._tell_found(self._find))

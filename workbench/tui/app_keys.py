@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,9 +17,10 @@ from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
 from workbench.tui.opened import Opened
-from workbench.tui.opening import open_help, open_models, open_palette
+from workbench.tui.opening import open_help, open_models, open_palette, open_trust
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.theming import choose_theme
+from workbench.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry, PastSession
@@ -113,6 +115,22 @@ class AppKeys(App[int]):
         if before is not None:
             before.close()
         await self._replace_main()
+        self.ask_trust()
+
+    def ask_trust(self) -> None:
+        """Whether the folder is trusted, where that has to be asked; its session begins after the answer."""
+        question = self.opened.trust
+        if question is None:
+            return
+        main = self.screen
+
+        def typed(text: str) -> None:
+            main.query_one(Prompt).type_in(text)
+
+        def answered() -> None:
+            self.settings = replace(self.settings, trusted=(*self.settings.trusted, *question.wait()))
+
+        open_trust(self, question, typed, answered)
 
     async def _replace_main(self) -> None:
         """The first screen cannot be taken away, so the others lie over it; it follows its session no more."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.tui.links.link import Link
+
+if TYPE_CHECKING:
+    from workbench.tui.trusting import TrustQuestion
 
 
 @dataclass(frozen=True)
@@ -15,3 +19,5 @@ class Opened:
     link: Link | None
     workspace: Path
     message: str = ""
+    trust: TrustQuestion | None = None
+    """What to ask before the session begins."""

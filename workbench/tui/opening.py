@@ -10,6 +10,7 @@ from textual.app import App
 from textual.content import Content
 
 from workbench.config import Settings
+from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
 from workbench.tui.links.link import Link
@@ -18,6 +19,7 @@ from workbench.tui.review.review import Review
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry
     from workbench.tui.screens.palette import FindSessions
+    from workbench.tui.trusting import TrustQuestion
 
 SetRule = Callable[..., None]
 
@@ -79,7 +81,7 @@ def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Seq
     """The rules and what they fit; not twice."""
     from workbench.config import Locations
     from workbench.security.rules.book import RuleBook
-    from workbench.tools.own import is_trusted
+    from workbench.tools.trust import is_trusted
     from workbench.tui.screens.rules import RulesScreen
 
     if not isinstance(app.screen, RulesScreen):
@@ -115,3 +117,17 @@ def open_palette(
     if not isinstance(app.screen, PaletteScreen):
         entries = entries_of(app, app.screen, settings, is_main=workspace is not None)
         app.push_screen(PaletteScreen(entries, workspace, sessions), run)
+
+
+def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], None], done: Callable[[], None]) -> None:
+    """Ask whether to trust the folder; what is answered holds before anything of it is read."""
+    from workbench.tui.screens.trust import TrustScreen
+
+    def answered(trusts: bool | None) -> None:
+        try:
+            question.answer(bool(trusts))
+        except WorkbenchError as error:
+            app.notify(visible(f"{error}; you will be asked again"), severity="warning", markup=False)
+        done()
+
+    app.push_screen(TrustScreen(question, typed), answered)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.opened import Opened
 from workbench.tui.palette.entries import PastSession
+from workbench.tui.trusting import trust_question
 
 
 def open_screen(
@@ -60,12 +61,20 @@ class Opener:
 
     locations: Locations
     settings: Settings
+    said_no: set[str] = field(default_factory=set)
+    """What folders bring and the person does not trust, until the end."""
 
     def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
         """A new session, or the one of that id; without a model there is no link."""
         if not (self.settings.model or session_id):
             return Opened(None, workspace, prompt)
-        return Opened(LateLink(lambda: self._link(self.settings, workspace, prompt, session_id)), workspace, prompt)
+        asked = trust_question(self.locations, workspace, self.settings.trusted, self.said_no)
+
+        def link() -> Link:
+            trusted = (*self.settings.trusted, *(asked.wait() if asked is not None else ()))
+            return self._link(replace(self.settings, trusted=trusted), workspace, prompt, session_id)
+
+        return Opened(LateLink(link), workspace, prompt, asked)
 
     def on_model(self, name: str, workspace: Path) -> Opened:
         """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""

@@ -107,7 +107,7 @@ class PaletteScreen(ModalScreen[Entry | None]):
     def on_submitted(self) -> None:
         """Take the row under the cursor."""
         at = self.query_one(OptionList).highlighted
-        if at is not None and at < len(self._shown):
+        if at is not None and at < len(self._shown) and self.is_current:
             self.dismiss(self._shown[at])
 
     @on(OptionList.OptionSelected)

@@ -1,0 +1,116 @@
+"""Trust in a folder: nothing of its own runs or counts before the person agreed to exactly that content."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.terminal.terminal import Terminal
+from tests.world import World, finish, wait_for
+from workbench.tools.trust import agree, agreed, fingerprint, is_trusted
+
+TOOL = """
+from pathlib import Path
+Path({marker!r}).write_text("ran")
+tool = None
+"""
+RULES = '[[deny]]\ncommand = "git push *"\n'
+
+
+@pytest.fixture
+def marker(world: World):
+    """A folder that brings a tool, which leaves a file when it is imported, and rules."""
+    marker = world.home / "marker"
+    tools = world.project / ".ohw/tools"
+    tools.mkdir(parents=True)
+    (tools / "evil.py").write_text(TOOL.format(marker=str(marker)))
+    (world.project / ".ohw/rules.toml").write_text(RULES)
+    return marker
+
+
+def engines(world: World) -> list[str]:
+    return [line for process in world.processes() if "workbench.engine" in (line := " ".join(process.cmdline()))]
+
+
+def test_agreement_holds_for_the_very_folder_and_content(world: World, marker, tmp_path_factory):
+    content = fingerprint(world.project)
+    agree(world.locations, world.project, content)
+    assert is_trusted(world.project, agreed(world.locations))
+    other = tmp_path_factory.mktemp("other")
+    (world.project / ".ohw").rename(other / ".ohw")
+    assert not is_trusted(other, agreed(world.locations))
+    (other / ".ohw").rename(world.project / ".ohw")
+    assert is_trusted(world.project, agreed(world.locations))
+    helper = world.project / ".ohw/tools/_helper.py"
+    helper.write_text("x = 1\n")
+    assert not is_trusted(world.project, agreed(world.locations))
+    helper.unlink()
+    (world.project / ".ohw/rules.toml").write_text("")
+    assert not is_trusted(world.project, agreed(world.locations))
+
+
+def test_a_damaged_list_of_agreements_is_none(world: World, marker):
+    agree(world.locations, world.project, fingerprint(world.project))
+    file = world.locations.data / "trusted.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    for text in ("", "[]", json.dumps({"a": 3}), "\x00"):
+        file.write_text(text)
+        assert agreed(world.locations) == ()
+
+
+def test_run_in_a_folder_that_is_not_trusted_says_what_it_leaves_out(world: World, marker):
+    world.env["OHW_MODEL"] = world.script(finish())
+    done = world.ohw("run", "go")
+    assert done.returncode == 0
+    assert f"the tools in {world.project}/.ohw/tools are left out: the folder is not trusted" in done.stderr
+    assert f"the rules in {world.project}/.ohw/rules.toml are left out: the folder is not trusted" in done.stderr
+    assert not marker.exists()
+    agree(world.locations, world.project, fingerprint(world.project))
+    assert "not trusted" not in world.ohw("run", "go").stderr
+    assert marker.exists()
+
+
+def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(world: World, marker):
+    world.env["OHW_MODEL"] = world.script(finish("All done."))
+    with Terminal(["--workspace", str(world.project)], 120, 40, world.env) as terminal:
+        terminal.wait_for("Trust this folder?")
+        terminal.wait_for(".ohw/tools/evil.py")
+        terminal.wait_for(".ohw/rules.toml")
+        assert engines(world) == []
+        terminal.type("yy go")  # no letter is an answer: they are for the prompt
+        terminal.wait_for("yy go")
+        assert engines(world) == []
+        assert not marker.exists()
+        terminal.press("enter")  # the cursor stands on no
+        terminal.wait_until(lambda shown: "Trust this folder?" not in shown, "the answer to be taken")
+        terminal.press("enter")
+        terminal.wait_for("All done.", 60)
+        assert not marker.exists()
+        assert agreed(world.locations) == ()
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+def test_yes_is_kept_until_something_changes(world: World, marker):
+    world.env["OHW_MODEL"] = world.script(finish("All done."))
+    arguments = ["--workspace", str(world.project)]
+    with Terminal(arguments, 120, 40, world.env) as terminal:
+        terminal.wait_for("Trust this folder?")
+        terminal.press("up")
+        terminal.wait_for("esc no")  # it has stood for a moment
+        terminal.press("enter")
+        wait_for(marker.exists, "the tool to be loaded")
+        assert agreed(world.locations) == (fingerprint(world.project),)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    with Terminal([*arguments, "go"], 120, 40, world.env) as terminal:
+        shown = terminal.wait_for("All done.", 60)
+        assert "Trust this folder?" not in shown
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    (world.project / ".ohw/tools/evil.py").write_text("raise SystemExit\n")
+    with Terminal(arguments, 120, 40, world.env) as terminal:
+        terminal.wait_for("Trust this folder?")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0

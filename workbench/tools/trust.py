@@ -1,0 +1,100 @@
+"""Trust in a folder: what it brings that runs or decides, and whether the person agreed to exactly that.
+
+Agreement is bound to the folder and to the content: a hash of both. A change asks again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from workbench.config import Locations, private_folder
+from workbench.errors import UsageError
+
+TOOLS: Final = ".ohw/tools"
+RULES: Final = ".ohw/rules.toml"
+_MARK: Final = "sha256:"
+_MOST_FILES: Final = 500
+
+
+def brought(workspace: Path) -> Sequence[Path]:
+    """The files of the folder that count only with trust: tools with all that lies beside them, and rules."""
+    try:
+        found = [path for path in (workspace / TOOLS).rglob("*") if path.is_file() and path.suffix != ".pyc"]
+        has_tools = any(path.suffix == ".py" for path in found)
+        rules = workspace / RULES
+        return [*(sorted(found) if has_tools else ()), *([rules] if rules.is_file() else ())]
+    except OSError:
+        return ()
+
+
+def fingerprint(workspace: Path) -> str:
+    """One hash of the folder's place and of all it brings; empty where it brings nothing or it cannot be read."""
+    files = brought(workspace)
+    if not files or len(files) > _MOST_FILES:
+        return ""
+    whole = hashlib.sha256(os.fsencode(workspace.resolve()))
+    try:
+        for path in files:
+            name = os.fsencode(path.relative_to(workspace))
+            whole.update(b"\0" + name + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    except OSError:
+        return ""
+    return _MARK + whole.hexdigest()
+
+
+def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
+    """Whether the person named this very folder in the settings, or agreed to what it brings as it is now."""
+    named = list(trusted)
+    if any(not each.startswith(_MARK) and _same(workspace, each) for each in named):
+        return True
+    return any(each.startswith(_MARK) for each in named) and fingerprint(workspace) in named
+
+
+def left_out(workspace: Path, trusted: Iterable[str]) -> list[str]:
+    """A line for the rules of a folder that is not trusted."""
+    own = workspace / RULES
+    if not own.is_file() or is_trusted(workspace, trusted):
+        return []
+    return [f"the rules in {own} are left out: the folder is not trusted; `ohw` in it asks whether to trust it"]
+
+
+def agreed(locations: Locations) -> tuple[str, ...]:
+    """What the person agreed to, for `Settings.trusted`; a file that cannot be read is none."""
+    return tuple(_read(locations).values())
+
+
+def agree(locations: Locations, workspace: Path, content: str) -> None:
+    """Remember that the person agreed to that content; what was agreed to for the folder before is forgotten."""
+    known = {**_read(locations), str(workspace.resolve()): content}
+    folder = private_folder(locations.data)
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+            json.dump(known, file, indent=1)
+        Path(file.name).replace(_file(locations))
+    except OSError as error:
+        raise UsageError(f"cannot write {_file(locations)}: {error.strerror or error}") from error
+
+
+def _file(locations: Locations) -> Path:
+    return locations.data / "trusted.json"
+
+
+def _read(locations: Locations) -> dict[str, str]:
+    try:
+        told = json.loads(_file(locations).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {key: value for key, value in told.items() if isinstance(value, str)} if isinstance(told, dict) else {}
+
+
+def _same(workspace: Path, folder: str) -> bool:
+    try:
+        return Path(folder).expanduser().samefile(workspace)
+    except (OSError, RuntimeError, ValueError):  # not there, no such user, no possible name
+        return False

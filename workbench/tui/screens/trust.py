@@ -1,0 +1,122 @@
+"""The trust screen: asked once for a folder, before anything of its own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Final, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.text import visible
+from workbench.tools.trust import RULES
+from workbench.tui.key_names import key_of
+from workbench.tui.trusting import TrustQuestion
+from workbench.tui.widgets.painting import css_beside
+
+_QUIET: Final = 0.5
+"""Seconds it stands before `yes` can be taken: no key meant for something else trusts a folder."""
+_MOST: Final = 8
+_CHOICES: Final = (
+    "No: leave them out in this session",
+    "Read them first",
+    "Yes: trust them as they are now",
+)
+
+
+class TrustScreen(ModalScreen[bool]):
+    """Dismisses with whether the folder is trusted; what is written meanwhile goes to the prompt."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "No, not now", id="trust.no")]
+
+    def __init__(self, question: TrustQuestion, typed: Callable[[str], None]) -> None:
+        """`typed` takes what was meant for the prompt."""
+        super().__init__(id="trust")
+        self._question = question
+        self._typed = typed
+        self.is_armed = False
+
+    def compose(self) -> ComposeResult:
+        """What it brings, what that means, and the three answers."""
+        with Vertical(id="trust-box") as box:
+            box.border_title = "Trust this folder?"
+            box.border_subtitle = "yes in a moment…"
+            yield Static(self._said(), id="trust-said")
+            yield OptionList(*(Option(Content(choice)) for choice in _CHOICES), id="trust-choices")
+
+    def on_mount(self) -> None:
+        """The cursor stands on no."""
+        choices = self.query_one(OptionList)
+        choices.focus()
+        choices.highlighted = 0
+        self.set_timer(_QUIET, self._arm)
+
+    def on_key(self, event: events.Key) -> None:
+        """Words are for the prompt."""
+        if event.is_printable and event.character:
+            event.stop()
+            self._typed(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """So is a paste."""
+        event.stop()
+        self._typed(event.text)
+
+    @on(OptionList.OptionSelected)
+    def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
+        """One of the three."""
+        if not self.is_current:
+            return  # a second enter, behind the one that answered
+        if chosen.option_index == 1:
+            self._read()
+        elif chosen.option_index == 0 or self.is_armed:
+            self.dismiss(chosen.option_index == 2)
+
+    def action_refuse(self) -> None:
+        """Not now."""
+        self.dismiss(False)
+
+    def _arm(self) -> None:
+        self.is_armed = True
+        close = key_of(self.app, "trust.no", "escape")
+        self.query_one("#trust-box").border_subtitle = cast(str, Content(f"↑↓ enter · {close} no"))
+
+    def _read(self) -> None:
+        from workbench.tui.screens.pager import PagerScreen
+
+        parts = []
+        for path in self._question.files:
+            try:
+                text = path.read_bytes().decode(errors="replace")
+            except OSError as error:
+                text = f"cannot be read: {error.strerror}"
+            parts.append(f"── {path.relative_to(self._question.folder)}\n\n{text}")
+        title = Content(visible(f"What {self._question.folder} brings", lines=False))
+        self.app.push_screen(PagerScreen(title, "\n\n".join(parts)))
+
+    def _said(self) -> Content:
+        folder, files = self._question.folder, self._question.files
+        names = [str(path.relative_to(folder)) for path in files]
+        rows = []
+        for name in names[:_MOST]:
+            kind = "rules on what is asked and denied" if name == RULES else "code that runs with your rights"
+            rows.append(Content.assemble(("  " + visible(name, lines=False).ljust(24), "bold"), (f"  {kind}", "$dim")))
+        if len(names) > _MOST:
+            rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))
+        return Content("\n").join(
+            [
+                Content.assemble((visible(str(folder), lines=False), "bold $primary"), " brings files of its own:"),
+                Content(""),
+                *rows,
+                Content(""),
+                Content("None of it has run, and none of it counts unless you say yes."),
+                Content.styled("Yes holds for exactly this content: a change asks again.", "$dim"),
+            ]
+        )

@@ -1,0 +1,51 @@
+"""The question whether to trust a folder: asked before its session begins, answered on the trust screen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workbench.config import Locations
+from workbench.tools.trust import agree, brought, fingerprint, is_trusted
+
+
+@dataclass
+class TrustQuestion:
+    """One folder and what it brings; `wait` blocks the thread that would begin the session until there is an answer."""
+
+    locations: Locations
+    folder: Path
+    files: tuple[Path, ...]
+    content: str
+    """The hash of what is asked about: a later change is not what was agreed to."""
+    said_no: set[str] = field(default_factory=set)
+    """What was refused since the start; it is not asked again."""
+    _answered: threading.Event = field(default_factory=threading.Event)
+    is_trusted: bool = False
+
+    def answer(self, trusts: bool) -> None:
+        """Yes is kept for good, as long as nothing changes; no holds until the end. Raises UsageError."""
+        self.is_trusted = trusts
+        if not trusts:
+            self.said_no.add(self.content)
+        self._answered.set()
+        if trusts:
+            agree(self.locations, self.folder, self.content)
+
+    def wait(self) -> tuple[str, ...]:
+        """What is trusted by the answer, for `Settings.trusted`."""
+        self._answered.wait()
+        return (self.content,) if self.is_trusted else ()
+
+
+def trust_question(
+    locations: Locations, folder: Path, trusted: Iterable[str], said_no: set[str]
+) -> TrustQuestion | None:
+    """The question to ask, where the folder brings something that the person has not answered for yet."""
+    files = tuple(brought(folder))
+    if not files or is_trusted(folder, trusted):
+        return None
+    content = fingerprint(folder)
+    return None if not content or content in said_no else TrustQuestion(locations, folder, files, content, said_no)
