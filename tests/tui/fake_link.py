@@ -57,6 +57,9 @@ class FakeLink:
     def set_model(self, name: str) -> None:
         self.commands.append(("model", name))
 
+    def set_title(self, title: str) -> None:
+        self.commands.append(("title", title))
+
     def compact(self, *, undo: bool = False) -> None:
         self.commands.append(("compact", "undo") if undo else ("compact",))
 

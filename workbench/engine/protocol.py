@@ -106,7 +106,7 @@ class Restore(_Line):
 
 
 class Set(_Line):
-    """Change model, mode, limits or the rules of the session; `None` leaves a setting as it is."""
+    """Change model, mode, limits, rules or the title of the session; `None` leaves a setting as it is."""
 
     type: Literal["set"] = "set"
     model: str | None = None
@@ -114,6 +114,7 @@ class Set(_Line):
     max_steps: int | None = None
     rule: str | None = None
     dropped_rule: str | None = None
+    title: str | None = None
 
 
 class Leave(_Line):

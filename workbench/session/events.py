@@ -218,7 +218,10 @@ class CondensingAsked(EventBase):
 
 
 class SettingsChanged(EventBase):
-    """What is set from here on, `None` as it was; `dropped_rule` no longer is a rule (one line) of the session."""
+    """What is set from here on, `None` as it was; `dropped_rule` no longer is a rule (one line) of the session.
+
+    `title` is what the person calls the session; empty for what they said first.
+    """
 
     kind: Literal["settings_changed"] = "settings_changed"
     model: str | None = None
@@ -226,6 +229,7 @@ class SettingsChanged(EventBase):
     max_steps: int | None = None
     rule: str | None = None
     dropped_rule: str | None = None
+    title: str | None = None
 
 
 class Rewound(EventBase):

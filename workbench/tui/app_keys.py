@@ -17,7 +17,14 @@ from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
 from workbench.tui.opened import Opened
-from workbench.tui.opening import open_help, open_models, open_palette, open_trust
+from workbench.tui.opening import (
+    export_session,
+    open_help,
+    open_models,
+    open_palette,
+    open_sessions,
+    open_trust,
+)
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.theming import choose_theme
 from workbench.tui.widgets.prompt import Prompt
@@ -32,6 +39,7 @@ class AppKeys(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help", id="help", priority=True),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
+        Binding("f7", "sessions", "Sessions", id="sessions", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
     ]
     ENABLE_COMMAND_PALETTE = False  # ours takes its place
@@ -96,6 +104,24 @@ class AppKeys(App[int]):
         """Into the demo: on its key only from the advice of an empty start, as a command from any session."""
         if self.demo is not None and (anywhere or self.opened.link is None):
             await self.show(self.demo)
+
+    def action_sessions(self, search: str = "") -> None:
+        """All sessions, or those in which some words stand."""
+        link = self.opened.link
+
+        async def chosen(name: str | None) -> None:
+            if name is not None:
+                await self.action_session(name)
+
+        open_sessions(self, self.state.session_id, search, link.set_title if link else lambda _: None, chosen)
+
+    def action_export(self, file: str = "") -> None:
+        """Write the session to a file, whose end names the form; without one as Markdown where `ohw` was started."""
+        self.run_worker(self._export(self.state.session_id, file))
+
+    async def _export(self, name: str, file: str) -> None:
+        said = await export_session(name, file) if name else "there is no session yet"
+        self.notify(visible(said), markup=False)
 
     async def action_session(self, name: str) -> None:
         """Go on with another session, by its id; this one is left as if the screen were closed."""

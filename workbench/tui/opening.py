@@ -103,6 +103,37 @@ def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[
         app.push_screen(ModelChoice(profiles, current), chosen)
 
 
+def open_sessions(
+    app: App[Any],
+    current: str,
+    search: str,
+    set_title: Callable[[str], None],
+    chosen: Callable[[str | None], Awaitable[None]],
+) -> None:
+    """All sessions, or those in which these words stand; not twice."""
+    from workbench.config import Locations
+    from workbench.tui.screens.sessions import SessionsScreen
+    from workbench.tui.shelf import Shelf
+
+    if not isinstance(app.screen, SessionsScreen):
+        app.push_screen(SessionsScreen(Shelf(Locations.from_environment(), current), set_title, search), chosen)
+
+
+async def export_session(name: str, file: str) -> str:
+    """Write a session; one line on where it is now, or why not."""
+    from workbench.config import Locations
+    from workbench.errors import WorkbenchError
+    from workbench.tui.background import in_daemon
+    from workbench.tui.shelf import Shelf
+
+    place = Path(file.strip() or f"{name}.md").expanduser().absolute()
+    try:
+        await in_daemon(lambda: Shelf(Locations.from_environment()).export(name, place))
+    except WorkbenchError as error:
+        return str(error)
+    return f"written: {place}"
+
+
 def open_palette(
     app: App[Any],
     settings: Settings,

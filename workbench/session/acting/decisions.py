@@ -161,6 +161,7 @@ class Wishes(TypedDict, total=False):
     max_steps: int | None
     rule: str | None
     dropped_rule: str | None
+    title: str | None
 
 
 def settings_change(wishes: Wishes) -> SettingsChanged | None:

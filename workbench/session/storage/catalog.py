@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +36,10 @@ _MODEL = """
 SELECT json_extract(json, '$.model') FROM events
 WHERE kind = 'settings_changed' AND json_extract(json, '$.model') IS NOT NULL ORDER BY seq DESC LIMIT 1
 """
+_TITLE = """
+SELECT json_extract(json, '$.title') FROM events
+WHERE kind = 'settings_changed' AND json_extract(json, '$.title') IS NOT NULL ORDER BY seq DESC LIMIT 1
+"""
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
@@ -41,7 +48,8 @@ class SessionSummary:
     """One line of the list; `cost` is None when a price is unknown, `ended` "" while a run is open, `damaged` a reason.
 
     `parent` is the session whose sub-agent worked in it; that one's cost holds this one's.
-    `title`, `workspace` and `model` are as they were written: make them visible before they are shown.
+    `title` is what the person calls it, or said first. It, `workspace` and `model` are as they were written: make them
+    visible before they are shown. `steps` are the answers of the model.
     """
 
     id: str
@@ -51,6 +59,7 @@ class SessionSummary:
     started: datetime = _LONG_AGO
     updated: datetime = _LONG_AGO
     events: int = 0
+    steps: int = 0
     cost: float | None = None
     ended: str = ""
     damaged: str = ""
@@ -61,6 +70,37 @@ def list_sessions(locations: Locations) -> list[SessionSummary]:
     """All sessions, the last used first."""
     found = [summary for summary in map(_summary, _paths(locations)) if summary is not None]
     return sorted(found, key=lambda summary: summary.updated, reverse=True)
+
+
+def newest_first(locations: Locations) -> Iterator[SessionSummary]:
+    """All sessions one by one, those whose files changed last before the others: the first is there at once."""
+    for path in recent_paths(locations):
+        summary = _summary(path)
+        if summary is not None:
+            yield summary
+
+
+def recent_paths(locations: Locations) -> list[Path]:
+    """The session files, the one that changed last first."""
+    times: dict[str, float] = {}
+    with suppress(FileNotFoundError), _scanned(locations.sessions) as entries:
+        for entry in entries:
+            name = entry.name.removesuffix("-wal")  # what was written last may not be in the file itself yet
+            if name.endswith(SUFFIX):
+                with suppress(OSError):
+                    times[name] = max(times.get(name, 0.0), entry.stat().st_mtime)
+    return [locations.sessions / name for name in sorted(times, key=lambda name: (times[name], name), reverse=True)]
+
+
+@contextmanager
+def _scanned(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield entries
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror or error}") from error
 
 
 def _paths(locations: Locations) -> list[Path]:
@@ -115,12 +155,13 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
     is_over = last_end is not None and last_end > (last_said or 0)
     return SessionSummary(
         id=path.stem,
-        title=_title(path, first_said),
+        title=_title(path, db, first_said),
         workspace=str(started["workspace"]),
         model=str(model[0] if model else started["model"]),
         started=datetime.fromisoformat(started["at"]),
         updated=datetime.fromisoformat(updated),
         events=int(count),
+        steps=int(answers or 0),
         cost=None if unpriced else float(cost or 0.0) if answers else 0.0,
         ended=_reason(db, last_end) if is_over else "",
         parent=str(started.get("parent", "")),
@@ -132,7 +173,10 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
     return str(json.loads(line)["reason"])
 
 
-def _title(path: Path, seq: int | None) -> str:
+def _title(path: Path, db: sqlite3.Connection, seq: int | None) -> str:
+    named = db.execute(_TITLE).fetchone()
+    if named and named[0]:
+        return first_line(str(named[0]))
     if seq is None:
         return ""
     with Store.open(path, readonly=True) as store:

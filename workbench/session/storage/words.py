@@ -13,12 +13,13 @@ _LONGEST = 4_000
 
 def index_words(db: sqlite3.Connection, event: Event) -> None:
     """Add the words of one event, in the open transaction."""
-    text = _text_of(event)
+    text = text_of(event)
     if text:
         db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (event.seq, text[:_LONGEST]))
 
 
-def _text_of(event: Event) -> str:
+def text_of(event: Event) -> str:
+    """What can be found of an event."""
     match event:
         case UserMessage(text=text) | ModelResponded(text=text):
             return text
@@ -38,9 +39,14 @@ def observed_text(observation: dict[str, object]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a query."""
+    return re.findall(r"\w+", text)
+
+
 def find_words(db: sqlite3.Connection, text: str, limit: int) -> list[int]:
     """The newest events that hold every word of the text."""
-    words = re.findall(r"\w+", text)
+    words = words_of(text)
     if not words:
         return []
     query = " ".join(f'"{word}"*' for word in words)

@@ -18,9 +18,9 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 
 
 def title_of(state: SessionState) -> str:
-    """The first thing the person said, on one line."""
+    """What the person calls the session, or said first, on one line."""
     said = next((item.text for item in state.items if isinstance(item, UserItem)), "")
-    return first_line(said, 100) or "A session"
+    return first_line(state.title, 100) or first_line(said, 100) or "A session"
 
 
 def markdown_of(state: SessionState) -> Iterator[str]:

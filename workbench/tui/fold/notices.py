@@ -69,5 +69,6 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
         f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
         f"rule of this session: {event.rule}" if event.rule else "",
         f"no longer a rule of this session: {event.dropped_rule}" if event.dropped_rule else "",
+        f"title {event.title or 'as it was'}" if event.title is not None else "",
     ]
     return NoticeItem(event.seq, "Set: " + ", ".join(part for part in parts if part))

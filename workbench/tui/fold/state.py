@@ -162,6 +162,8 @@ class SessionState:
 
     session_id: str = ""
     workspace: str = ""
+    title: str = ""
+    """What the person calls the session, where that is not what they said first."""
     rules: tuple[str, ...] = ()
     """The rules of this session, a line each."""
     model: str = ""

@@ -158,6 +158,7 @@ def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
     if event.model:
         state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
     state.mode = event.mode or state.mode
+    state.title = state.title if event.title is None else event.title
     kept = tuple(rule for rule in state.rules if rule not in (event.rule, event.dropped_rule))
     state.rules = (*kept, event.rule) if event.rule else kept
     return _notice(state, settings_notice(event))

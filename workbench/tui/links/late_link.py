@@ -94,6 +94,10 @@ class LateLink:
         """Add a rule to the session's own, or take one away."""
         self._give(lambda link: link.set_rule(rule, dropped_rule))
 
+    def set_title(self, title: str) -> None:
+        """Call the session so."""
+        self._give(lambda link: link.set_title(title))
+
     def compact(self, *, undo: bool = False) -> None:
         """Have the history condensed: at once, or before the next call of the model; or take the last time back."""
         self._give(lambda link: link.compact(undo=undo))

@@ -85,6 +85,10 @@ class Link(Protocol):
         """Add a rule to the session's own, or take one away."""
         ...
 
+    def set_title(self, title: str) -> None:
+        """Call the session so; empty for what was said first."""
+        ...
+
     def compact(self, *, undo: bool = False) -> None:
         """Have the history condensed: at once, or before the next call of the model; or take the last time back."""
         ...

@@ -66,6 +66,10 @@ class Orders:
         """Add a rule to the session's own, or take one away."""
         self._commands.put(Set(rule=rule, dropped_rule=dropped_rule))
 
+    def set_title(self, title: str) -> None:
+        """Call the session so."""
+        self._commands.put(Set(title=title))
+
     def compact(self, *, undo: bool = False) -> None:
         """Have the history condensed: at once, or before the next call of the model; or take the last time back."""
         self._commands.put(Compact(undo=undo))

@@ -1,0 +1,40 @@
+"""Sessions in a folder of a test's own, for the Sessions screen."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.tui.sample_session import START
+from workbench.config import Locations
+from workbench.session import events as ev
+from workbench.session.names import session_path
+from workbench.session.storage.store import Store
+
+
+def keep(name: str, said: str, *more: Any, at: datetime = START, **fields: Any) -> Path:
+    """A session in which that was said, then more."""
+    path = session_path(Locations.from_environment(), name)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    values = {"id": name, "workspace": "/home/ada/code/calc", "model": "m", "mode": "ask", **fields}
+    events = [ev.SessionStarted(**values), ev.UserMessage(text=said), *more]
+    moved = [event.model_copy(update={"at": at + timedelta(seconds=second)}) for second, event in enumerate(events)]
+    with Store.create(path) as store:
+        store.append(*moved)
+    touched(path, at)
+    return path
+
+
+def touched(path: Path, at: datetime) -> None:
+    """It changed last at that time."""
+    os.utime(path, (at.timestamp(), at.timestamp()))
+
+
+def answer(text: str, cost: float | None = 0.01) -> ev.ModelResponded:
+    return ev.ModelResponded(response_id=text[:8], model="m", text=text, cost=cost)
+
+
+def ended(reason: ev.RunEnd = "finished") -> ev.RunEnded:
+    return ev.RunEnded(reason=reason)

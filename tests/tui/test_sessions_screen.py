@@ -1,0 +1,185 @@
+"""The Sessions screen on real session files: list, filter, search, open, title, export, delete."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import START, Script
+from tests.tui.shelved import answer, ended, keep, touched
+from tests.tui.trial import wait_until, workbench_app
+from workbench.config import Locations
+from workbench.session.storage.catalog import find_session
+from workbench.session.storage.lock import SessionLock
+from workbench.tui.opened import Opened
+from workbench.tui.screens.sessions import SessionsScreen
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path, monkeypatch):
+    for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME"):
+        monkeypatch.setenv(f"XDG_{name}", str(tmp_path / name))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+def text_on(app) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+def three() -> None:
+    keep("s1", "mend the parser", answer("the sign is lost", 0.04), ended(), at=START)
+    keep("s2", "write a README", answer("done", None), at=START - timedelta(days=2), workspace="/home/ada/notes")
+    damaged = keep("s3", "x", at=START - timedelta(days=3))
+    damaged.write_bytes(b"torn" * 2_000)
+    touched(damaged, START - timedelta(days=3))
+    keep("s4", "look at tests", parent="s1", at=START - timedelta(days=4))
+
+
+async def on_screen(pilot, *words: str) -> None:
+    await wait_until(pilot, lambda: all(word in text_on(pilot.app) for word in words))
+
+
+def app_on(current: str = "s1", **more):
+    link = FakeLink(Script().start(id=current).user("mend the parser").events)
+    return link, workbench_app(link, **more)
+
+
+async def opened(pilot, search: str = "") -> None:
+    app = pilot.app
+    await wait_until(pilot, lambda: app.state.session_id)
+    app.action_sessions(search)
+    await wait_until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+
+
+async def test_all_are_listed_but_those_of_sub_agents_and_damaged_ones_as_such():
+    three()
+    _, app = app_on()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "Sessions · 3 · 1 damaged", "● mend the parser", "price ?", "notes", "damaged:")
+        assert "look at tests" not in text_on(app)
+        await pilot.press("down", "down", "enter")
+        await on_screen(pilot, "it cannot be opened")
+        await pilot.press("x")
+        await on_screen(pilot, "can only be deleted")
+
+
+async def test_a_few_letters_filter_and_enter_opens_in_the_same_window():
+    three()
+    asked = []
+    other = FakeLink(Script().start(id="s2").user("write a README").events)
+
+    def resume(name):
+        asked.append(name)
+        return Opened(other, app.opened.workspace)
+
+    link, app = app_on(resume=resume)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "write a README")
+        await pilot.press("slash", *"wreadme")
+        await wait_until(pilot, lambda: "mend the parser" not in text_on(app).split("Sessions", 1)[1])
+        await pilot.press("enter", "enter")
+        await wait_until(pilot, lambda: app.state.session_id == "s2")
+        assert asked == ["s2"]
+        assert link.closed
+
+
+async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_step():
+    three()
+    _, app = app_on()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, "sign")
+        await on_screen(pilot, "1 found", "the sign is lost")
+        assert "write a README" not in text_on(app)
+        await pilot.press("enter", "s")
+        assert app.screen.query_one("Input").value == "sign"
+        await pilot.press(*" xyz")
+        await on_screen(pilot, "Nothing found")
+        await pilot.press("escape")
+        await on_screen(pilot, "Sessions · 3", "write a README")
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not isinstance(app.screen, SessionsScreen))
+
+
+async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen():
+    three()
+    link, app = app_on()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "write a README")
+        await pilot.press("r", *" again", "enter")
+        await on_screen(pilot, "saved", "mend the parser again")
+        assert link.commands == [("title", "mend the parser again")]
+        await pilot.press("down", "r", *"!", "enter")
+        await on_screen(pilot, "write a README!")
+        assert find_session(Locations.from_environment(), "s2").title == "write a README!"
+
+
+async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use():
+    three()
+    path = keep("s5", "somebody works here", at=START - timedelta(hours=1))
+    lock = SessionLock.take(path)
+    _, app = app_on()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "write a README", "in use")
+        await pilot.press("d")
+        await on_screen(pilot, "this is the session on the screen")
+        await pilot.press("down", "d")
+        await on_screen(pilot, "another process works in this session")
+        await pilot.press("down", "d")
+        await on_screen(pilot, "d again deletes for good: write a README")
+        await pilot.press("d")
+        await on_screen(pilot, "Sessions · 3", "deleted")
+        left = sorted(each.name for each in path.parent.glob("*.session"))
+        assert left == ["s1.session", "s3.session", "s4.session", "s5.session"]
+    lock.release()
+
+
+async def test_a_session_is_written_to_a_file_whose_end_names_the_form(tmp_path):
+    three()
+    _, app = app_on()
+    file = tmp_path / "out.html"
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "write a README")
+        await pilot.press("x")
+        app.screen.query_one("Input").value = str(file)
+        await pilot.press("enter")
+        await on_screen(pilot, "written:")
+        assert "mend the parser" in file.read_text()
+        await pilot.press("x")
+        app.screen.query_one("Input").value = str(tmp_path / "no" / "out.md")
+        await pilot.press("enter")
+        await on_screen(pilot, "cannot write")
+
+
+async def test_nothing_of_a_title_becomes_markup_or_reaches_the_terminal_raw():
+    evil = "[b]x[/b] \x1b[31m \u202e[@click=app.quit]go[/]"
+    keep("s1", evil, answer(evil))
+    _, app = app_on("other")
+    async with app.run_test(size=(120, 30)) as pilot:
+        await opened(pilot, "click")
+        await on_screen(pilot, "found", "[@click=app.quit]go[/]")
+        assert "\x1b" not in text_on(app)
+        assert "\u202e" not in text_on(app)
+        await pilot.press("enter", "d")
+        await on_screen(pilot, "again deletes for good: [b]x[/b] \\e[31m")
+
+
+async def test_keys_are_answered_while_very_many_sessions_are_read(monkeypatch):
+    three()
+    entry = find_session(Locations.from_environment(), "s2")
+    _, app = app_on()
+    monkeypatch.setattr("workbench.tui.shelf.newest_first", lambda _: (entry_named(entry, n) for n in range(10_000)))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "session 0 of many")
+        await pilot.press("slash", *"session 9876")
+        await on_screen(pilot, "session 9876 of many")
+        await on_screen(pilot, "Sessions · 10,000")
+
+
+def entry_named(entry, number):
+    return type(entry)(**{**vars(entry), "id": f"n{number}", "title": f"session {number} of many"})
