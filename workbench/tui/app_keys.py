@@ -39,7 +39,7 @@ class AppKeys(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help", id="help", priority=True),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
-        Binding("f7", "sessions", "Sessions", id="sessions", priority=True, show=False),
+        Binding("ctrl+o", "sessions", "Sessions", id="sessions", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
     ]
     ENABLE_COMMAND_PALETTE = False  # ours takes its place

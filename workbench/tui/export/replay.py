@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
@@ -29,6 +30,7 @@ _AT_REST = 0.7
 """Seconds without any change after which a picture is taken: a question takes answers by then."""
 _PATIENCE = 20.0
 _PAINTED = 0.04
+_LOOK = 0.1
 _FONT = re.compile(r"\s*@font-face\s*\{[^}]*\}")
 """Fonts of another site: a picture asks for nothing."""
 
@@ -45,6 +47,7 @@ class Replay:
         settings = Settings(model="recorded", theme=theme)
         self.app = WorkbenchApp(Opened(self.link, place), settings, themes=themes, clock=self._clock)
         self.app.animation_level = "none"
+        self._pilot: Pilot[int]
 
     def _clock(self) -> float:
         return (self._now - self._began).total_seconds()
@@ -54,7 +57,7 @@ class Replay:
         """The screen, empty, until the end of the block."""
         load_later()
         clock.stand_at(self._now)
-        async with self.app.run_test(size=self.size):
+        async with self.app.run_test(size=self.size) as self._pilot:
             self.app.screen.query_one(StatusLine).is_live = False
             yield self
 
@@ -66,17 +69,16 @@ class Replay:
         until = time.monotonic() + _PATIENCE
         while self.app.state.last_seq < events[-1].seq and time.monotonic() < until:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(_PAINTED)
+        await self._pilot.pause(_PAINTED)
 
     async def rest(self, seconds: float = _AT_REST) -> None:
         """Wait until nothing has changed for so long."""
         until = time.monotonic() + _PATIENCE
-        since, before = time.monotonic(), self.strips()
-        while time.monotonic() < until and time.monotonic() - since < seconds:
-            await asyncio.sleep(0.1)
+        same, before = 0, self.strips()
+        while time.monotonic() < until and same * _LOOK < seconds:
+            await self._pilot.pause(_LOOK)  # every widget has done by then what it was told
             now = self.strips()
-            if now != before:
-                since, before = time.monotonic(), now
+            same, before = (same + 1 if now == before else 0), now
 
     def strips(self) -> list[Strip]:
         """What the screen shows, row by row."""
