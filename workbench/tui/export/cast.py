@@ -47,7 +47,7 @@ async def _frames(
 async def _played(replay: Replay, events: Sequence[Event]) -> AsyncIterator[tuple[float, str]]:
     await replay.rest(_SETTLED)
     before = replay.strips()
-    yield 0.0, f"\x1b[?25l\x1b[2J{drawn(before, [])}"
+    yield 0.0, f"\x1b[?25l{drawn(before, [])}"
     at, last = 0.0, events[0].at if events else None
     for together in moments(events, _TOGETHER, _MOST):
         at += min(_LONGEST_PAUSE, max(0.0, (together[-1].at - (last or together[0].at)).total_seconds()))
