@@ -18,6 +18,8 @@ MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 """The largest copy that is kept."""
 _DELETES = "delete"
 _CHANGES = ("changes", "writes", "moves", "empties")
+_MOST_PLACES = 4
+"""Places that one line names."""
 _LOOK_LIMIT = 2.0
 _KEPT = "not in git; a copy is kept"
 _LOST = "not in git; can NOT be brought back: too much to keep a copy of"
@@ -53,7 +55,10 @@ class Losses:
 
     def explained(self, found: Assessment) -> Assessment:
         """The same rating, with what is deleted in its reasons."""
-        said = {loss.part: _told(loss) for loss in self._found(found) if _is_told(loss)}
+        lost: dict[Part, list[Loss]] = {}
+        for loss in filter(_is_told, self._found(found)):
+            lost.setdefault(loss.part, []).append(loss)
+        said = {part: _told(part, losses, self._repository.workspace) for part, losses in lost.items()}
         if not said:
             return found
         parts = tuple(part._replace(reason=said.get(part, part.reason)) for part in found.parts)
@@ -157,13 +162,22 @@ def _is_told(loss: Loss) -> bool:
     return _DELETES in loss.part.reason or (bool(loss.files) and not loss.can_be_kept)
 
 
-def _told(loss: Loss) -> str:
-    what = f"{loss.count:,} files" if loss.count > 1 else "1 file" if loss.count else "what is"
-    what = what if loss.is_whole else f"more than {MOST_FILES:,} files"
-    place = Path(loss.place)
-    where = f"in {place.name}/" if place.is_dir() and not place.is_symlink() else f"({place.name})"
-    verb = "deletes" if _DELETES in loss.part.reason else "changes"
-    said = f"{verb} {what} {visible(where, lines=False)}"
-    notes = [_KEPT if loss.can_be_kept else _LOST] if loss.files else []
-    notes += [_HISTORY] if loss.has_history else []
+def _told(part: Part, losses: list[Loss], root: Path) -> str:
+    """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
+    count = sum(loss.count for loss in losses)
+    what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
+    what = what if all(loss.is_whole for loss in losses) else f"more than {MOST_FILES:,} files"
+    places = [_name(Path(loss.place), root) for loss in losses]
+    more = f" and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
+    verb = "deletes" if _DELETES in part.reason else "changes"
+    said = f"{verb} {what} in {', '.join(places[:_MOST_PLACES])}{more}"
+    if len(places) == 1 and not places[0].endswith("/"):
+        said = f"{verb} {what} ({places[0]})"
+    notes = [_KEPT if all(loss.can_be_kept for loss in losses) else _LOST] if any(loss.files for loss in losses) else []
+    notes += [_HISTORY] if any(loss.has_history for loss in losses) else []
     return f"{said} ({'; '.join(notes)})" if notes else said
+
+
+def _name(place: Path, root: Path) -> str:
+    is_folder = place.is_dir() and not place.is_symlink()
+    return visible(os.path.relpath(place, root) + ("/" if is_folder else ""), lines=False)
