@@ -106,7 +106,7 @@ def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, tol
         load_settings(written(tmp_path, text), {})
     assert "\n" not in str(error.value)
     if "tools" in text or "trusted" in text:
-        assert str(error.value).startswith(f"{tmp_path}/.config/ohw/settings.toml: ")
+        assert str(error.value).startswith(f"{tmp_path}/.config/ohw/settings.toml:")
 
 
 def test_tools_and_trusted_folders_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Path):
@@ -131,3 +131,22 @@ def test_private_folders_are_private(tmp_path: Path):
     (tmp_path / "link").symlink_to(folder)
     with pytest.raises(UsageError):
         private_folder(tmp_path / "link")
+
+
+def test_what_is_wrong_in_the_file_is_told_with_its_line_and_the_rest_counts(tmp_path: Path):
+    text = (
+        'model = "scripted/demo"\nmodee = "ask"\nmax_steps = 0\n\n[tools]\nthink = false\nglob = "off"\n\n'
+        '[models.fast]\nmodel = "openai/small"\n\n[models.odd]\nmodell = "x"\n'
+    )
+    where = written(tmp_path, text)
+    settings = load_settings(where, {}, lenient=True)
+    assert (settings.model, settings.max_steps, settings.mode) == ("scripted/demo", 100, "medium")
+    assert settings.tools == {"think": False}
+    assert list(settings.models) == ["fast"]
+    begins = [line.removeprefix(f"{where.settings_file}:") for line in settings.problems]
+    assert begins[0] == "2: there is no setting 'modee'; did you mean 'mode'?"
+    assert begins[1].startswith("3: max_steps must be a whole number")
+    assert begins[2].startswith("7: tools.glob must be")
+    assert begins[3].startswith("12: models.odd has no entry 'modell'")
+    with pytest.raises(UsageError, match="did you mean 'mode'"):
+        load_settings(where, {})

@@ -23,12 +23,12 @@ _SEGMENT = ("text", "risk", "reason", "paths")
 
 
 def _start(arguments: Namespace) -> int:
-    where, settings = _settings(arguments)
+    where, settings = _settings(arguments, lenient=not arguments.plain)
     return _opener(arguments)(where, settings, _workspace(arguments), prompt=arguments.prompt or "")
 
 
 def _demo(arguments: Namespace) -> int:
-    where, settings = _settings(arguments)
+    where, settings = _settings(arguments, lenient=not arguments.plain)
     return _opener(arguments)(where, settings, _workspace(arguments), demo=True)
 
 
@@ -55,7 +55,7 @@ def _sessions(arguments: Namespace) -> int:
 
 
 def _resume(arguments: Namespace) -> int:
-    where, settings = _settings(arguments)
+    where, settings = _settings(arguments, lenient=not arguments.plain)
     opener = _opener(arguments)
     found = _chosen(where, arguments)
     if found.damaged:
@@ -200,10 +200,10 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
 }
 
 
-def _settings(arguments: Namespace) -> tuple[Locations, Settings]:
+def _settings(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
     where = Locations.from_environment()
     names = ("model", "api_base", "theme", "mode", "max_steps", "token_limit", "max_cost", "max_observe", "tool_choice")
-    settings = load_settings(where, **{name: getattr(arguments, name) for name in names})
+    settings = load_settings(where, lenient=lenient, **{name: getattr(arguments, name) for name in names})
     from workbench.tools.trust import agreed
 
     return where, replace(settings, trusted=(*settings.trusted, *agreed(where)))

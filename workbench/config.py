@@ -9,7 +9,6 @@ import math
 import os
 import stat
 import tempfile
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from workbench.errors import UsageError
 from workbench.profiles import CALLS, Profile, checked_address, read_profile, read_profiles
+from workbench.settings_file import read_settings
 
 _ONLY_IN_FILE = ("keys", "tools", "trusted", "models")
 MODES = ("medium", "ask", "high", "never", "plan")
@@ -166,6 +166,8 @@ class Settings:
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """Which of these came from the command line: only they change a session that is opened again."""
+    problems: tuple[str, ...] = field(default=(), metadata={"internal": True})
+    """What is wrong in the file, a line each, where that holds nothing up."""
     rules: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """Rules that a new session begins with, a line each: the demo's own, or those of a sub-agent's parent."""
 
@@ -179,34 +181,30 @@ class Settings:
         return Profile(name, name, self.api_base, calls=self.calls, context_window=self.context_window or None)
 
 
-def load_settings(locations: Locations, env: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
-    """Settings file, then environment, then flags (a flag of None counts as not given); raises UsageError."""
-    values = {**_from_file(locations.settings_file), **_from_environment(env)}
+def load_settings(
+    locations: Locations, env: Mapping[str, str] = os.environ, *, lenient: bool = False, **flags: Any
+) -> Settings:
+    """Settings file, then environment, then flags (a flag of None counts as not given); raises UsageError.
+
+    A `lenient` reader finds what is wrong in the file in `problems`, and the usual values in its place.
+    """
+    values, wrong = read_settings(locations.settings_file, _names(), _check)
+    if wrong and not lenient:
+        raise UsageError(" · ".join(wrong))
     given = {name: value for name, value in flags.items() if value is not None}
-    return _checked(replace(Settings(), **{**values, **given}, given=tuple(given)))
+    return _checked(
+        replace(Settings(), **{**values, **_from_environment(env), **given}, given=tuple(given), problems=tuple(wrong))
+    )
 
 
 def _names() -> list[str]:
     return [entry.name for entry in fields(Settings) if not entry.metadata.get("internal")]
 
 
-def _from_file(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:  # TOML is UTF-8 in every locale
-            values = tomllib.load(file)
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot read the settings in {path}: {error}") from error
-    known = _names()
-    for name in values:
-        if name not in known:
-            raise UsageError(f"{path}: there is no setting {name!r}; known are {', '.join(sorted(known))}")
-    try:
-        _check_tables(values)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
-    return values
+def _check(name: str, value: Any) -> None:
+    """One entry of the file."""
+    _check_tables({name: value})
+    _checked(replace(Settings(), **{name: value}))
 
 
 def _check_tables(values: Mapping[str, Any]) -> None:

@@ -187,3 +187,12 @@ def test_signals_give_the_terminal_back_and_say_so_in_the_exit_code(signals, cod
         del before
     finally:
         child.close(force=True)
+
+
+async def test_what_is_wrong_in_the_settings_file_is_one_notice():
+    app = workbench_app(FakeLink(), problems=["/s.toml:2: there is no setting 'modee'", "/s.toml:3: max_steps [/must]"])
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app._notifications)
+        (notice,) = app._notifications
+        assert notice.message == "\n".join(app.problems)
+        assert len(app.problems) == 2

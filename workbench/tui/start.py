@@ -45,6 +45,7 @@ def open_screen(
         sessions=opener.past,
         resume=opener.resume,
         settings_file=locations.settings_file,
+        problems=settings.problems,
     )
     code = app.run()
     if app.opened.link is not None:
