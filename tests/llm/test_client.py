@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.fakes.model_turns import Called, Request, Turn, bash
-from workbench.llm.model import ModelRequest
+from workbench.llm.model import ModelError, ModelRequest
 
 TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {"type": "object", "properties": {}}}}
 
@@ -136,3 +136,11 @@ def test_the_early_import_prints_nothing_and_is_left_out_for_scripts():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_call_that_comes_after_the_end_of_its_model_opens_nothing(serve):
+    caller = serve(Turn("never sent"))
+    caller.model.close()
+    with pytest.raises(ModelError):
+        caller.ask()
+    assert caller.server.requests == []

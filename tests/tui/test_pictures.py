@@ -73,6 +73,21 @@ async def at_rest(pilot) -> None:
         return same >= 10
 
     await wait_until(pilot, unchanged)
+    if pilot.app.screen.is_modal:
+        await drawn(pilot)
+
+
+async def drawn(pilot) -> None:
+    """What stands behind a box is drawn too: several whole pictures in a row are the same."""
+    last, same = "", 0
+
+    def unchanged() -> bool:
+        nonlocal last, same
+        now = pilot.app.export_screenshot()
+        same, last = (same + 1 if now == last else 0), now
+        return same >= 4
+
+    await wait_until(pilot, unchanged)
 
 
 async def shown(pilot, link, events):

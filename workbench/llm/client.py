@@ -116,7 +116,6 @@ class ProviderModel:
         self._patience = patience or Patience()
         self._tuning = tuning or Tuning()
         self._connections = Connections()
-        self._http: Any = None
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Call the model, again where that helps. Raises ModelError; a cancelled call returns what came."""
@@ -131,9 +130,7 @@ class ProviderModel:
 
     def close(self) -> None:
         """Free connections."""
-        self._connections.shut()
-        if self._http is not None:
-            self._http.close()
+        self._connections.close()
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
         """Start one request."""
@@ -267,22 +264,14 @@ class ProviderModel:
     def _openai_client(self) -> Any:
         import openai
 
-        http = self._connect()
+        http = self._connections.client(self._timeout)
         return openai.OpenAI(
             api_key=self._key, base_url=self._base, http_client=http, max_retries=0, timeout=self._timeout
         )
 
     @cached_property
     def _plain_client(self) -> Any:
-        return load_litellm().HTTPHandler(client=self._connect())
-
-    def _connect(self) -> Any:
-        """An HTTP client whose connections a cancel can shut."""
-        import httpx
-
-        hooks = {"request": [self._connections.watch]}
-        self._http = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=self._timeout)
-        return self._http
+        return load_litellm().HTTPHandler(client=self._connections.client(self._timeout))
 
 
 def _listed(name: str) -> dict[str, Any] | None:

@@ -88,11 +88,33 @@ class Exchange:
 
 
 class Connections:
-    """The sockets that an HTTP client has open, learnt from its trace, so that they can be shut from another thread."""
+    """An HTTP client and the sockets it has open, learnt from its trace: another thread can shut and close them."""
 
     def __init__(self) -> None:
         self._open: set[Any] = set()
         self._lock = threading.Lock()
+        self._client: Any = None
+        self._is_closed = False
+
+    def client(self, timeout: Any) -> Any:
+        """The client; a closed one where a call that was left behind comes too late."""
+        import httpx
+
+        made = httpx.Client(event_hooks={"request": [self.watch]}, follow_redirects=True, timeout=timeout)
+        with self._lock:
+            self._client = made
+            is_late = self._is_closed
+        if is_late:
+            made.close()
+        return made
+
+    def close(self) -> None:
+        """End every connection for good, one that is just being made too."""
+        with self._lock:
+            self._is_closed, client = True, self._client
+        self.shut()
+        if client is not None:
+            client.close()
 
     def watch(self, request: Any) -> None:
         """A request hook of httpx."""
@@ -103,6 +125,9 @@ class Connections:
             with self._lock:
                 self._open = {stream for stream in self._open if not _is_dead(stream)}
                 self._open.add(info["return_value"])
+                is_late = self._is_closed
+            if is_late:  # what reads from it gets an error, and closes it
+                self.shut()
 
     def shut(self) -> None:
         """End every connection at once; a thread that reads from one gets an error."""
