@@ -25,8 +25,24 @@ def test_a_file_shows_how_it_changed():
     assert text_of(FileState("/etc/b", "x\n", None)).split() == ["D", "/etc/b", "−1"]
 
 
-def test_what_others_changed_is_said():
-    assert "not by the agent alone" in text_of(FileState("/b", "x\n", None, by_others=True))
+async def test_what_others_changed_stands_apart_below_the_agents_own():
+    script = Script().start()
+    script.add(ev.FilesChanged, files=(ev.FileDelta(path="/theirs", before="a", after="b"),))
+    own = ev.FileDelta(path="/own", before="a", after="b")
+    script.run("str_replace_editor", command="create", path="/own", _files=(own,))
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = app.query_one(ChangesPanel)
+        await until(pilot, lambda: panel.size.height > 0)
+        assert [panel.render_line(y).text.split()[:2] for y in range(3)] == [
+            ["M", "/own"],
+            ["Not", "by"],
+            ["M", "/theirs"],
+        ]
+        panel.focus()
+        await pilot.press("down", "enter", "down", "enter")
+        await until(pilot, lambda: app.chosen)
+        assert app.chosen == ["/theirs"]
 
 
 @STEADY
@@ -57,10 +73,11 @@ async def test_the_list_is_live_and_enter_opens_a_file():
         app.take(*working_session().events)
         app.take(ev.FilesChanged(seq=99, files=(ev.FileDelta(path="/etc/x", before="a", after=None),)))
         assert "src/calc.py" in panel.render_line(0).text
-        assert "/etc/x" in panel.render_line(1).text
+        assert "Not by the agent alone" in panel.render_line(1).text
+        assert "/etc/x" in panel.render_line(2).text
 
         panel.focus()
-        await pilot.press("down", "enter")
+        await pilot.press("down", "down", "enter")
         await until(pilot, lambda: app.chosen)
         assert app.chosen == ["/etc/x"]
 

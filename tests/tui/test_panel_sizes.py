@@ -54,6 +54,45 @@ async def test_an_unfolded_panel_of_a_narrow_screen_gets_higher():
         assert timeline.has_focus
 
 
+async def drag(pilot, start: tuple[int, int], *places: tuple[int, int]) -> None:
+    await pilot.mouse_down(offset=start)
+    for place in places:
+        await pilot.hover(offset=place)
+    await pilot.mouse_up(offset=places[-1])
+
+
+async def test_the_borders_follow_the_mouse():
+    app = workbench_app(FakeLink(working_session().events[:34]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.tasks)
+        side, tasks = app.screen.query_one(SidePanels), app.screen.query_one("#tasks")
+        await wait_until(pilot, lambda: tasks.outer_size.height > 3)
+        await drag(pilot, (side.region.x, 8), (58, 8), (50, 8))
+        await wait_until(pilot, lambda: side.region.x == 50)
+        await drag(pilot, (side.region.x - 1, 8), (75, 8))
+        await wait_until(pilot, lambda: side.region.x == 75)
+        top = tasks.region.y
+        await drag(pilot, (90, top), (90, top - 2), (90, top - 5))
+        await wait_until(pilot, lambda: tasks.region.y == top - 5)
+        await pilot.hover(offset=(90, 3))
+        await pilot.hover(offset=(20, 3))
+        assert (side.region.x, tasks.region.y) == (75, top - 5)
+        assert len(app.screen_stack) == 1
+
+
+async def test_an_unfolded_panel_follows_the_mouse_too():
+    app = workbench_app(FakeLink(working_session().events[:34]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.press("f2")
+        timeline = app.screen.query_one("#timeline")
+        await wait_until(pilot, lambda: timeline.outer_size.height == 9)
+        top = timeline.region.y
+        await drag(pilot, (30, top), (30, top + 3))
+        await wait_until(pilot, lambda: timeline.outer_size.height == 6)
+        assert len(app.screen_stack) == 1
+
+
 async def test_pages_and_ends_of_the_conversation_from_the_prompt():
     app = workbench_app(FakeLink(list(long_session(60))))
     async with app.run_test(size=(120, 30)) as pilot:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from textual import on
 
 from workbench.tui.messages import PlaceWanted, RowWanted
-from workbench.tui.screens.panel_keys import PanelKeys
+from workbench.tui.screens.dragging import Dragging
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.side import SidePanels
 
 
-class Jumping(PanelKeys):
+class Jumping(Dragging):
     """The part of the main screen that goes from one place of an item to another."""
 
     @on(RowWanted)

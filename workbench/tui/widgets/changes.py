@@ -1,7 +1,11 @@
-"""The changes list: files that differ from how they were when the session, or this turn, began."""
+"""The changes list: files that differ from how they were when the session, or this turn, began.
+
+Those that other programs changed too stand apart, below the agent's own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,10 +15,11 @@ from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.messages import FileChosen
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.wording.pieces import Line, Piece, spread
+from workbench.tui.wording.pieces import Line, Piece, clip, spread
 from workbench.tui.wording.summaries import plus_minus, short_path
 
 _EMPTY = "No file changed yet"
+_OTHERS = "Not by the agent alone"
 _EMPTY_TURN = "No file changed in this turn · . shows the session"
 
 
@@ -28,7 +33,8 @@ class ChangesPanel(LineList):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._files: list[FileState] = []
+        self._rows: list[FileState | None] = []
+        """The files; None is the line above those of others."""
         self._workspace = ""
         self._only_turn = False
 
@@ -37,9 +43,9 @@ class ChangesPanel(LineList):
         if changed is not None and not changed.changes:
             return
         self._only_turn = state.only_turn
-        self._files = list(_files(state).values())
+        self._rows = _rows(_files(state).values())
         self._workspace = state.workspace
-        self.set_count(max(1, len(self._files)))
+        self.set_count(max(1, len(self._rows)))
         self.forget()
 
     @staticmethod
@@ -54,18 +60,27 @@ class ChangesPanel(LineList):
 
     def line(self, index: int, width: int) -> Line:
         """The row of a file."""
-        if index >= len(self._files):
+        if index >= len(self._rows):
             return [Piece(_EMPTY_TURN if self._only_turn else _EMPTY, "dim")]
-        return file_line(self._files[index], self._workspace, width)
+        file = self._rows[index]
+        return [Piece(clip(_OTHERS, width), "dim")] if file is None else file_line(file, self._workspace, width)
 
     def choose(self, index: int) -> None:
         """Open the diff of a file."""
-        if index < len(self._files):
-            self.post_message(FileChosen(self._files[index].path))
+        file = self._rows[index] if index < len(self._rows) else None
+        if file is not None:
+            self.post_message(FileChosen(file.path))
 
     def action_scope(self) -> None:
         """This turn alone, or the whole session."""
         self.post_message(self.ScopeChanged())
+
+
+def _rows(files: Iterable[FileState]) -> list[FileState | None]:
+    """The agent's own files, then a line and those that others changed too."""
+    known = list(files)
+    own, others = [file for file in known if not file.by_others], [file for file in known if file.by_others]
+    return [*own, None, *others] if others else [*own]
 
 
 def _files(state: SessionState) -> dict[str, FileState]:
@@ -73,11 +88,9 @@ def _files(state: SessionState) -> dict[str, FileState]:
 
 
 def file_line(file: FileState, workspace: str, width: int) -> Line:
-    """Sign, path and counts of one file; what other programs changed is said."""
+    """Sign, path and counts of one file."""
     sign, style = _sign(file)
     left = [Piece(f"{sign} ", style), Piece(short_path(file.path, workspace))]
-    if file.by_others:
-        left.append(Piece("  not by the agent alone", "dim"))
     right = []
     if file.added:
         right.append(Piece(f"+{file.added} ", "added"))

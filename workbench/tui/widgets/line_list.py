@@ -126,7 +126,10 @@ class LineList(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor and opens."""
-        index = event.get_content_offset_capture(self).y + self.scroll_offset.y
+        place = event.get_content_offset(self)
+        if place is None:
+            return  # on the border
+        index = place.y + self.scroll_offset.y
         if 0 <= index < self._count:
             self._go(index)
             self.choose(index)

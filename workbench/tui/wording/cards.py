@@ -54,7 +54,7 @@ def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) ->
         Piece(one_line(item, workspace), "failed" if failed else "bold"),
     ]
     running = _running(item, now) if now is not None else []
-    return spread(left, running or [*_ended(item), *_folded(item)], width)
+    return spread(left, running or [*_ended(item), *_folded(item, width)], width)
 
 
 def _ended(item: ActionItem) -> Line:
@@ -74,8 +74,8 @@ def _running(item: ActionItem, now: datetime) -> Line:
     return [Piece(seconds(max(0.0, (now - item.started).total_seconds()), live=True), "running")]
 
 
-def _folded(item: ActionItem) -> Line:
-    return [Piece(" …", "dim")] if item.folded else []
+def _folded(item: ActionItem, width: int) -> Line:
+    return [Piece(" …", "dim")] if item.folded and _body(item, width) else []
 
 
 def _body(item: ActionItem, width: int) -> list[Line]:

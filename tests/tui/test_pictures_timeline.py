@@ -1,0 +1,66 @@
+"""Golden pictures of the conversation and the timeline in use: a search, what is folded, a filter, others' changes."""
+
+import pytest
+
+from tests.tui.picture_sessions import BEFORE, CALC, begun, said
+from tests.tui.test_pictures import app_with, at_rest, folder, shown
+from tests.tui.trial import wait_until
+from workbench.session import events as ev
+from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.texts import AgentText
+
+__all__ = ["folder"]
+README = f"{CALC.rpartition('/src/')[0]}/README.md"
+
+
+def events():
+    script = begun()
+    mine = ev.FileDelta(path=CALC, before=BEFORE, after=BEFORE.replace("* 100", "* 1_00"))
+    script.run("str_replace_editor", "edited", "MEDIUM", command="str_replace", path=CALC, _files=(mine,))
+    theirs = ev.FileDelta(path=README, before="# Calc\n", after="# Calc\n\nAmounts, read.\n")
+    script.add(ev.FilesChanged, files=(theirs,))
+    said(script, "Now the tests once more.", 9_900)
+    script.begin("execute_bash", "HIGH", command="python -m pytest -q && rm -rf .pytest_cache")
+    output = ev.ToolOutput(action_id=f"a{script.actions}", text="collected 12 items\n\ntests/test_calc.py .......")
+    return [*script.events, output, ev.EngineState(state="acting")]
+
+
+async def searching(pilot):
+    app = pilot.app
+    await pilot.press("ctrl+f", *"parse")
+    found = lambda: str(app.screen.query_one("#search-found").render())
+    await wait_until(pilot, lambda: "7 of 7" in found())
+    await pilot.press("up", "up")
+    await wait_until(pilot, lambda: "5 of 7" in found())
+
+
+async def folding(pilot):
+    app = pilot.app
+    await pilot.press("ctrl+home")
+    told = app.screen.query(AgentText).first()
+    told.focus()
+    await pilot.press("space", "z")
+    await wait_until(pilot, lambda: all(card.content_size.height == 1 for card in app.screen.query(ActionCard)))
+
+
+async def filtering(pilot):
+    await pilot.press("f2", "slash", *"file:calc")
+
+
+WAYS = [searching, folding, filtering]
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((200, 60), "ohw-dark")],
+    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
+)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+async def test_the_main_screen_in_use(way, size, theme, folder, picture):
+    session = events()
+    link, app = app_with(session, folder, theme)
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, session)
+        await way(pilot)
+        await at_rest(pilot)
+        assert picture(app)
