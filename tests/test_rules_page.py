@@ -75,7 +75,7 @@ def test_a_call_of_a_tool_is_tried_on_a_path(rules, capsys):
     assert main(["rules", "test", "--tool", "grep"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("is asked about")
-    assert "may reach what a rule names (deny in secrets/)" in out
+    assert "may reach what `deny in secrets/` names" in out
     assert main(["rules", "test", "--tool", "grep", "--path", "src"]) == 0
     assert capsys.readouterr().out.split()[:2] == ["runs", "LOW"]
     assert main(["rules", "test", "--tool", "gerp"]) == 2

@@ -7,7 +7,7 @@ from tests.tui.sample_session import Script, working_session
 from tests.tui.trial import wait_until, workbench_app
 from workbench.session import events as ev
 from workbench.tui.branch import is_dirty
-from workbench.tui.links.link import CommandRefused, LinkLost
+from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
@@ -342,3 +342,15 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
         lines = "".join(segment.text for line in app.screen._compositor.render_strips() for segment in line)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(lines)
         assert "[/foo]" in lines
+
+
+async def test_a_notice_of_the_engine_brings_no_message_back():
+    link = FakeLink()
+    app = workbench_app(link, message="do it")
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: link.commands == [("send", "do it")])
+        link.bring(EngineNotice("a rule names no tool"))
+        await wait_until(pilot, lambda: app.state.items)
+        assert app.screen.query_one(Prompt).text == ""
+        link.bring(CommandRefused("another screen is in charge"))
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "do it")

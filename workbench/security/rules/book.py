@@ -17,7 +17,7 @@ from workbench.security.rules.subject import Subject
 
 FOLDER_FILE: Final = ".ohw/rules.toml"
 BROKEN: Final = "a rule file has errors, so nothing that changes anything goes without a question"
-REACHES: Final = "it may reach what a rule names ({rule}), as it takes in what lies below a folder, or fits a pattern"
+REACHES: Final = "may reach what `{rule}` names: it takes in a folder above, or files by a pattern"
 UNSURE: Final = "the name of a command is not known, so no rule can be held against it"
 
 
@@ -94,7 +94,7 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
             return found
     above = next((rule for rule in rules if rule.verdict != "allow" and reaches(rule, subject)), None)
     if above is not None:
-        return Rule("ask", subject.tool, reason=REACHES.format(rule=above.text))
+        return replace(above, verdict="ask", reason=REACHES.format(rule=above.text))
     if any(rule.verdict != "allow" and rule.command for rule in rules) and is_opaque(subject):
         return Rule("ask", subject.tool, reason=UNSURE)
     return covers(rules, subject)

@@ -158,7 +158,7 @@ class Asking:
     def _forget_refused(self, changed: Changed | None) -> None:
         """An answer that was refused did not count: the question comes back."""
         added = changed.added if changed is not None else []
-        if any(isinstance(item, NoticeItem) and not item.seq for item in added):
+        if any(isinstance(item, NoticeItem) and item.refuses for item in added):
             self._answered.clear()
 
 

@@ -112,6 +112,8 @@ class NoticeItem:
     detail: str = ""
     """More about it, which can be opened; it has a title then."""
     title: str = ""
+    refuses: bool = False
+    """The engine did not carry out what the person asked for."""
 
 
 Item: TypeAlias = UserItem | AgentItem | ActionItem | NoticeItem

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.tui.fold import action_fold, delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import take_files
-from workbench.tui.fold.notices import condensed_notice, nudge_notice, run_end_notice, settings_notice, undone_notice
+from workbench.tui.fold.notices import (
+    NoticeKind,
+    condensed_notice,
+    nudge_notice,
+    run_end_notice,
+    settings_notice,
+    undone_notice,
+)
 from workbench.tui.fold.state import AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 
@@ -46,7 +53,7 @@ def apply(state: SessionState, message: Incoming) -> Changed:
     if isinstance(message, LinkLost):
         return _link_lost(state, message)
     if isinstance(message, CommandRefused):
-        return _notice(state, NoticeItem(0, message.reason, "warning"))
+        return _notice(state, NoticeItem(0, message.reason, "warning", refuses=True))
     if isinstance(message, EngineNotice):
         return _notice(state, NoticeItem(0, message.text, "warning"))
     seq = getattr(message, "seq", 0)
@@ -209,7 +216,8 @@ def _link_lost(state: SessionState, lost: LinkLost) -> Changed:
     state.running.clear()
     if state.live is not None:
         changed.merge(_cut_short(state))
-    return changed.merge(_notice(state, NoticeItem(0, lost.reason, "error" if lost.for_good else "warning")))
+    kind: NoticeKind = "error" if lost.for_good else "warning"
+    return changed.merge(_notice(state, NoticeItem(0, lost.reason, kind, refuses=True)))
 
 
 def _cut_short(state: SessionState) -> Changed:

@@ -41,7 +41,7 @@ class Outbox:
         for item in added:
             if isinstance(item, UserItem) and item.text in self._unsent:
                 self._unsent.remove(item.text)
-        refused = any(isinstance(item, NoticeItem) and not item.seq for item in added)
+        refused = any(isinstance(item, NoticeItem) and item.refuses for item in added)
         if not self._unsent or not (refused or state.work == "lost"):
             return ""
         text = "\n".join(self._unsent)

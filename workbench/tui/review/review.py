@@ -45,7 +45,7 @@ class Review:
     def look(self, changed: Changed | None) -> None:
         """The session went on: an open viewer shows it."""
         if self.watching is not None and changed is not None:
-            refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and not item.seq]
+            refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
             self.watching.follow(changed, refused[-1] if refused else "")
 
     def take_back(self, take: TakeBack) -> None:
