@@ -312,7 +312,7 @@ async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was
         assert "F9" in shown(app, Welcome)
         assert shown(app, Activity) == ""  # nothing is being started
         await pilot.press("shift+tab")
-        await wait_until(pilot, lambda: "F9" in str([note.message for note in app._notifications]))
+        await wait_until(pilot, lambda: "/demo" in str([note.message for note in app._notifications]))
         app.clear_notifications()
         await pilot.press("enter")
         await wait_until(pilot, lambda: app._notifications)
