@@ -137,9 +137,13 @@ class Files:
         with self._journal.lock:
             self._journal.save()
             self._refuse_while_busy(self._journal.ledger)
+            if self._recorder is not None:
+                self._recorder.foresee(known_of(files))
             try:
                 take_back(files)
             except NotTakenBack as error:
+                if self._recorder is not None:
+                    self._recorder.forget(known_of(files))
                 self._log(error.done)
                 raise
             self._log(files)

@@ -60,6 +60,7 @@ class Recorder:
         self._pending = 0
         self._thread: threading.Thread | None = None
         self._last = ""
+        self._foreseen: dict[str, str | None] = {}
         self._cost = 0.0
         self._sayings = Sayings(repository.workspace)
         self._faults = 0
@@ -81,6 +82,16 @@ class Recorder:
                 self._thread = threading.Thread(target=self._work, name="session-versions", daemon=True)
                 self._thread.start()
         self._looks.put(look)
+
+    def foresee(self, known: Mapping[str, str | None]) -> None:
+        """Files the person is about to have written: a look that is under way already may see them."""
+        with self._changed:
+            self._foreseen = {**self._foreseen, **known}
+
+    def forget(self, known: Mapping[str, str | None]) -> None:
+        """These were not written after all, or a look has been at them."""
+        with self._changed:
+            self._foreseen = {path: text for path, text in self._foreseen.items() if (path, text) not in known.items()}
 
     def settle(self, cancel: Cancel, limit: float) -> bool:
         """Wait until all that was asked for is done; False when it takes longer."""
@@ -121,6 +132,8 @@ class Recorder:
                 if events:
                     self._report(events)
             finally:
+                if look.cause == "person":
+                    self.forget(look.known)
                 with self._changed:
                     self._pending -= 1
                     self._changed.notify_all()
@@ -205,7 +218,7 @@ class Recorder:
 
     def _found(self, before: str, after: str, known: Mapping[str, str | None]) -> Deltas:
         try:
-            return deltas(self.repository, self.repository.difference(before, after), known)
+            return deltas(self.repository, self.repository.difference(before, after), {**self._foreseen, **known})
         except VersionsFail:  # the older one was pruned
             return Deltas()
 
