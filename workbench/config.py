@@ -17,8 +17,9 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.profiles import CALLS, Profile, checked_address, read_profile, read_profiles
 from workbench.settings_file import read_settings
+from workbench.terminal import read_terminal
 
-_ONLY_IN_FILE = ("keys", "tools", "trusted", "models")
+_ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal")
 MODES = ("medium", "ask", "high", "never", "plan")
 TOOL_CHOICES = ("none", "auto", "required")
 _LEAST = {
@@ -162,6 +163,8 @@ class Settings:
     """`set` = "code" or "plan"; a tool's name = true, false or a table of its parameters (which switches it on)."""
     models: Mapping[str, Any] = field(default_factory=dict)
     """Profiles: the tables `[models.NAME]` as they are written; `profile` reads one."""
+    terminal: Mapping[str, Any] = field(default_factory=dict)
+    """The table `[terminal]`: title, bell, notices, mouse, clipboard; `workbench.terminal` reads it."""
     trusted: tuple[str, ...] = ()
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
@@ -223,6 +226,7 @@ def _check_tables(values: Mapping[str, Any]) -> None:
         elif isinstance(value, dict):
             _check_plain(f"tools.{name}", value)
     read_profiles(values.get("models", {}))
+    read_terminal(values.get("terminal", {}))
 
 
 def _check_plain(key: str, value: object) -> None:

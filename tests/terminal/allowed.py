@@ -23,6 +23,9 @@ SCREEN: Mapping[str, tuple[str, str]] = {
     "which modes there are": ("csi", r"\?(?:2026|2048)\$p"),
     "how keys are told": ("csi", r">25u|<u"),
     "the pointer's shape": ("osc", r"22;[a-z-]{1,20}"),
+    "the title kept and given back": ("csi", "2[23];2t"),
+    "progress": ("osc", "9;4;[03-4];0"),
+    "a notice": ("osc", r"(?:9|777;notify;ohw);ohw\b[^;\x00-\x1f\x7f-\x9f]*"),
     "the title": ("osc", r"[02];ohw[^\x00-\x1f\x7f-\x9f]*"),
 }
 """Name -> kind of the piece, and what its body must be from end to end."""

@@ -27,6 +27,7 @@ from workbench.tui.fold.state import SessionState
 from workbench.tui.keys import read_keymap
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
+from workbench.tui.manners.app_manners import AppManners
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.opened import Opened
 from workbench.tui.prompting.arguments import arguments_now
@@ -46,7 +47,7 @@ _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
 
 
-class WorkbenchApp(AppKeys):
+class WorkbenchApp(AppManners, AppKeys):
     """One session in one terminal; `state` holds what is known of it, also after the end."""
 
     TITLE = "ohw"
@@ -80,6 +81,7 @@ class WorkbenchApp(AppKeys):
         `problems` are what was wrong in `settings_file`.
         """
         super().__init__()
+        self.mind(settings.terminal)
         self.opened = opened
         self.settings = settings
         self.clock = clock
@@ -98,7 +100,7 @@ class WorkbenchApp(AppKeys):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The usual ones, and ours last: no control character passes."""
-        return [*super().get_line_filters(), ControlFilter()]
+        return [*super().get_line_filters(), ControlFilter(), *self.sign_filters()]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables for themes that know nothing of them."""
@@ -113,7 +115,7 @@ class WorkbenchApp(AppKeys):
         if self.settings.keys:
             self.set_keymap(dict(self.keymap))
         if not self.is_headless:
-            Signals(self._end, self._warn).install(asyncio.get_running_loop())
+            Signals(self._end, self._warn, self.window.ending).install(asyncio.get_running_loop())
         self._themes.watch()
         self.call_after_refresh(self.ask_trust)
         self.run_worker(self._report())

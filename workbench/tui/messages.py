@@ -50,6 +50,10 @@ class FileChosen(Message):
         self.path = path
 
 
+class QuestionRang(Message):
+    """A question waits that the person may not see."""
+
+
 class BehindScrolled(Message):
     """The person scrolls the conversation behind a question; `lines` is negative for up."""
 

@@ -14,15 +14,19 @@ from typing import Any
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 PATIENCE = 1.5
 """Seconds for an orderly end before the process ends without one."""
-_GIVE_BACK = b"\x1b[?2004l\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
+_GIVE_BACK = (
+    b"\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
+)
 
 
 class Signals:
     """Installed while the screen runs; the first SIGINT counts as ctrl+c, the second ends."""
 
-    def __init__(self, leave: Callable[[int], None], warn: Callable[[], None]) -> None:
+    def __init__(self, leave: Callable[[int], None], warn: Callable[[], None], ending: str = "") -> None:
+        """`ending` is what else gives the terminal back, where that must be done in haste."""
         self._leave = leave
         self._warn = warn
+        self._ending = ending.encode()
         self._interrupted = False
         self._terminal = _terminal_state()
 
@@ -50,7 +54,7 @@ class Signals:
             try:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal)
                 os.set_blocking(1, False)
-                os.write(1, _GIVE_BACK)
+                os.write(1, _GIVE_BACK + self._ending)
             except (OSError, termios.error):
                 pass  # nobody is left to see it
         os._exit(code)

@@ -47,7 +47,7 @@ def open_screen(
         settings_file=locations.settings_file,
         problems=settings.problems,
     )
-    code = app.run()
+    code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
     said = farewell(locations, app.state)

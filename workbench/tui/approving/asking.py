@@ -13,6 +13,7 @@ from workbench.tui.approving.rule_trial import try_rule
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState
 from workbench.tui.links.link import Link
+from workbench.tui.messages import QuestionRang
 from workbench.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Asking:
             self._show(action_id, waiting, called=self._desk.is_called)
         unseen = self._open is None or not app.app_focus
         if waiting and unseen and self._desk.rings(waiting):
-            app.bell()
+            self._screen.post_message(QuestionRang())
 
     def open(self, action_id: str) -> bool:
         """Ask about this action now, if it waits; says whether it does."""

@@ -28,6 +28,7 @@ class Prompt(TextArea):
         Binding("tab", "take", "Take what is chosen", id="take", show=False),
         Binding("escape", "close_list", "Close the list", id="close-list", show=False),
         Binding("ctrl+r", "search_history", "Search what was sent before", id="search-history"),
+        Binding("ctrl+underscore", "undo", "Undo", show=False, id="undo"),
         Binding("ctrl+g", "edit_outside", "Write in $EDITOR", id="edit-outside"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),

@@ -1,0 +1,159 @@
+"""The screen and the terminal around it: title, focus, bell, copies, suspending, sizes, and what is given back."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.terminal.allowed import strange
+from tests.terminal.terminal import Terminal
+from tests.world import World, bash, finish, wait_for
+
+GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1004l", b"\x1b[23;2t")
+
+
+def screen(world: World, *turns: dict, **env: str) -> Terminal:
+    args = ("go", "--model", world.script(*turns), "--mode", "high", "--workspace", str(world.project))
+    return Terminal(args, 110, 34, world.env | env)
+
+
+def sent(terminal: Terminal, sequence: str, seconds: float = 30.0) -> None:
+    """Wait until the terminal got these bytes."""
+    terminal.wait_until(lambda _: sequence.encode() in terminal.raw, f"{sequence!r} to be sent", seconds)
+
+
+def held(world: World) -> tuple[Path, str]:
+    """A command that runs until a file is there."""
+    go = world.project / "go"
+    return go, f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
+
+
+def test_title_progress_and_a_notice_when_the_window_is_not_in_front(world: World):
+    go, waits = held(world)
+    name = world.project.name
+    more = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}
+    with screen(world, bash(waits), bash("touch made-it", risk="HIGH"), finish("All done."), **more) as terminal:
+        sent(terminal, f"\x1b]2;ohw {name} - working\x07")
+        sent(terminal, "\x1b]9;4;3;0\x07")
+        terminal.type("\x1b[O")  # the window is no longer in front
+        wait_for((world.project / "begun").exists, "the command to run")
+        terminal.text()
+        go.touch()
+        sent(terminal, f"\x1b]9;ohw {name}: a question waits for you\x07")
+        sent(terminal, f"\x1b]2;ohw {name} - waiting for you\x07")
+        terminal.type("\x1b[I")
+        terminal.wait_for("y approve")
+        terminal.press("y")
+        terminal.wait_for("All done.")
+        sent(terminal, f"\x1b]2;ohw {name}\x07")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        shown_last = terminal.raw.rfind(b"All done.")
+        assert all(terminal.raw.rfind(end) > shown_last for end in (*GIVEN_BACK, b"\x1b]9;4;0;0\x07"))
+        rung = [each for each in strange(terminal.raw) if "\\x07" not in each]
+        assert rung == []
+
+
+def test_what_is_switched_off_is_not_sent(world: World):
+    world.locations.settings_file.parent.mkdir(parents=True)
+    world.locations.settings_file.write_text(
+        "[terminal]\ntitle = false\nprogress = false\nnotice = false\nmouse = false\n"
+    )
+    with screen(world, finish("All done."), TERM="xterm-ghostty", TERM_PROGRAM="ghostty") as terminal:
+        terminal.wait_for("All done.")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert not any(part in terminal.raw for part in (b"\x1b]2;", b"\x1b]9;", b"\x1b[22;2t", b"\x1b[?1000h"))
+
+
+def test_no_color_sends_no_colour(world: World):
+    with screen(world, bash("touch made-it", risk="HIGH"), finish(), NO_COLOR="1") as terminal:
+        terminal.wait_for("y approve")
+        terminal.wait_for("HIGH")
+        greys = _colours(terminal.raw)
+        assert greys
+        assert all(red == green == blue for red, green, blue in greys)
+        terminal.press("ctrl+q")
+
+
+def _colours(raw: bytes) -> set[tuple[str, str, str]]:
+    import re
+
+    return set(re.findall(r"[34]8;2;(\d+);(\d+);(\d+)", raw.decode(errors="replace")))
+
+
+def test_a_selection_is_copied_by_the_terminal_and_by_the_system(world: World):
+    tools = world.home / "bin"
+    tools.mkdir()
+    program = tools / "wl-copy"
+    program.write_text(f"#!/bin/sh\ncat > {world.home}/clipboard\n")
+    program.chmod(0o755)
+    more = {"WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
+    with screen(world, finish("A sentence to copy."), **more) as terminal:
+        shown = terminal.wait_for("│  A sentence to copy.")
+        terminal.wait_for("✓ Finished")
+        row = next(at for at, line in enumerate(shown.splitlines(), 1) if line.startswith("│  A sentence to copy."))
+        column = 4
+        terminal.type(f"\x1b[<0;{column};{row}M\x1b[<32;{column + 5};{row}M\x1b[<32;{column + 10};{row}M")
+        terminal.type(f"\x1b[<0;{column + 10};{row}m")
+        wait_for((world.home / "clipboard").exists, "the program to be given the text")
+        wait_for(lambda: "sentence" in (world.home / "clipboard").read_text(), "all of the text")
+        text = (world.home / "clipboard").read_text()
+        sent(terminal, f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+def test_suspended_and_continued_the_session_goes_on(world: World):
+    go, waits = held(world)
+    with screen(world, bash(waits), finish("All done.")) as terminal:
+        wait_for((world.project / "begun").exists, "the command to run")
+        terminal.wait_for("touch begun")
+        terminal.press("ctrl+z")
+        process = psutil.Process(terminal.pid)
+        wait_for(lambda: terminal.text() is not None and process.status() == psutil.STATUS_STOPPED, "it to stop")
+        assert not terminal.screen.is_alternate
+        go.touch()
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.wait_for("All done.")
+        assert terminal.screen.is_alternate
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert "Traceback" not in terminal.text()
+
+
+def test_two_hundred_sizes_keep_the_question(world: World):
+    sizes = [(1, 1), (500, 200), (2, 50), (80, 24), (20, 5), (300, 3), (40, 12), (110, 34)]
+    with screen(world, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
+        terminal.wait_for("y approve")
+        for number in range(200):
+            columns, rows = sizes[number % len(sizes)]
+            terminal.process.setwinsize(rows, columns)
+            terminal.text()
+        terminal.resize(110, 34)
+        terminal.wait_for("y approve", 60)
+        terminal.press("y")
+        terminal.wait_for("All done.", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert "Traceback" not in terminal.text()
+    assert (world.project / "made-it").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_gives_the_window_back(world: World, number: signal.Signals):
+    with screen(world, bash("touch made-it", risk="HIGH"), finish()) as terminal:
+        terminal.wait_for("y approve")
+        before = len(terminal.raw)
+        os.kill(terminal.pid, number)
+        if number == signal.SIGINT:
+            terminal.wait_for("ctrl+c again")
+            os.kill(terminal.pid, number)
+        assert terminal.wait_exit() == 128 + number
+        assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []
+    wait_for(lambda: not world.processes(), "every process to be gone")

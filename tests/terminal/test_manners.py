@@ -1,0 +1,110 @@
+"""What is sent to which terminal, and the settings that say so."""
+
+from __future__ import annotations
+
+import pytest
+from rich.segment import Segment
+from textual.color import Color
+
+from tests.terminal.allowed import strange
+from tests.world import World
+from workbench.errors import UsageError
+from workbench.terminal import TerminalSettings, read_terminal
+from workbench.tui.fold.state import SessionState
+from workbench.tui.manners.abilities import Abilities, abilities
+from workbench.tui.manners.ascii_filter import AsciiFilter
+from workbench.tui.manners.clipboard import clipboard_program
+from workbench.tui.manners.window import Window
+
+USUAL = TerminalSettings()
+EVERYTHING = TerminalSettings(title=True, progress=True, notice=True)
+NOTHING = TerminalSettings(title=False, progress=False, notice=False)
+
+
+@pytest.mark.parametrize(
+    ("env", "can"),
+    [
+        ({"TERM": "xterm-256color"}, Abilities(title=True)),
+        ({"TERM": "linux"}, Abilities()),
+        ({"TERM": "vt100"}, Abilities()),
+        ({}, Abilities()),
+        ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, Abilities(True, True, "9")),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "TMUX": "/tmp/x"}, Abilities(title=True)),
+        ({"TERM": "foot"}, Abilities(True, False, "777")),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, Abilities(True, False, "777")),
+        ({"TERM": "xterm-256color", "WT_SESSION": "1"}, Abilities(True, True, "")),
+        ({"TERM": "xterm-kitty"}, Abilities(True, False, "9")),
+    ],
+)
+def test_a_terminal_gets_what_it_is_known_to_understand(env, can):
+    assert abilities(USUAL, env) == can
+    assert abilities(NOTHING, env) == Abilities()
+    assert abilities(EVERYTHING, env).title
+    assert abilities(EVERYTHING, env).progress
+    assert abilities(EVERYTHING, env).notice
+
+
+def test_the_window_is_told_only_news_and_given_back():
+    sent: list[str] = []
+    window = Window(Abilities(True, True, "9"), sent.append)
+    state = SessionState(workspace="/x/evil\x1b]0;n\x07;\u202ename")
+    window.begin()
+    window.show(state)
+    window.show(state)
+    state.is_running = True
+    window.show(state)
+    window.show(state)
+    state.waiting.append("a1")
+    window.show(state)
+    window.notice(state)
+    window.end()
+    assert [part for part in sent if part.startswith("\x1b]9;4")] == [
+        "\x1b]9;4;3;0\x07",
+        "\x1b]9;4;4;0\x07",
+    ]
+    titles = [part for part in sent if part.startswith("\x1b]2;")]
+    assert len(titles) == 3
+    assert titles[2].endswith(" - waiting for you\x07")
+    assert sent[0] == "\x1b[22;2t"
+    assert sent[-1] == "\x1b[23;2t\x1b]9;4;0;0\x07"
+    assert strange("".join(sent).encode()) == []
+
+
+def test_a_window_that_can_nothing_is_sent_nothing():
+    sent: list[str] = []
+    window = Window(Abilities(), sent.append)
+    window.begin()
+    window.show(SessionState(workspace="/x/y", is_running=True))
+    window.notice(SessionState())
+    window.end()
+    assert sent == []
+
+
+def test_a_wrong_setting_names_the_nearest_right_one(world: World):
+    assert read_terminal({"bell": False, "title": "auto"}) == TerminalSettings(bell=False)
+    for wrong, told in (({"titel": True}, "terminal.title"), ({"bell": "auto"}, "true or false"), (3, "[terminal]")):
+        with pytest.raises(UsageError, match=told.replace("[", r"\[")):
+            read_terminal(wrong)
+    world.locations.settings_file.parent.mkdir(parents=True)
+    world.locations.settings_file.write_text("[terminal]\nbel = true\n")
+    done = world.ohw("tools")
+    assert (done.returncode, "terminal.bell" in done.stderr, "settings.toml" in done.stderr) == (2, True, True)
+
+
+def test_signs_keep_their_cells_in_ascii():
+    segments = [Segment("│ ✓ ok · 日本 ─┐"), Segment("plain")]
+    shown = AsciiFilter().apply(segments, Color(0, 0, 0))
+    assert [part.text for part in shown] == ["| v ok . ???? -+", "plain"]
+    plain = [Segment("as it is")]
+    assert AsciiFilter().apply(plain, Color(0, 0, 0)) is plain
+
+
+def test_the_clipboards_program_fits_the_desktop(tmp_path):
+    for name in ("wl-copy", "xsel", "pbcopy"):
+        (tmp_path / name).touch(mode=0o755)
+    path = {"PATH": str(tmp_path)}
+    assert clipboard_program(path | {"WAYLAND_DISPLAY": "w"}, "linux") == ("wl-copy",)
+    assert clipboard_program(path | {"DISPLAY": ":0"}, "linux") == ("xsel", "--clipboard", "--input")
+    assert clipboard_program(path, "linux") is None
+    assert clipboard_program(path, "darwin") == ("pbcopy",)
+    assert clipboard_program({"PATH": "/nowhere", "DISPLAY": ":0"}, "linux") is None

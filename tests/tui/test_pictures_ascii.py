@@ -1,0 +1,28 @@
+"""Golden pictures of a terminal that has only ASCII: borders, signs and diffs still say what they mean."""
+
+import pytest
+
+from tests.tui.test_pictures import app_with, at_rest, folder, shown
+from tests.tui.test_pictures_stale import in_part, stale_file
+from tests.tui.trial import workbench_app
+
+__all__ = ["folder"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
+async def test_a_screen_in_ascii(state, size, folder, picture):
+    events = state()
+    link, app = app_with(events, folder, "ohw-dark")
+    app.mind({"ascii": True})
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        await at_rest(pilot)
+        lines = [strip.text for strip in app.screen._compositor.render_strips()]
+        assert picture(app)
+    assert all(line.isascii() for line in lines)
+
+
+def test_an_app_is_minded_by_its_settings():
+    assert len(workbench_app(None, set={"terminal": {"ascii": True}}).sign_filters()) == 1
+    assert workbench_app(None, set={"terminal": {"ascii": False}}).sign_filters() == []
