@@ -36,12 +36,16 @@ def asked(terminal: Terminal, prompt: str = ASKS) -> None:
 
 
 def answer(terminal: Terminal, text: str, prompt: str = ASKS) -> None:
-    """As a person does: read what is asked, then type."""
-    asked(terminal, prompt)
-    time.sleep(0.6)  # what comes sooner is no answer
-    before = len(terminal.raw)
-    terminal.type(f"{text}\n")
-    terminal.wait_until(lambda _: b"\n" in terminal.raw[before:], "the line to be taken", 60)
+    """As a person does: read what is asked, then type; once more where it was too soon on a slow machine."""
+    for _ in range(20):
+        asked(terminal, prompt)
+        time.sleep(0.8)  # what comes sooner is no answer
+        before = len(terminal.raw)
+        terminal.type(f"{text}\n")
+        terminal.wait_until(lambda _, at=before: terminal.raw[at:].partition(b"\n")[2], "the line to be taken", 60)
+        if b"too soon" not in terminal.raw[before:]:
+            return
+    raise AssertionError(f"no line was taken at {prompt!r}")
 
 
 def leave(terminal: Terminal) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import shutil
 import termios
 from collections.abc import Callable, Sequence
@@ -51,6 +52,10 @@ class Console:
         """About how many rows these lines take."""
         width = max(1, shutil.get_terminal_size((80, 24)).columns)
         return sum(1 + len(line) // width for line in lines)
+
+    def is_idle(self) -> bool:
+        """Whether no line waits to be read."""
+        return not select.select([_STDIN], [], [], 0)[0]
 
     def drain(self) -> str:
         """What was typed up to now, taken out of the terminal: it was meant for something else."""
