@@ -30,7 +30,11 @@ def edit(before: str | None = "x = 1\n", after: str | None = "x = 2\n") -> Actio
 
 
 def ask(
-    action: ActionItem, position: int = 1, total: int = 1, waiting: Sequence[ActionItem] = ()
+    action: ActionItem,
+    position: int = 1,
+    total: int = 1,
+    waiting: Sequence[ActionItem] = (),
+    changed: Sequence[str] = (),
 ) -> tuple[ScreenApp, Clock]:
     clock = Clock()
     screen = ApprovalScreen(
@@ -39,6 +43,7 @@ def ask(
         total,
         "medium",
         waiting=waiting,
+        changed=changed,
         clock=clock,
         typed=lambda text: app.typed.append(text),
     )

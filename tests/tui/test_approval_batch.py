@@ -109,3 +109,33 @@ async def test_alone_there_is_neither_list_nor_all() -> None:
         await pilot.press("Y", "right")
         assert app.screen is app.pushed
         assert "rm -rf build" in shown(app, "#what")
+
+
+def test_what_the_person_changed_is_not_approved_as_it_was_proposed() -> None:
+    waiting = [LIST, WRITE, DELETE]
+    assert [item.action_id for item in together(waiting, DELETE, {"edit"})] == ["low", "high"]
+
+
+@pytest.mark.parametrize("on_it", [True, False])
+async def test_all_leaves_out_what_the_person_changed_and_says_so(on_it: bool) -> None:
+    shown_now, place = (WRITE, 2) if on_it else (DELETE, 3)
+    app, clock = ask(shown_now, place, 3, WAITING, changed=() if on_it else ("edit",))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        if on_it:
+            await pilot.press("space")
+        await pilot.press("Y")
+        await until(pilot, lambda: isinstance(app.screen, ApproveAllScreen), "the list")
+        every = app.screen.query_one(QuestionText)
+        await until(pilot, lambda: "$ ls ~/.config" in painted(every))
+        assert "Without one action that you changed: it is approved by itself." in painted(every)
+        assert "− old" not in painted(every)
+
+
+async def test_nothing_is_left_to_approve_together_when_the_person_changed_all_of_it() -> None:
+    app, clock = ask(WRITE, 1, 2, (WRITE, DELETE))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("space", "Y")
+        await until(pilot, lambda: any("each is approved by itself" in note.message for note in app._notifications))
+        assert app.screen is app.pushed

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
-from textual.widgets import TextArea
+from textual.widgets import Input, TextArea
 
-from tests.tui.approval_app import arm, ask, edit, keys_shown
+from tests.tui.approval_app import arm, ask, command, edit, keys_shown
 from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
 from workbench.session.events import FileText
 from workbench.tui.approving.decision import Later
@@ -147,3 +148,24 @@ async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
     again = ScreenApp(ApprovalScreen(first.item, 1, 1, "medium", proposal=first.proposal))
     async with again.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(again))
+
+
+async def test_what_is_typed_right_behind_the_key_that_opens_the_editor_is_in_the_text() -> None:
+    app, clock = ask(command("true"))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        for key in ("e", "a", "y", "n"):
+            app.post_message(events.Key(key, key))  # all before the first is worked off
+        await until(pilot, lambda: getattr(question(app).box.editor, "text", "") == "ayntrue")
+        assert app.results == []
+
+
+async def test_what_is_typed_right_behind_the_key_that_opens_the_note_is_in_the_note() -> None:
+    app, clock = ask(command("true"))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        for key in ("n", "n", "o", "y"):
+            app.post_message(events.Key(key, key))
+        await until(pilot, lambda: app.pushed.query_one("#note", Input).value == "noy")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.results == [Decision("rejected", "noy")])

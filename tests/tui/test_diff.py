@@ -204,3 +204,25 @@ def test_wrapped_lines_take_the_rows_they_need() -> None:
     assert geometry.height == 1 + -(-100 // geometry.text_width)
     assert geometry.at(2) == (1, 1)
     assert Geometry(document, Look(44, False, False)).overhang == 100 - geometry.text_width
+
+
+@given(st.text(st.sampled_from("ab  \t·é漢\u202e\x00"), max_size=40))
+def test_the_cells_that_are_counted_are_those_that_are_painted(text: str) -> None:
+    document = Document([compare("f", None, text + "\n")])
+    assert document.cells(0, "new") == [cell_len(paint_line(line).text) for line in split_lines(text + "\n")]
+
+
+def test_words_of_a_long_hunk_are_those_of_its_lines() -> None:
+    before = "".join(f"value {number} of before\n" for number in range(3_000))
+    document = Document([compare("f", before, before.replace("before", "after"))])
+    assert document.words(0, 0, "old", 2_500) == [(14, 20)]
+    assert document.words(0, 0, "new", 2_500) == [(14, 19)]
+    one_more = Document([compare("f", "a one\n", "b one\nb two\nb three\n")])
+    assert [one_more.words(0, 0, "new", line) for line in range(3)] == [[(0, 1)], [], []]
+
+
+def test_another_width_of_the_same_files_makes_no_new_rows() -> None:
+    document = Document([compare("f", "a\n" * 50, "b\n" * 50)])
+    wide, narrow = (Geometry(document, Look(width, False, True)) for width in (100, 60))
+    assert wide.rows is narrow.rows
+    assert Geometry(document, Look(100, True, True)).rows is not wide.rows

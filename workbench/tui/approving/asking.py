@@ -83,6 +83,7 @@ class Asking:
             self._state.mode,
             proposal=self._proposals.get(shown),
             waiting=[self._state.actions[name] for name in waiting],
+            changed=[key[0] for key, made in self._proposals.items() if made.is_changed and key[0] != action_id],
             typed=self._type,
             tried=lambda rule: try_rule(rule, self._state),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from workbench.tui.fold.state import ActionItem
@@ -11,7 +11,15 @@ _ORDER: Final = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 """Not knowing is no low risk."""
 
 
-def together(waiting: Sequence[ActionItem], shown: ActionItem) -> list[ActionItem]:
-    """The waiting actions at or below the risk of the one that is shown; questions of the agent's are none."""
+def together(waiting: Sequence[ActionItem], shown: ActionItem, changed: Collection[str] = ()) -> list[ActionItem]:
+    """The waiting actions at or below the risk of the one that is shown.
+
+    Questions of the agent's are none, nor are those (by id) of which the person has changed something: approved as it
+    was proposed, that change would be lost.
+    """
     highest = _ORDER.index(shown.risk)
-    return [item for item in waiting if not item.asks and _ORDER.index(item.risk) <= highest]
+    return [
+        item
+        for item in waiting
+        if not item.asks and item.action_id not in changed and _ORDER.index(item.risk) <= highest
+    ]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from workbench.diff.hunks import FileDiff
 from workbench.diff.words import Spans, changed_words, line_pairs
-from workbench.tui.diff.layout import Side
+from workbench.tui.diff.layout import FoldId, Row, Side, split_rows, unified_rows
 from workbench.tui.diff.lexing import Lexed, SyntaxSpan
 from workbench.tui.diff.lines import PaintedLine, line_cells, paint_line
 
 NEAR = 400
 """Syntax this many lines ahead is worked out at once; what is farther comes in steps."""
+_MOST_PAIRS = 5_000
 
 
 class Document:
@@ -22,8 +23,11 @@ class Document:
         self.files = tuple(files)
         self._lexed: dict[tuple[int, Side], Lexed] = {}
         self._wanted: tuple[Lexed, int] | None = None
-        self.words_of = lru_cache(256)(self._words_of)
+        self._partners = lru_cache(64)(self._pairs_of)
+        self._changed = lru_cache(1_024)(self._words_of)
         self.painted = lru_cache(2_048)(self._painted)
+        self.cells = lru_cache(None)(self._cells)
+        self._rows_of = lru_cache(2)(self._made_rows)
 
     def lines(self, file: int, side: Side) -> list[str]:
         """The lines of one side of a file."""
@@ -36,8 +40,25 @@ class Document:
         return max((max(len(diff.old), len(diff.new)) for diff in self.files), default=0)
 
     def widest(self) -> int:
-        """Cells of the longest line that changed or surrounds a change; at least 1."""
-        return max((line_cells(line) for diff in self.files for line in (*diff.old, *diff.new)), default=1) or 1
+        """Cells of the longest line; at least 1."""
+        sides: tuple[Side, Side] = ("old", "new")
+        every = (max(self.cells(file, side), default=1) for file in range(len(self.files)) for side in sides)
+        return max(every, default=1) or 1
+
+    def rows(self, opened: Collection[FoldId], *, beside: bool) -> list[Row]:
+        """The rows in one form; the same list for the same folds."""
+        return self._rows_of(frozenset(opened), beside)
+
+    def _made_rows(self, opened: frozenset[FoldId], beside: bool) -> list[Row]:
+        return (split_rows if beside else unified_rows)(self.files, opened)
+
+    def _cells(self, file: int, side: Side) -> list[int]:
+        """How many cells each line of one side takes."""
+        lines = self.lines(file, side)
+        text = self.files[file].before if side == "old" else self.files[file].after
+        if text is not None and text.isascii() and text.replace("\n", "").isprintable():
+            return [len(line) - line.endswith("\n") for line in lines]  # a sign is a cell, whatever it is painted as
+        return [line_cells(line) for line in lines]
 
     def syntax(self, file: int, side: Side, line: int) -> list[SyntaxSpan]:
         """Syntax of one line; empty while it is still far from what is known (see `work`)."""
@@ -69,13 +90,21 @@ class Document:
     def _painted(self, file: int, side: Side, line: int) -> PaintedLine:
         return paint_line(self.lines(file, side)[line])
 
-    def _words_of(self, file: int, hunk: int) -> dict[tuple[Side, int], Spans]:
-        """Changed words of the lines of a hunk, for lines that became other lines."""
+    def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
+        """What changed inside a line of a hunk that became another line, or was one."""
+        other = self._partners(file, hunk)[side].get(line)
+        if other is None:
+            return []
+        return self._changed(file, line, other)[0] if side == "old" else self._changed(file, other, line)[1]
+
+    def _words_of(self, file: int, old: int, new: int) -> tuple[Spans, Spans]:
+        diff = self.files[file]
+        return changed_words(diff.old[old].removesuffix("\n"), diff.new[new].removesuffix("\n"))
+
+    def _pairs_of(self, file: int, hunk: int) -> dict[Side, dict[int, int]]:
+        """For each side of a hunk which line of the other one a line belongs to."""
         diff = self.files[file]
         part = diff.hunks[hunk]
-        olds, news = diff.old[part.old : part.old_end], diff.new[part.new : part.new_end]
-        found: dict[tuple[Side, int], Spans] = {}
-        for old, new in line_pairs(olds, news)[:1_000]:
-            before, after = changed_words(olds[old].removesuffix("\n"), news[new].removesuffix("\n"))
-            found["old", part.old + old], found["new", part.new + new] = before, after
-        return found
+        pairs = line_pairs(diff.old[part.old : part.old_end], diff.new[part.new : part.new_end])[:_MOST_PAIRS]
+        together = [(part.old + old, part.new + new) for old, new in pairs]
+        return {"old": dict(together), "new": {new: old for old, new in together}}

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from workbench.text import visible
 from workbench.tui.diff.document import Document
-from workbench.tui.diff.layout import FoldId, Row, Side, split_rows, unified_rows, with_comments
-from workbench.tui.diff.lines import is_plain, wrap_places
+from workbench.tui.diff.layout import FoldId, Row, Side, with_comments
+from workbench.tui.diff.lines import wrap_places
 from workbench.tui.diff.marks import LineId
 from workbench.tui.wording.word_wrap import wrapped
 
@@ -40,8 +41,7 @@ class Geometry:
     ) -> None:
         self.document = document
         self.look = look
-        make = split_rows if look.beside else unified_rows
-        rows: list[Row] = make(document.files, opened)
+        rows = document.rows(opened, beside=look.beside)
         digits = len(str(max(1, document.most_lines)))
         self.digits = digits
         self.numbers = 1 if look.beside or look.width < NARROW else 2
@@ -54,10 +54,14 @@ class Geometry:
         }
         heights = {line: len(lines) for line, lines in self.comments.items()}
         self.rows = with_comments(rows, heights) if heights else rows
-        self._starts = self._row_starts() if look.wrapped else None
-        widest = 0 if look.wrapped else min(document.widest(), LONGEST + 1)
-        self.overhang = max(0, widest - self.text_width)
-        self._hunk_tops = _hunk_tops(self.rows)
+        widest = document.widest()
+        self._starts = self._row_starts() if look.wrapped and widest > self.text_width else None
+        self.overhang = 0 if look.wrapped else max(0, min(widest, LONGEST + 1) - self.text_width)
+
+    @cached_property
+    def _hunk_tops(self) -> list[int]:
+        """The first row of each hunk."""
+        return _hunk_tops(self.rows)
 
     @property
     def height(self) -> int:
@@ -119,8 +123,7 @@ class Geometry:
         line = row.old if side == "old" else row.new
         if line < 0 or row.kind in ("file", "fold", "no-newline", "remark"):
             return [0]
-        body = self.document.lines(row.file, side)[line].removesuffix("\n")
-        if len(body) <= self.text_width and is_plain(body):
+        if self.document.cells(row.file, side)[line] <= self.text_width:
             return [0]
         return wrap_places(self.document.painted(row.file, side, line).text, self.text_width)
 

@@ -40,6 +40,8 @@ def paint_line(line: str) -> PaintedLine:
     if is_plain(body):
         return PaintedLine(body)
     body = _LONG_BLANKS.sub(lambda run: DOT * len(run.group()), body)
+    if body.isprintable() and visible(body, lines=False) == body:
+        return PaintedLine(body)
     pieces: list[str] = []
     places = [0]
     column = 0

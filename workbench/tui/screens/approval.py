@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
 from textual import events, on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from workbench.tui.approving.arming import Overheard
 from workbench.tui.approving.decision import All, Always, Decision, Later, Scope, Turn
+from workbench.tui.approving.early_keys import open_text
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.approving.rule_trial import Trial
 from workbench.tui.approving.together import together
@@ -21,12 +23,13 @@ from workbench.tui.fold.state import ActionItem
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.reviewing import ReviewScreen
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.wording.question_keys import EDITING, Moment, answer_keys, writing_keys
+from workbench.tui.wording.question_keys import EDITING, Hint, Moment, answer_keys, writing_keys
 
 ANSWERS = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
 """Keys that do nothing before the quiet time is over."""
 _LETTERS = frozenset("ynavdsjkeE ")
 """Keys of the question that are letters: pressed too early, one alone is not the beginning of a word."""
+_ALL_CHANGED = "you changed what these would do: each is approved by itself, with y"
 _NOTE_ASKED = "a note to the model, sent with your answer"
 _REASON_ASKED = "why not? goes to the model, may stay empty"
 
@@ -57,17 +60,27 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         *,
         proposal: Proposal | None = None,
         waiting: Sequence[ActionItem] = (),
+        changed: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
         typed: Callable[[str], None] = lambda text: None,
         tried: Callable[[str], Trial] = lambda rule: Trial(),
     ) -> None:
-        """`typed` takes the letters that were meant for the prompt, `tried` says what a rule would have matched."""
+        """`typed` takes the letters that were meant for the prompt, `tried` says what a rule would have matched.
+
+        `changed` are those that wait (by id) of which the person has changed something.
+        """
         super().__init__(action, position, total, mode, proposal=proposal, waiting=waiting, clock=clock)
         self._waiting = tuple(waiting)
+        self._changed = frozenset(changed)
         self._rejecting = False
         self._overheard = Overheard(_LETTERS | {"Y"} if len(waiting) > 1 else _LETTERS)
         self._typed = typed
         self._tried = tried
+
+    def compose(self) -> ComposeResult:
+        """The box, with the keys that work, so that it is laid out once."""
+        self.box.show_keys(self._answers())
+        yield from super().compose()
 
     def unanswered(self) -> Later:
         """Nobody put it off."""
@@ -80,6 +93,10 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
             return
         if self.heard(event):
             self._overheard.forget()
+            if self.early.take(event, open_text(self.box)):
+                event.stop()
+            elif not self.is_busy and self._opens_text(event.key):
+                self.early.begin()
             return
         if event.key in ANSWERS:
             event.stop()
@@ -87,6 +104,10 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
             event.stop()
             self._type(text)
         self.call_after_refresh(self.tell)
+
+    def _opens_text(self, key: str) -> bool:
+        bound = self._bindings.key_to_bindings.get(key, [])
+        return any(binding.action in ("edit", "note(True)", "note(False)") for binding in bound)
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste is text for the prompt."""
@@ -108,10 +129,14 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         elif self.box.editor is not None:
             self.box.show_keys(EDITING)
         else:
-            diff = self.box.diff
-            now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1, len(self._waiting))
-            now = replace(now, may_always=self._may_always, key=partial(key_of, self.app))
-            self.box.show_keys(answer_keys(self.proposal, now, has_diff=diff is not None))
+            self.box.show_keys(self._answers())
+
+    def _answers(self) -> tuple[Hint, ...]:
+        """The keys that work while nothing is written; also before the box is in sight."""
+        diff = self.box.diff
+        now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1, len(self._waiting))
+        now = replace(now, may_always=self._may_always, key=partial(key_of, self.app))
+        return answer_keys(self.proposal, now, has_diff=bool(self.item.preview))
 
     def action_approve(self) -> None:
         """Approve what is shown, if it was seen to its end."""
@@ -142,9 +167,14 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
 
         if self.is_busy or len(self._waiting) < 2:
             return
-        actions = together(self._waiting, self.item)
+        changed = {*self._changed, *([self.item.action_id] if self.proposal.is_changed else [])}
+        actions = together(self._waiting, self.item, changed)
+        left_out = len(together(self._waiting, self.item)) - len(actions)
+        if not actions:
+            self.say(_ALL_CHANGED)
+            return
         shown = tuple((action.action_id, action.fingerprint) for action in actions)
-        screen = ApproveAllScreen(actions, clock=self.clock)
+        screen = ApproveAllScreen(actions, left_out, clock=self.clock)
         self.app.push_screen(screen, lambda approved: self.leave(All(shown)) if approved else None)
 
     def action_turn(self, by: int) -> None:
@@ -158,6 +188,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         if not self.is_busy:
             self._rejecting = rejecting
             self.box.open_note(_REASON_ASKED if rejecting else _NOTE_ASKED)
+            self.early.end(open_text(self.box))
             self.tell()
 
     @on(Input.Submitted)

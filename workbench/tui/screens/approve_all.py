@@ -39,10 +39,13 @@ class ApproveAllScreen(QuestionScreen[bool]):
         Binding("home", "move(-1000000)", "Top", show=False, id="approval.all-home"),
     ]
 
-    def __init__(self, actions: Sequence[ActionItem], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, actions: Sequence[ActionItem], left_out: int = 0, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`left_out` is how many more there would be, had the person not changed something of them."""
         super().__init__(clock)
         self._count = len(actions)
-        self._text = QuestionText(all_of(actions), id="all")
+        self._text = QuestionText(all_of(actions, left_out), id="all")
         self._keys = Static(id="keys")
         self._box = Vertical(id="box")
         self._rows = 0

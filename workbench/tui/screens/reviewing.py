@@ -14,6 +14,7 @@ from textual.content import Content
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.approving.argument_text import argument_text, arguments_from
+from workbench.tui.approving.early_keys import EarlyKeys, open_text
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.fold.state import ActionItem, FileState
 from workbench.tui.screens.question import QuestionScreen, ResultT
@@ -63,6 +64,7 @@ class ReviewScreen(QuestionScreen[ResultT]):
         self.item = action
         self.proposal = proposal or proposal_of(action)
         self.box = QuestionBox(action, position, total, mode, proposal=self.proposal, waiting=waiting)
+        self.early = EarlyKeys()
         self._edited_hunk = -1
 
     def compose(self) -> ComposeResult:
@@ -125,9 +127,11 @@ class ReviewScreen(QuestionScreen[ResultT]):
             return
         title, text = self._to_edit()
         if not can_edit(text):
-            self._say(_HIDDEN)
+            self.early.end(None)
+            self.say(_HIDDEN)
             return
         await self.box.open_editor(text, title)
+        self.early.end(open_text(self.box))
         self.tell()
 
     async def action_edit_outside(self) -> None:
@@ -141,7 +145,7 @@ class ReviewScreen(QuestionScreen[ResultT]):
         try:
             self._take_text(edit_outside(self.app, text, name))
         except WorkbenchError as error:
-            self._say(str(error))
+            self.say(str(error))
         self.box.show_proposal()
         self.appeared()
 
@@ -188,7 +192,8 @@ class ReviewScreen(QuestionScreen[ResultT]):
             files = [FileState(delta.path, delta.before, delta.after) for delta in self.item.preview]
             self.app.push_screen(DiffViewerScreen(files, self.item.working_dir))
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """A line beside the question."""
         self.notify(visible(text), severity="warning", markup=False)
 
 

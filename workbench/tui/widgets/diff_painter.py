@@ -153,7 +153,7 @@ class Painter:
         document = self.geometry.document
         spans: _Painted = [*document.syntax(row.file, side, line)]
         if row.hunk >= 0:
-            words = document.words_of(row.file, row.hunk).get((side, line), ())
+            words = document.words(row.file, row.hunk, side, line)
             spans += [(start, end, f"{kind}-word") for start, end in words]
         for start, end in self.marks.found.get((row.file, side, line), ()):
             here = self.marks.here == ((row.file, side, line), start)

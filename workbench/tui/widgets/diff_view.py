@@ -18,6 +18,7 @@ from textual.timer import Timer
 
 from workbench.diff.hunks import FileDiff
 from workbench.tui.diff.document import Document
+from workbench.tui.diff.geometries import Geometries
 from workbench.tui.diff.geometry import Geometry, Look
 from workbench.tui.diff.layout import FoldId
 from workbench.tui.diff.marks import LineId, Marks
@@ -68,7 +69,8 @@ class DiffView(ScrollView, can_focus=True):
         self.marks = Marks()
         self.comments: dict[LineId, str] = {}
         self._opened: set[FoldId] = set()
-        self._geometry: Geometry | None = None
+        self._look: Look | None = None
+        self._geometries = Geometries()
         self._styles: dict[str, Style] = {}
         self._working: Timer | None = None
 
@@ -89,11 +91,10 @@ class DiffView(ScrollView, can_focus=True):
     def geometry(self) -> Geometry:
         """Rows and columns for the width there is now."""
         look = Look(max(20, self.scrollable_content_region.width or self.size.width), self.is_beside, self.wrapped)
-        if self._geometry is not None and self._geometry.look != look:
-            self.call_later(self.lay_out)  # a scroll bar came or went: the height may be another one
-        if self._geometry is None or self._geometry.look != look:
-            self._geometry = Geometry(self.document, look, self._opened, self.comments)
-        return self._geometry
+        if self._look not in (None, look):
+            self.call_later(self.lay_out, anew=False)  # a scroll bar came or went: the height may be another one
+        self._look = look
+        return self._geometries.at(look, self.document, self._opened, self.comments)
 
     @property
     def is_beside(self) -> bool:
@@ -102,18 +103,21 @@ class DiffView(ScrollView, can_focus=True):
 
     def rows_at(self, width: int) -> int:
         """How many rows everything takes at a width."""
-        return Geometry(self.document, Look(width, self.is_beside, self.wrapped), self._opened).height
+        look = Look(width, self.is_beside, self.wrapped)
+        return self._geometries.at(look, self.document, self._opened, self.comments).height
 
-    def lay_out(self) -> None:
-        """Lay the rows out anew."""
-        self._geometry = None
+    def lay_out(self, *, anew: bool = True) -> None:
+        """Lay out for the width there is now; `anew` when there are other rows."""
+        if anew:
+            self._geometries.clear()
+        self._look = None
         geometry = self.geometry
         self.virtual_size = Size(geometry.look.width + geometry.overhang, geometry.height)
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out for the width there is now."""
-        self.lay_out()
+        self.lay_out(anew=False)
 
     def notify_style_update(self) -> None:
         """Another theme: forget the styles of the old one."""
@@ -121,9 +125,10 @@ class DiffView(ScrollView, can_focus=True):
         self._styles.clear()
 
     def style_named(self, name: str) -> Style:
-        """The Rich style of a part of the view (cached until the theme changes)."""
+        """The Rich style of a part of the view, "" for itself; kept until the theme changes, it costs much."""
         if name not in self._styles:
-            self._styles[name] = self.get_component_rich_style(f"diff--{name}", partial=True)
+            own = f"diff--{name}"
+            self._styles[name] = self.get_component_rich_style(own, partial=True) if name else self.rich_style
         return self._styles[name]
 
     def render_line(self, y: int) -> Strip:
@@ -131,14 +136,13 @@ class DiffView(ScrollView, can_focus=True):
         geometry, width = self.geometry, self.size.width
         place = y + int(self.scroll_offset.y)
         if place >= geometry.height:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.style_named(""))
         marks = replace(self.marks, left_out=self.left_out)
         painter = Painter(geometry, self.style_named, int(self.scroll_offset.x), self.current, marks)
-        segments = [
-            Segment(text, self.rich_style + (style or Style())) for text, style, _ in painter.paint(*geometry.at(place))
-        ]
+        base = self.style_named("")
+        segments = [Segment(text, base + style) for text, style, _ in painter.paint(*geometry.at(place))]
         self._work_on()
-        return Strip(segments).adjust_cell_length(width, self.rich_style)
+        return Strip(segments).adjust_cell_length(width, self.style_named(""))
 
     def _work_on(self) -> None:
         """Far syntax comes in small steps, so that no frame waits for it."""

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
+from textual.widgets import Static
 
 from workbench.tui.wording.pieces import Line
 
@@ -43,6 +44,13 @@ def as_content(lines: Iterable[Line]) -> Content:
     return Content("\n").join(
         Content.assemble(*((piece.text, STYLES.get(piece.style, "")) for piece in line)) for line in lines
     )
+
+
+def say(widget: Static, content: Content) -> None:
+    """Let it show this; where it does already, nothing is laid out or painted."""
+    shown = widget.content
+    if not (isinstance(shown, Content) and shown.is_same(content)):
+        widget.update(content)
 
 
 def as_strip(line: Line, width: int, styles: Mapping[str, Style], base: Style) -> Strip:

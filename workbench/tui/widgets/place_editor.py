@@ -42,7 +42,7 @@ class PlaceEditor(TextArea):
         self.border_subtitle = ""
         self.load_text(text)
         self.display = True
-        self.focus()
+        self.screen.set_focus(self)  # at once: the next key is text
 
     def complain(self, why: str) -> None:
         """The text cannot be taken, and why."""

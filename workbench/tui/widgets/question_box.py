@@ -17,7 +17,7 @@ from workbench.text import visible
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.painting import css_beside, say
 from workbench.tui.widgets.place_editor import PlaceEditor
 from workbench.tui.widgets.question_lines import BatchList, HunkLine
 from workbench.tui.widgets.question_text import QuestionText
@@ -58,6 +58,7 @@ class QuestionBox(Vertical):
         self._files = proposal.shown()
         self._keys = Static(id="keys")
         self._hints: tuple[Hint, ...] = ()
+        self._titled = 0
         self._rows: dict[str, int] = {}
         self._seen: set[str] = set()
         self.note = ""
@@ -80,6 +81,10 @@ class QuestionBox(Vertical):
         yield note
         yield self._keys
 
+    def on_mount(self) -> None:
+        """Its first frame is laid out once, with the sizes it keeps."""
+        self.fit(self.app.size)
+
     @property
     def diff(self) -> DiffView | None:
         """The diff of what would be written, when the action writes files."""
@@ -99,7 +104,7 @@ class QuestionBox(Vertical):
         note.placeholder = placeholder
         note.value = self.note
         note.display = True
-        note.focus()
+        self.screen.set_focus(note)
         self.fit(self.screen.size)
 
     def close_note(self, note: str | None) -> None:
@@ -141,7 +146,8 @@ class QuestionBox(Vertical):
         """Say which keys work now."""
         if hints != self._hints:
             self._hints = hints
-            self.fit(self.screen.size)
+            if self.is_mounted:
+                self.fit(self.screen.size)
 
     def fit(self, screen: Size) -> None:
         """Take the room the content needs, at most the screen's."""
@@ -149,14 +155,16 @@ class QuestionBox(Vertical):
         width = min(screen.width - (2 if screen.width < 100 else 8), widest)
         inner = width - _SIDES
         lines = packed(self._hints, inner)
-        self._keys.update(Content("\n").join(lines))
-        self.query_one("#note-said", Static).update(Content(f"Note: {visible(self.note, lines=False)}"))
+        say(self._keys, Content("\n").join(lines))
+        say(self.query_one("#note-said", Static), Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
         fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing)
         fixed += self._batch.say(inner) + (self._hunks.say(self.diff.current) if self.diff else 0)
         room = max(6, screen.height - (2 if screen.height > 24 else 0) - fixed)
         self.styles.width = width
-        self.border_title = cast(str, self._title(width))
+        if width != self._titled:
+            self._titled = width
+            self.border_title = cast(str, _title(self._action.risk, self._place, width))
         is_editing = self.editor is not None
         self._why.display = not is_editing
         for part in (self._what, *([self.diff] if self.diff else [])):
@@ -197,16 +205,6 @@ class QuestionBox(Vertical):
         text.styles.height = rows
         text.lay_out(width)
 
-    def _title(self, width: int) -> Content:
-        """`Approve? ──── 1 of 3 ── ▲ HIGH`, as wide as the box."""
-        risk = self._action.risk
-        end = f" {RISK_SIGNS[risk]} {risk}"
-        place = f" {self._place} ──" if self._place else ""
-        fill = "─" * max(1, width - 8 - len("Approve? ") - len(place) - len(end))
-        return Content.assemble(
-            ("Approve? ", "bold"), (fill, f"$risk-{risk.lower()}"), place, (end, f"bold $risk-{risk.lower()}")
-        )
-
     def scrollers(self) -> Iterator[ScrollView]:
         """What must have been seen to its end, top to bottom."""
         yield self._what
@@ -243,3 +241,13 @@ def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
         else:
             lines[-1] = Content("   ").join([lines[-1], part]) if lines[-1].cell_length else part
     return lines
+
+
+def _title(risk: str, place: str, width: int) -> Content:
+    """`Approve? ──── 1 of 3 ── ▲ HIGH`, as wide as the box."""
+    end = f" {RISK_SIGNS[risk]} {risk}"
+    place = f" {place} ──" if place else ""
+    fill = "─" * max(1, width - 8 - len("Approve? ") - len(place) - len(end))
+    return Content.assemble(
+        ("Approve? ", "bold"), (fill, f"$risk-{risk.lower()}"), place, (end, f"bold $risk-{risk.lower()}")
+    )

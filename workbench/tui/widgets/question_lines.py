@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.fold.state import ActionItem
-from workbench.tui.widgets.painting import as_content
+from workbench.tui.widgets.painting import as_content, say
 from workbench.tui.wording.batch import batch_lines
 from workbench.tui.wording.hunk_line import hunk_line
 
@@ -27,7 +27,7 @@ class BatchList(Static):
         if not self.display:
             return 0
         lines = batch_lines(self._waiting, self._at, width)
-        self.update(as_content(lines))
+        say(self, as_content(lines))
         return len(lines) + 1
 
 
@@ -43,5 +43,5 @@ class HunkLine(Static):
         """Say how it stands now; how many rows that takes."""
         self.display = self._proposal.count > 1 or bool(self._proposal.count and self._proposal.is_changed)
         if self.display:
-            self.update(as_content([hunk_line(self._proposal, current)]))
+            say(self, as_content([hunk_line(self._proposal, current)]))
         return int(self.display)

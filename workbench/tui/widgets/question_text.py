@@ -33,6 +33,7 @@ class QuestionText(ScrollView, can_focus=False):
         self._by_word = by_word
         self._rows: list[Said] = []
         self._rows_width = 0
+        self._is_new = True
 
     def say(self, said: Sequence[Said]) -> None:
         """Other lines; `lay_out` comes after it."""
@@ -44,12 +45,15 @@ class QuestionText(ScrollView, can_focus=False):
         if width != self._rows_width:
             self._rows = [row for said in self._said for row in self._wrapped(said, max(4, width))]
             self._rows_width = width
+            self._is_new = True
         return len(self._rows)
 
     def lay_out(self, width: int) -> None:
         """Wrap for a width, which must be that of the widget without its scrollbar."""
         self.virtual_size = Size(width, self.rows_at(width))
-        self.refresh()
+        if self._is_new:
+            self._is_new = False
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Paint screen line `y`."""

@@ -60,9 +60,9 @@ class ReviewView(DiffView):
         self.lay_out()
         self.call_after_refresh(self._bring_into_view)
 
-    def lay_out(self) -> None:
-        """Lay out anew; the cursor stays on its line."""
-        super().lay_out()
+    def lay_out(self, *, anew: bool = True) -> None:
+        """The cursor stays on its line, which may be another row now."""
+        super().lay_out(anew=anew)
         row = self.geometry.row_of(self._line) if self._line is not None else -1
         if row >= 0:
             self.marks = replace(self.marks, cursor=row)

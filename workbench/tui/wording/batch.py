@@ -32,9 +32,14 @@ def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
     ]
 
 
-def all_of(items: Sequence[ActionItem]) -> list[Said]:
-    """Everything that these actions would run and write."""
+def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[Said]:
+    """Everything that these actions would run and write; before it that some were left out."""
     lines: list[Said] = []
+    if left_out:
+        them = (
+            "one action that you changed: it is" if left_out == 1 else f"{left_out} actions that you changed: each is"
+        )
+        lines = [Said(f"Without {them} approved by itself.", "label"), Said("")]
     for number, item in enumerate(items, 1):
         head = f"{number} of {len(items)}  {RISK_SIGNS[item.risk]} {item.risk}"
         lines += [Said(head, f"risk-{item.risk.lower()}"), *what_runs(item), *_changed_lines(item), Said("")]

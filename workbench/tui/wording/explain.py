@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from workbench.diff.hunks import FileDiff, compare
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
-from workbench.tui.wording.line_counts import count_lines
 from workbench.tui.wording.stale import changed_by_others, wanted_by_agent
 from workbench.tui.wording.summaries import EDITOR_TOOL, SHELL_TOOL, plus_minus, short_path, tool_sign
 
@@ -78,7 +78,12 @@ def full_text(action: ActionItem) -> str:
 
 def files_written(action: ActionItem) -> list[FileDiff]:
     """The differences the action would make, named below its folder where they lie in it."""
-    return [compare(short_path(delta.path, action.working_dir), delta.before, delta.after) for delta in action.preview]
+    return [
+        _compared(short_path(delta.path, action.working_dir), delta.before, delta.after) for delta in action.preview
+    ]
+
+
+_compared = lru_cache(8)(compare)  # a question compares its files more than once
 
 
 def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
@@ -96,8 +101,8 @@ def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
 
 def _edit_line(action: ActionItem) -> str:
     path = short_path(str(action.arguments.get("path", "")), action.working_dir)
-    counts = [count_lines(delta.before, delta.after) for delta in action.preview]
-    changes = plus_minus(sum(added for added, _ in counts), sum(removed for _, removed in counts))
+    diffs = files_written(action)
+    changes = plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))
     return f"± {path}  {_VERBS.get(str(action.arguments.get('command')), 'edit')}  {changes}"
 
 

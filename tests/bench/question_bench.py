@@ -1,0 +1,84 @@
+"""How long it takes until a question is on the screen, also one with a diff of 5,000 lines."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from tests.bench.measure import Measure
+from tests.tui.diff_app import ScreenApp
+from workbench.session.events import FileDelta
+from workbench.tui.fold.state import ActionItem
+from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.screens.question import QuestionScreen
+
+LIMIT = 0.05
+_TRIES = 5
+
+
+class _Bare(QuestionScreen[None]):
+    """A modal that says one line: what no question can be quicker than."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.painted = asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Static("?")
+
+    def appeared(self) -> None:
+        self.painted.set()
+
+
+class _Watched(ApprovalScreen):
+    """A question that says when it has been painted."""
+
+    def __init__(self, action: ActionItem) -> None:
+        super().__init__(action, 1, 1, "medium")
+        self.painted = asyncio.Event()
+
+    def appeared(self) -> None:
+        super().appeared()
+        self.painted.set()
+
+
+def measures() -> list[Measure]:
+    """From the question to its first frame, in seconds of processor time; a bare modal is the reference."""
+    bare = _best(None)
+    return [_measure(lines, bare) for lines in (1, 5_000)]
+
+
+def _measure(lines: int, bare: float) -> Measure:
+    best = _best(_action(lines))
+    return Measure(f"question on screen, its diff {lines:,} changed lines", best, "s", bare, LIMIT, best <= LIMIT)
+
+
+def _action(lines: int) -> ActionItem:
+    before = "".join(f"    value_{number} = compute({number})\n" for number in range(lines))
+    delta = FileDelta(path="/w/a.py", before=before, after=before.replace("compute", "calculate"))
+    return ActionItem(1, 1, "a1", "str_replace_editor", {"path": "/w/a.py"}, risk="MEDIUM", preview=(delta,))
+
+
+def _best(action: ActionItem | None) -> float:
+    return min(asyncio.run(_shown(action)) for _ in range(_TRIES))
+
+
+async def _shown(action: ActionItem | None) -> float:
+    """Processor time from the action's arrival until the question has been painted."""
+    first = _Watched(_action(1))
+    app = ScreenApp(first)  # what is loaded once is loaded by this one
+    async with app.run_test(size=(120, 40)):
+        await first.painted.wait()
+        await first.dismiss()
+        gc.freeze()  # as the workbench does when it has started
+        begun = time.process_time()
+        screen = _Bare() if action is None else _Watched(action)
+        await app.push_screen(screen)
+        await screen.painted.wait()
+        return time.process_time() - begun
