@@ -88,7 +88,9 @@ def recent_paths(locations: Locations) -> list[Path]:
             name = entry.name.removesuffix("-wal")  # what was written last may not be in the file itself yet
             if name.endswith(SUFFIX):
                 with suppress(OSError):
-                    times[name] = max(times.get(name, 0.0), entry.stat().st_mtime)
+                    info = entry.stat()
+                    if info.st_size or name == entry.name:  # reading alone leaves an empty log beside a file
+                        times[name] = max(times.get(name, 0.0), info.st_mtime)
     return [locations.sessions / name for name in sorted(times, key=lambda name: (times[name], name), reverse=True)]
 
 

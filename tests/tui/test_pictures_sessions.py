@@ -1,0 +1,55 @@
+"""Golden pictures of the Sessions screen; `pytest --snapshot-update` makes them anew."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import START, Script
+from tests.tui.shelved import answer, ended, keep, touched
+from tests.tui.test_pictures import at_rest, text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.screens.sessions import SessionsScreen
+
+SAID = (
+    ("`-3` is read as `3`. Find out why, mend it, and add tests.", "finished", 0.09),
+    ("Why does the build take nine minutes on a clean machine?", "", 0.31),
+    ("Write a README for people who never used the command line", "limit", None),
+    ("Rename `parse` to `read_amount` everywhere", "finished", 0.02),
+    ("日本語の見出しを直す", "error", 1.25),
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for number, (said, end, cost) in enumerate(SAID):
+        more = [answer(f"I look at it: {said}", cost), answer("The tests pass.", cost), *([ended(end)] if end else [])]
+        folder = f"/home/ada/code/{('calc', 'big-build', 'notes')[number % 3]}"
+        keep(f"s{number + 1}", said, *more, at=START - timedelta(hours=9 * number * number), workspace=folder)
+    damaged = keep("s9", "x")
+    damaged.write_bytes(b"torn" * 2_000)
+    touched(damaged, START - timedelta(days=400))
+
+
+@pytest.mark.parametrize(
+    ("search", "size", "theme"),
+    [
+        ("", (80, 24), "ohw-dark"),
+        ("", (120, 40), "ohw-dark"),
+        ("", (120, 40), "ohw-light"),
+        ("tests pass", (80, 24), "ohw-light"),
+        ("tests pass", (120, 40), "ohw-dark"),
+    ],
+    ids=lambda part: (part or "list").replace(" ", "_") if isinstance(part, str) else f"{part[0]}x{part[1]}",
+)
+async def test_sessions(search, size, theme, picture):
+    app = workbench_app(FakeLink(Script().start().user(SAID[0][0]).events), set={"theme": theme})
+    async with app.run_test(size=size) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id == "s1")
+        app.action_sessions(search)
+        await wait_until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await wait_until(pilot, lambda: ("5 found" if search else "· 6 · 1 damaged") in text_on(app))
+        await wait_until(pilot, lambda: "searching" not in text_on(app))
+        await at_rest(pilot)
+        assert picture(app)
