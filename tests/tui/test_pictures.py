@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from textual._context import visible_screen_stack
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
@@ -59,7 +60,13 @@ def is_settled(app, events) -> bool:
 
 
 def text_on(app) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+    return "\n".join(strip.text for strip in strips_on(app))
+
+
+def strips_on(app):
+    """What is on the screen, with the screens below it: a first look from here would else be kept without them."""
+    visible_screen_stack.set(app._background_screens)
+    return app.screen._compositor.render_strips()
 
 
 async def at_rest(pilot) -> None:
@@ -68,7 +75,7 @@ async def at_rest(pilot) -> None:
 
     def unchanged() -> bool:
         nonlocal last, same
-        now = [list(line) for line in pilot.app.screen._compositor.render_strips()]
+        now = [list(line) for line in strips_on(pilot.app)]
         same, last = (same + 1 if now == last else 0), now
         return same >= 10
 
