@@ -80,7 +80,7 @@ class SessionsScreen(SessionsDoing):
     def on_mount(self) -> None:
         """Read them beside the screen; the first rows are there at once."""
         self.query_one(Input).display = False
-        self.query_one(SessionList).focus()
+        self.set_focus(self.query_one(SessionList))
         self.run_worker(in_daemon(self._read))
         self.refresh_rows()
         if self._begin:
@@ -138,7 +138,7 @@ class SessionsScreen(SessionsDoing):
         with self.prevent(Input.Changed):
             entry.value = begin[line]
         entry.cursor_position = len(entry.value)
-        entry.focus()
+        self.set_focus(entry)  # now: what is typed next is meant for it
         self.say(_NEXT.get(line, ""))
 
     @on(Input.Changed)
@@ -190,7 +190,7 @@ class SessionsScreen(SessionsDoing):
             with self.prevent(Input.Changed):
                 entry.value = self._query
         entry.display = bool(self._query.strip())
-        self.query_one(SessionList).focus()
+        self.set_focus(self.query_one(SessionList))
         self.say("")
 
     def action_leave(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,9 @@ from workbench.tui.shelf import Shelf
 from workbench.tui.widgets.session_list import SessionList
 from workbench.tui.wording.session_rows import SessionRow, title
 
+_QUIET = 0.5
+"""Seconds before a second `d` counts: letters that were typed ahead for the line never delete."""
+
 
 class SessionsDoing(ModalScreen[str | None]):
     """The part that changes sessions; the list itself is `SessionsScreen`."""
@@ -31,6 +35,7 @@ class SessionsDoing(ModalScreen[str | None]):
     shelf: Shelf
     set_title: Callable[[str], None]
     _deleting = ""
+    _asked = 0.0
 
     def refresh_rows(self) -> None:
         """Show the sessions as they are now."""
@@ -72,8 +77,8 @@ class SessionsDoing(ModalScreen[str | None]):
             self.say("this is the session on the screen; open another one to delete it")
         elif row.is_busy:
             self.say("another process works in this session; end that first")
-        elif self._deleting != row.entry.id:
-            self._deleting = row.entry.id
+        elif self._deleting != row.entry.id or time.monotonic() - self._asked < _QUIET:
+            self._deleting, self._asked = row.entry.id, time.monotonic()
             self.say(f"d again deletes for good: {title(row.entry)}")
         else:
             await self._do(partial(self.shelf.delete, row.entry.id), "deleted")
