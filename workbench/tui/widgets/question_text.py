@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import ClassVar
@@ -15,6 +14,7 @@ from textual.strip import Strip
 from workbench.tui.diff.lines import wrap_places
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.wording.explain import Said
+from workbench.tui.wording.word_wrap import row_starts
 
 
 class QuestionText(ScrollView, can_focus=False):
@@ -68,9 +68,6 @@ class QuestionText(ScrollView, can_focus=False):
 
     def _wrapped(self, said: Said, width: int) -> Iterator[Said]:
         text, style = said
-        if self._by_word and text.isascii():
-            yield from (Said(part, style) for part in textwrap.wrap(text, width) or [""])
-            return
-        places = [*wrap_places(text, width), len(text)]
+        places = [*(row_starts if self._by_word else wrap_places)(text, width), len(text)]
         for first, end in pairwise(places):
             yield Said(text[first:end], style)
