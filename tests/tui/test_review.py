@@ -24,6 +24,7 @@ from workbench.tui.review.review import Review
 from workbench.tui.review.taking_back import of_file, of_hunk, refusal
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.file_list import FileList
+from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 
@@ -51,6 +52,10 @@ class Desk:
         self.review = Review(self.link, self.state, folder, self.sent.append)
         self.screen = self.opened(name or "whole session")
         self.app = ScreenApp(self.screen)
+
+    def hints(self) -> str:
+        """The keys that the last line names."""
+        return self.screen.query_one(KeyHints).render().plain
 
     def opened(self, scope: str, action_id: str = "") -> DiffViewerScreen:
         return DiffViewerScreen((), self.state.workspace, review=self.review, scope=scope, action_id=action_id)
@@ -215,7 +220,9 @@ async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_to
         await pilot.press("down", "c", *"why five?", "enter")
         await until(pilot, lambda: "✎ why five?" in painted(desk.view), "the comment")
         await until(pilot, lambda: "1 comment not sent · ctrl+s sends" in desk.said("status"))
-        await pilot.press("c", *" really", "enter")
+        await pilot.press("c")
+        await until(pilot, lambda: "keep" in desk.hints() and "this file" not in desk.hints(), "the keys of a comment")
+        await pilot.press(*" really", "enter")
         await until(pilot, lambda: "✎ why five? really" in painted(desk.view), "edited")
         await pilot.press("escape")
         await until(pilot, lambda: desk.app.screen is not desk.screen, "closed")
@@ -228,6 +235,15 @@ async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_to
         await until(pilot, lambda: desk.sent, "sent")
         assert desk.sent == ["Comments on the changes:\n\na.txt:6\n> five\nwhy five? really"]
         await until(pilot, lambda: "✎" not in painted(desk.view))
+
+
+async def test_where_nothing_has_changed_only_the_keys_that_do_something_are_named(tmp_path: Path) -> None:
+    state = Script().start(workspace=str(tmp_path)).state()
+    review = Review(FakeLink(), state, tmp_path, lambda text: None)
+    screen = DiffViewerScreen((), str(tmp_path), review=review, scope="whole session")
+    async with ScreenApp(screen).run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: screen.query(KeyHints) and "close" in screen.query_one(KeyHints).render().plain)
+        assert "take back" not in screen.query_one(KeyHints).render().plain
 
 
 async def test_a_comment_can_be_dropped_and_a_fold_takes_none(desk: Desk) -> None:

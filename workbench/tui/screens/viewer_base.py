@@ -23,6 +23,8 @@ _HINTS = (
     ("diff.wrap", "wrap"),
 )
 _OF_REVIEW = ("viewer.scope", "viewer.comment", "viewer.take-back", "viewer.take-back-file")
+_OF_NOTHING = ("viewer.scope", "viewer.close")
+"""What can be done where nothing has changed."""
 _LINE_HINTS = (
     ("viewer.line-keep", "keep"),
     ("viewer.line-leave", "leave"),
@@ -81,7 +83,12 @@ class ViewerBase(ModalScreen[None]):
     def on_descendant_focus(self) -> None:
         """The keys that work now."""
         keys = bound_keys(self)
-        wanted = _LINE_HINTS if self.query_one(ReviewLine).display else _HINTS
-        left_out = () if self.review else _OF_REVIEW
-        hints = [(keys[name], words) for name, words in wanted if name in keys and name not in left_out]
+        hints = [(keys[name], words) for name, words in self._hints_now() if name in keys]
         self.query_one(KeyHints).show(hints)
+
+    def _hints_now(self) -> list[tuple[str, str]]:
+        line = self.query_one(ReviewLine)
+        if line.display:
+            return [hint for hint in _LINE_HINTS if line.asked == "search" or hint[0] != "viewer.search-width"]
+        hints = [hint for hint in _HINTS if self.review or hint[0] not in _OF_REVIEW]
+        return hints if self.files else [hint for hint in hints if hint[0] in _OF_NOTHING]

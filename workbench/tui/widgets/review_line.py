@@ -36,12 +36,13 @@ class ReviewLine(Input):
     def __init__(self) -> None:
         super().__init__(select_on_focus=False, id="viewer-line")
         self.display = False
-        self._asked: Asked = "search"
+        self.asked: Asked = "search"
+        """What the words are for."""
         self._whole = True
 
     def ask(self, asked: Asked, title: str = "", text: str = "") -> None:
         """Take words for this; `text` is what stands there already."""
-        self._asked = asked
+        self.asked = asked
         self.value = text
         self.cursor_position = len(text)
         self.placeholder = title
@@ -50,18 +51,19 @@ class ReviewLine(Input):
         self.focus()
 
     def action_width(self) -> None:
-        """All files, or the one that is shown."""
-        self._whole = not self._whole
-        self._say()
+        """All files, or the one that is shown; a comment has no such choice."""
+        if self.asked == "search":
+            self._whole = not self._whole
+            self._say()
 
     def _say(self) -> None:
-        if self._asked == "search":
+        if self.asked == "search":
             self.placeholder = f"search in {'all files' if self._whole else 'this file'} · tab changes that"
 
     def action_hand_over(self) -> None:
         """Done."""
         self.display = False
-        self.post_message(self.Written(self._asked, self.value, self._whole))
+        self.post_message(self.Written(self.asked, self.value, self._whole))
 
     def action_leave(self) -> None:
         """Nothing of it counts."""
