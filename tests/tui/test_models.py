@@ -144,3 +144,27 @@ async def test_compact_undo_takes_it_back_and_the_log_says_so():
         await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
         said = "The summary of events 3 to 8 was taken back: the model gets them whole again"
         assert app.state.items[-1].text == said
+
+
+async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    link = FakeLink(Script().start(model="scripted/none-such").user("Hi.").events)
+    app = workbench_app(link, set={"model": "scripted/none-such"})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: "none-such" in shown(app))
+        await typed(pilot, "/model")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+        await pilot.press("t")
+        note = app.screen.query_one("#models-note")
+        await wait_until(pilot, lambda: note.render().plain.startswith("✗ "))
+        assert "none-such" in note.render().plain
+
+
+async def test_without_profiles_the_models_are_listed_that_a_key_was_found_for(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
+    app = workbench_app(FakeLink(Script().start(model="openai/x").user("Hi.").events), set={"model": "openai/x"})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: "openai" in shown(app) or "x" in shown(app))
+        await typed(pilot, "/model")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+        assert "  anthropic/claude-sonnet-4-5" in rows(app)

@@ -91,7 +91,9 @@ def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Seq
 
 
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
-    """The profiles of the settings, to change to another one; not twice."""
+    """The profiles of the settings, or else what a key was found for, to change to another one; not twice."""
+    from workbench.llm.discovery import found_keys
+    from workbench.profiles import Profile
     from workbench.tui.screens.model_choice import ModelChoice
 
     async def chosen(name: str | None) -> None:
@@ -100,6 +102,8 @@ def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[
 
     if not isinstance(app.screen, ModelChoice):
         profiles = [settings.profile(name) for name in settings.models]
+        if not profiles:
+            profiles = [Profile(each.models[0], each.models[0]) for each in found_keys() if each.is_named]
         app.push_screen(ModelChoice(profiles, current), chosen)
 
 

@@ -14,8 +14,10 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from workbench.engine.trial import Trial
 from workbench.profiles import Profile
 from workbench.text import visible
+from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 
@@ -29,6 +31,7 @@ class ModelChoice(ModalScreen[str | None]):
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Keep the model", id="models.close"),
+        Binding("t", "test", "Make one test call", id="models.test"),
     ]
 
     def __init__(self, profiles: Sequence[Profile], current: str) -> None:
@@ -41,12 +44,14 @@ class ModelChoice(ModalScreen[str | None]):
         self._rows = list(_rows(known, current))
         self._current = current
         self._note = _MORE if profiles else _NONE + _MORE
+        self._trial: Trial | None = None
 
     def compose(self) -> ComposeResult:
         """A box in the middle."""
         with Vertical(id="models-box") as box:
             box.border_title = "Model from here on"
-            box.border_subtitle = f"↑↓ enter · {key_of(self.app, 'models.close', 'escape')} keeps the model"
+            test, close = key_of(self.app, "models.test", "t"), key_of(self.app, "models.close", "escape")
+            box.border_subtitle = f"↑↓ enter · {test} one test call · {close} keeps the model"
             yield OptionList(*(Option(row) for row in self._rows), id="models-list")
             yield Static(Content(self._note), id="models-note")
 
@@ -61,6 +66,30 @@ class ModelChoice(ModalScreen[str | None]):
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
         """That one it is."""
         self.dismiss(self._names[chosen.option_index])
+
+    def action_test(self) -> None:
+        """One real call of the model under the cursor; what came of it stands below the list."""
+        at = self.query_one(OptionList).highlighted
+        if at is not None:
+            self._stop()
+            self._trial = Trial(self._names[at])
+            self._say(f"{self._names[at]} is asked for one word …")
+            self.run_worker(self._tell(self._trial), exclusive=True)
+
+    async def _tell(self, trial: Trial) -> None:
+        outcome = await in_daemon(trial.result)
+        self._say(f"{'✓' if outcome.works else '✗'} {outcome.said}")
+
+    def _say(self, line: str) -> None:
+        self.query_one("#models-note", Static).update(Content(visible(line, lines=False)))
+
+    def on_unmount(self) -> None:
+        """Nobody waits for the answer any more."""
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._trial is not None:
+            self._trial.stop()
 
 
 def _rows(profiles: Sequence[Profile], current: str) -> Iterator[Content]:
