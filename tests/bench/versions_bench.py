@@ -38,8 +38,8 @@ def measures() -> list[Measure]:
         watcher, everything = "version after one change, the watcher's path", "version after one change, whole tree"
         return [
             Measure(f"first version of {FILES:,} files", first, "s", None, None, True),
-            Measure(f"{watcher}: processor time", watched[0], "ms", start[0], BUDGET, watched[0] <= BUDGET),
-            Measure(f"{watcher}: as it took", watched[1], "ms", start[1], None, True),
+            Measure(f"{watcher}: processor time", watched[0], "ms", start[0], None, True),
+            Measure(f"{watcher}: as it took", watched[1], "ms", start[1], BUDGET, watched[1] <= BUDGET),
             Measure(f"{everything}: processor time", whole[0], "ms", start[0], None, True),
             Measure(f"{everything}: as it took", whole[1], "ms", start[1], None, True),
             Measure("its texts for the log: processor time", watched[2], "ms", start[0], None, True),
