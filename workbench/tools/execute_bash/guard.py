@@ -7,12 +7,12 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_GUARDIAN = Path(__file__).with_name("guardian.py")
+from workbench.tools.keeping.kept_process import small_process
+
 _PATIENCE = 6.0  # the guardian itself gives up after 5 s
 
 
@@ -24,7 +24,7 @@ class Guard:
 
     def __init__(self, argv: Sequence[str], pty: int, folder: str, env: Mapping[str, str], scratch: Path) -> None:
         self._channel, theirs = socket.socketpair()
-        command = [sys.executable, "-I", "-S", str(_GUARDIAN), str(theirs.fileno()), str(pty), str(scratch), *argv]
+        command = [*small_process("keeping.guardian"), str(theirs.fileno()), str(pty), str(scratch), *argv]
         try:
             self._process = subprocess.Popen(
                 command,

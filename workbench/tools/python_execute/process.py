@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-import secrets
 import selectors
-import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -16,12 +12,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.tools.execute_bash.environment import shell_environment
-from workbench.tools.execute_bash.sweep import sweep
+from workbench.tools.keeping.kept_process import KeptProcess
 from workbench.tools.python_execute.capture import Capture
 
-_KEEPER = Path(__file__).with_name("keeper.py")
+_RUN = "exec(compile(__import__('os').fdopen({code}, 'rb').read(), '<code>', 'exec'))"
 _OUTPUT, _ERRORS = 30_000, 8_000
+_MEMORY = 4 << 30
 _PATIENCE = 15.0
 _CHUNK = 1 << 16
 
@@ -40,39 +36,30 @@ class Process:
     """The process; `end()` may come from another thread."""
 
     def __init__(self, code: str, python: str, folder: Path, hidden_env: Collection[str] = ()) -> None:
-        self._nonce = secrets.token_hex(16)
-        self._ours, theirs = socket.socketpair()
         self._lock = threading.Lock()
         self._why = ""
-        env = shell_environment(os.environ, self._nonce, hidden_env) | {"PYTHONIOENCODING": "utf-8:backslashreplace"}
-        try:
-            with theirs, tempfile.TemporaryFile() as source:
-                source.write(code.encode(errors="surrogatepass"))
-                source.seek(0)
-                self._keeper = subprocess.Popen(
-                    [sys.executable, "-I", "-S", str(_KEEPER), str(theirs.fileno()), str(source.fileno()), python],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    cwd=folder,
-                    env=env,
-                    pass_fds=(theirs.fileno(), source.fileno()),
-                    start_new_session=True,
-                )
-        except BaseException:
-            self._ours.close()
-            raise
+        with tempfile.TemporaryFile() as source:
+            source.write(code.encode(errors="surrogatepass"))
+            source.seek(0)
+            self._kept = KeptProcess(
+                [python, "-u", "-c", _RUN.format(code=source.fileno())],
+                folder,
+                hidden_env=hidden_env,
+                env={"PYTHONIOENCODING": "utf-8:backslashreplace"},
+                passed=(source.fileno(),),
+                memory=_MEMORY,
+            )
 
     def end(self, why: str) -> None:
         """End it with all it started; returns at once."""
         with self._lock:
-            if self._ours.fileno() >= 0 and not self._why:
+            if not self._why:
                 self._why = why
-                self._ours.shutdown(socket.SHUT_WR)
+                self._kept.hang_up()
 
     def run(self, seconds: float, on_output: Callable[[str], None] | None = None) -> Ended:
         """Read what it prints until it ended, at the latest after `seconds`; call it once."""
-        output, errors, said = Capture(_OUTPUT), Capture(_ERRORS), Capture(64)
+        output, errors = Capture(_OUTPUT), Capture(_ERRORS)
         live = codecs.getincrementaldecoder("utf-8")("replace")
 
         def take_output(data: bytes) -> None:
@@ -80,18 +67,15 @@ class Process:
             if on_output and (text := live.decode(data)):
                 on_output(text)
 
-        assert self._keeper.stdout is not None
-        assert self._keeper.stderr is not None
         with selectors.DefaultSelector() as selector:
-            selector.register(self._keeper.stdout, selectors.EVENT_READ, take_output)
-            selector.register(self._keeper.stderr, selectors.EVENT_READ, errors.add)
-            selector.register(self._ours, selectors.EVENT_READ, said.add)
+            selector.register(self._kept.stdout, selectors.EVENT_READ, take_output)
+            selector.register(self._kept.stderr, selectors.EVENT_READ, errors.add)
+            selector.register(self._kept, selectors.EVENT_READ)
             try:
                 self._read(selector, time.monotonic() + seconds)
             finally:
-                self._bury()
-        status = said.text().removeprefix("E ").strip()
-        return Ended(output.text(), errors.text(), int(status) if status else None, self._why)
+                self._kept.close()
+        return Ended(output.text(), errors.text(), self._kept.status, self._why)
 
     def _read(self, selector: selectors.BaseSelector, until: float) -> None:
         while selector.get_map():
@@ -101,27 +85,13 @@ class Process:
             if late:
                 return
             for key, _ in selector.select(0.5 if self._why else min(0.5, max(0.0, until - time.monotonic()))):
-                data = os.read(key.fd, _CHUNK)
-                key.data(data)
-                if not data:
+                if not self._take(key):
                     selector.unregister(key.fileobj)
-                    if key.fileobj is self._ours:
-                        self._keeper_is_gone()
 
-    def _keeper_is_gone(self) -> None:
-        """It has cleaned up, unless the code killed it: then what carries the nonce is ended here."""
-        if self._keeper.wait() != 0:
-            sweep([self._nonce])
-
-    def _bury(self) -> None:
-        with self._lock:
-            self._ours.close()
-        try:
-            self._keeper.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
-            sweep([self._nonce])
-        for pipe in (self._keeper.stdout, self._keeper.stderr):
-            if pipe:
-                pipe.close()
+    def _take(self, key: selectors.SelectorKey) -> bool:
+        """The next piece of what is ready; False at its end."""
+        if key.fileobj is self._kept:
+            return self._kept.hear()
+        data = os.read(key.fd, _CHUNK)
+        key.data(data)
+        return bool(data)

@@ -1,0 +1,122 @@
+"""What a process can do about all processes below it; for the keeper and for the shell's guardian.
+
+Both are small processes of their own, run with `-I -S`: standard library only, and little of it. Elsewhere than on Linux
+only the process group of the child can be ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+import time
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_MOST_AT_ONCE = 20_000
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """What leaves its group or loses its parent (`setsid`, double fork) becomes a child of this process."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with(parent: int) -> None:
+    """In a child: end when the parent ends, also when it is gone already; signals mean what they usually mean."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    for name in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(name, signal.SIG_DFL)
+
+
+def limit_harm(more_processes: int, memory: int = 0) -> None:
+    """Out of memory the kernel takes this process first; `more_processes` on top of what runs (not for root)."""
+    if memory:
+        with contextlib.suppress(OSError, ValueError):
+            _lower(resource.RLIMIT_AS, memory)
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib is slow to import here
+            file.write("600")
+        with open("/proc/loadavg") as file:  # noqa: PTH123
+            _lower(resource.RLIMIT_NPROC, int(file.read().split()[3].split("/")[1]) + more_processes)
+
+
+def _lower(limit: int, wanted: int) -> None:
+    soft, hard = resource.getrlimit(limit)
+    if soft == resource.RLIM_INFINITY or soft > wanted:
+        resource.setrlimit(limit, (wanted, hard))
+
+
+def wake_on(*names: signal.Signals) -> int:
+    """A pipe's end that has a byte, the signal's number, when one of these signals came."""
+    wakes, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for name in names:
+        signal.signal(name, lambda *_: None)
+    return wakes
+
+
+def reap() -> dict[int, int]:
+    """Status by pid of all children that ended; a signal is negative."""
+    ended: dict[int, int] = {}
+    with contextlib.suppress(ChildProcessError):
+        while (one := os.waitpid(-1, os.WNOHANG))[0]:
+            ended[one[0]] = os.waitstatus_to_exitcode(one[1])
+    return ended
+
+
+def end_all(child: int, seconds: float) -> bool:
+    """Stop, then kill everything below, again and again until nothing is left; whether that worked in time."""
+    if sys.platform != "linux":
+        with contextlib.suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
+        reap()
+        return True
+    until = time.monotonic() + seconds
+    clean = 0
+    while clean < 2 and time.monotonic() < until:
+        stopped: set[int] = set()
+        while fresh := [pid for pid in _descendants() if pid not in stopped]:  # stopped ones start no others
+            _signal(fresh, signal.SIGSTOP)
+            stopped.update(fresh)
+            if len(stopped) > _MOST_AT_ONCE:
+                break
+        _signal(list(stopped), signal.SIGKILL)
+        clean = 0 if stopped else clean + 1
+        reap()
+        if stopped:
+            time.sleep(0.002)
+    return clean >= 2
+
+
+def _descendants() -> list[int]:
+    """All processes below this one that are no zombies."""
+    children: dict[int, list[tuple[int, bytes]]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                fields = file.read().rpartition(b")")[2].split()
+                children.setdefault(int(fields[1]), []).append((int(name), fields[0]))
+    found: list[int] = []
+    below = [os.getpid()]
+    while below:
+        for pid, state in children.get(below.pop(), ()):
+            below.append(pid)
+            if state not in (b"Z", b"X"):
+                found.append(pid)
+    return found
+
+
+def _signal(pids: list[int], number: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
