@@ -1,7 +1,7 @@
 """What a process can do about all processes below it; for the keeper and for the shell's guardian.
 
-Both are small processes of their own, run with `-I -S`: standard library only, and little of it. Elsewhere than on Linux
-only the process group of the child can be ended.
+Both are small processes of their own, run with `-I -S`: standard library only, and little of it. Elsewhere than on
+Linux only the process group of the child can be ended.
 """
 
 from __future__ import annotations
