@@ -105,6 +105,8 @@ class MainScreen(Finding):
 
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed; None repaints everything."""
+        if not self.app.is_running:
+            return  # the end of the app takes the widgets away while the link still brings something
         titles = panel_titles(self.state)
         has_items = bool(self.state.items or self.state.live)
         self._show_welcome()
