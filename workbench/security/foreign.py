@@ -12,7 +12,8 @@ from workbench.security.hidden import hides
 from workbench.security.places import is_secret
 
 _URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)
-_METADATA = re.compile(r"169\.254\.169\.254|metadata\.google|\[fd00:ec2")
+METADATA = re.compile(r"169\.254\.169\.254|metadata\.google|\[fd00:ec2")
+"""Where machines in a cloud get their keys."""
 
 
 def assess_foreign(described: Mapping[str, Any]) -> Assessment:
@@ -27,7 +28,7 @@ def assess_foreign(described: Mapping[str, Any]) -> Assessment:
     if hidden:
         return one("HIGH", hidden, tool)
     for value in _texts(described.get("args", {})):
-        if _URL.match(value) or _METADATA.search(value):
+        if _URL.match(value) or METADATA.search(value):
             return one("HIGH", "an address that runs code or reads files", tool)
         if value.startswith(("/", "~")) and is_secret(value):
             return one("HIGH", "names what holds secrets", tool)

@@ -10,6 +10,7 @@ from typing import Any
 from workbench.security.assessment import Assessment, one
 from workbench.security.file_actions import assess_file, assess_reading
 from workbench.security.places import Places
+from workbench.security.web import assess_address
 from workbench.tools.tool import ToolDefinition
 
 _KEY = re.compile(r"C-[a-z]|ENTER|TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|")
@@ -25,6 +26,8 @@ def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace:
 
 
 def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places, folder: str) -> Assessment:
+    if tool.name == "web_read":
+        return assess_address(str(arguments.get("url", "")))
     if tool.is_read_only:
         return assess_reading(arguments, places)
     if tool.name == "execute_bash":

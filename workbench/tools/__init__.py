@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from workbench.tools.tool import ToolBase as ToolBase
     from workbench.tools.tool import ToolContext as ToolContext
     from workbench.tools.tool import ToolDefinition as ToolDefinition
+    from workbench.tools.web_read.definition import WebReadTool as WebReadTool
 
 _PLACES = {
     "arguments": ("ArgumentError",),
@@ -73,6 +74,7 @@ _PLACES = {
     "task_tracker.definition": ("TaskTrackerTool",),
     "think.definition": ("ThinkTool",),
     "tool": ("ConversationState", "ToolAnnotations", "ToolBase", "ToolContext", "ToolDefinition"),
+    "web_read.definition": ("WebReadTool",),
 }
 _PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
 

@@ -12,6 +12,7 @@ BUILTIN_TOOLS: tuple[str, ...] = (
     "str_replace_editor",
     "glob",
     "grep",
+    "web_read",
     "task_tracker",
     "think",
     "ask_human",

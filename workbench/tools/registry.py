@@ -24,6 +24,7 @@ _BUILTIN = {
     "str_replace_editor": "workbench.tools.str_replace_editor.definition:FileEditorTool",
     "glob": "workbench.tools.glob.definition:GlobTool",
     "grep": "workbench.tools.grep.definition:GrepTool",
+    "web_read": "workbench.tools.web_read.definition:WebReadTool",
     "python_execute": "workbench.tools.python_execute.definition:PythonExecuteTool",
     "create_chat_completion": "workbench.tools.create_chat_completion.definition:CreateChatCompletionTool",
     "edit_file": "workbench.tools.edit_file.definition:LLMBasedFileEditTool",

@@ -10,7 +10,7 @@ from typing import Final
 
 from workbench.security.places import within
 from workbench.security.risk import Risk
-from workbench.security.rules.patterns import escaped
+from workbench.security.rules.patterns import escaped, is_address
 from workbench.security.rules.rule import SHELL, Rule
 from workbench.security.rules.subject import Subject
 from workbench.security.rules.width import RUNS_ANY
@@ -56,10 +56,12 @@ def _runs_code(words: Sequence[str]) -> bool:
 
 
 def _for_call(subject: Subject) -> Rule | None:
-    """A tool on the files it names; an editor only on those of the workspace."""
+    """A tool on the files it names, an editor only on those of the workspace; of the web all of the one host."""
     if not subject.paths:
         return None if subject.tool in _EDITORS else Rule("allow", subject.tool)
     (path, *more) = subject.paths
+    if is_address(path) and not more:
+        return Rule("allow", subject.tool, path=f"{'/'.join(path.split('/')[:3])}/**")
     if more or any(sign in path for sign in "*?'\"\\") or os.path.realpath(path) != path:
         return None
     is_inside = within(path, subject.workspace) and path != subject.workspace

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from workbench.security.assessment import LONGEST_TEXT, Part
 from workbench.security.places import within
-from workbench.security.rules.patterns import command_pattern, is_exact, path_pattern
+from workbench.security.rules.patterns import command_pattern, is_address, is_exact, path_pattern
 from workbench.security.rules.rule import Rule
 from workbench.security.rules.subject import Subject
 
@@ -139,8 +139,12 @@ def _all_at(rule: Rule, paths: Sequence[str], subject: Subject) -> bool:
 
 
 def real(path: str) -> str:
-    """Where a path really leads."""
-    """Where a path really leads."""
+    """Where a path really leads; an address of the web leads where it says."""
+    if is_address(path):
+        return path
+    """Where a path really leads; an address of the web leads where it says."""
+    if is_address(path):
+        return path
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):

@@ -33,16 +33,24 @@ def _command_piece(piece: str) -> str:
     return re.escape(piece[1:] if len(piece) > 1 and piece[0] == "\\" else piece)
 
 
+def is_address(text: str) -> bool:
+    """Whether it is an address of the web, or a pattern for such."""
+    return text.lower().startswith(("https://", "http://"))
+
+
 @lru_cache(512)
 def path_pattern(pattern: str, workspace: str, home: str, *, below: bool, folded: bool) -> re.Pattern[str]:
     """`*` is anything within a name, `**` also across folders, `/` at the end all that is below the folder.
 
+    Addresses of the web are patterns too: `https://example.org/**`.
+
     With `below` a pattern fits what is below what it names; with `folded` upper and lower case are the same.
     """
     whole = f"{home}{pattern[1:]}" if pattern.startswith("~/") or pattern == "~" else pattern
-    whole = whole if whole.startswith(("/", "**/")) else f"{workspace}/{whole}"
+    is_web = is_address(pattern)
+    whole = whole if is_web or whole.startswith(("/", "**/")) else f"{workspace}/{whole}"
     is_folder = whole.endswith("/")
-    whole = whole if "**" in whole else os.path.normpath(whole)
+    whole = whole if is_web or "**" in whole else os.path.normpath(whole)
     pieces = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", whole.rstrip("/"))
     body = "".join(_PATH_PIECES.get(piece) or re.escape(piece) for piece in pieces)
     end = "/.*" if is_folder and not below else "(?:/.*)?" if below or is_folder else ""

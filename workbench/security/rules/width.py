@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.security.protected import words
-from workbench.security.rules.patterns import command_pattern
+from workbench.security.rules.patterns import command_pattern, is_address
 from workbench.security.rules.rule import SHELL, Rule
 
 RUNS_ANY = words(
@@ -48,6 +48,9 @@ def _wide_command(command: str) -> str:
 
 
 def _wide_path(path: str) -> str:
+    if is_address(path):
+        host = path.partition("://")[2].partition("/")[0]
+        return "it would allow any address; write out the host" if "*" in host or "?" in host or not host else ""
     bare = path.rstrip("/")
     if not re.sub(r"[*?/.]", "", bare.removeprefix("~")):
         return "it would allow any file; write more of the path"

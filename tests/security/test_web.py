@@ -1,0 +1,81 @@
+"""The risk of reading an address, and the rules for addresses."""
+
+import pytest
+
+from workbench.security.local import assess_action
+from workbench.security.policy import rule_on
+from workbench.security.risk import effective
+from workbench.security.rules.book import deciding
+from workbench.security.rules.exact import rule_for
+from workbench.security.rules.rule import Rule, parse_rule
+from workbench.security.rules.subject import Subject, subject_of
+from workbench.security.rules.width import too_wide
+from workbench.security.web import assess_address, canonical
+from workbench.tools import WebReadTool
+
+
+def subject(url: str) -> Subject:
+    return subject_of("web_read", {"url": url}, assess_address(url), "/work")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://docs.python.org/3/library/re.html#x", "http://localhost:8000/", "https://example.org"),
+        *("https://example.org/a?b=c&d=%20e", "http://192.168.1.4/", "https://[2606:4700::1]/x"),
+    ],
+)
+def test_reading_the_web_is_medium(url):
+    found = assess_address(url)
+    assert found.risk == "MEDIUM"
+    assert found.parts[0].paths == (canonical(url),)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("file:///etc/passwd", "javascript:alert(1)", "http://169.254.169.254/latest/meta-data/", "example.org"),
+        *("https://me:pw@example.org/", "https://good.org\\@evil.org/", "https://good.org@evil.org/"),
+        *("https://ex\u0430mple.org/"),
+        *("https://example.org/a/../b", "https://example.org/%2e%2e/b", "https://example.org/a\u200bb", "https://e.org/ x"),
+        *("https://example.org/?k=ghp_0123456789abcdefghijklmnopqrstuvwxyz", "https://e.org/?d=" + "a" * 700),
+        *("https://e.org/?k=‹secret API_KEY›", "https://metadata.google.internal/x"),
+    ],
+)  # fmt: skip
+def test_an_address_that_is_not_plain_or_carries_something_is_high(url):
+    assert assess_address(url).risk == "HIGH"
+    assert rule_for(subject(url), "HIGH") is None
+
+
+def test_a_page_is_asked_about_before_it_is_read_in_the_usual_mode():
+    with WebReadTool() as tool:
+        found = assess_action(tool, {"url": "https://example.org/"}, "/work", "/work")
+        ruling = rule_on("medium", effective("UNKNOWN", found.risk), tool.is_read_only, tool.name)
+        assert (ruling.verdict, found.reasons) == ("ask", ("reads from the network",))
+        assert rule_on("plan", effective("LOW", found.risk), tool.is_read_only, tool.name).verdict == "ask"
+
+
+def test_always_allows_the_one_host_and_nothing_else():
+    rule = rule_for(subject("https://Docs.Python.org/3/x?y=1"), "MEDIUM")
+    assert rule is not None
+    assert rule.text == "allow web_read in https://docs.python.org/**"
+    assert parse_rule(rule.text) == rule
+    for url, allowed in {
+        "https://docs.python.org/4/": True,
+        "https://docs.python.org": True,
+        "https://docs.python.org.evil.org/": False,
+        "http://docs.python.org/4/": False,
+        "https://docs.python.org:8443/": False,
+        "https://evil.org/https://docs.python.org/x": False,
+        "https://docs.python.org/../x": False,
+    }.items():
+        assert (deciding([rule], subject(url)) is not None) is allowed, url
+
+
+def test_rules_deny_addresses_and_may_not_allow_all_of_them():
+    deny = parse_rule("deny web_read in https://example.org/private/**")
+    assert deciding([deny, Rule("allow", "web_read")], subject("https://example.org/Private/x")) == deny
+    assert deciding([deny, Rule("allow", "web_read")], subject("https://example.org/public")) != deny
+    assert too_wide(Rule("allow", "web_read", path="https://**"))
+    assert too_wide(Rule("allow", "web_read", path="https://*.org/**"))
+    assert not too_wide(Rule("allow", "web_read", path="https://example.org/**"))

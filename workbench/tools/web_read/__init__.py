@@ -1,0 +1,1 @@
+"""Reading a page of the web as Markdown."""

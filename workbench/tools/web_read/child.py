@@ -1,0 +1,43 @@
+"""Runs the converter as a child process: with a limit of time, and gone when its call is; used by `impl`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).parents[3]
+_SECONDS = 40.0
+_KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
+"""What the converter gets of the environment: no keys."""
+
+
+async def converted(kind: str, part: str, charset: str, url: str, content: bytes) -> dict[str, Any]:
+    """What the converter says: title, text and notes, or an error. Cancelling ends it."""
+    # -P and our own root as folder: a module of the same name in the person's folder is never imported.
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "workbench.tools.web_read.converting", kind, part, charset, url),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        cwd=_ROOT,
+        env={name: os.environ[name] for name in _KEPT if name in os.environ} | {"PYTHONUTF8": "1"},
+    )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            out, _ = await process.communicate(content)
+    except TimeoutError:
+        return {"error": f"it could not be turned into text within {_SECONDS:g} seconds."}
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    try:
+        found: dict[str, Any] = json.loads(out)
+    except ValueError:
+        return {"error": "it could not be turned into text: the converter failed."}
+    return found

@@ -1,0 +1,145 @@
+"""Turns HTML and PDF into text, as a program of its own: both may be hostile, so it can be ended at any moment, and it
+costs the engine neither memory nor libraries. The executor starts it.
+
+`python -m workbench.tools.web_read.converting KIND PART CHARSET URL`: the document on stdin, JSON on stdout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import re
+import resource
+import sys
+import time
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+    from pypdf import PdfReader
+
+_MEMORY = 1_500_000_000
+_SECONDS = 60
+_HTML = 4_000_000
+"""Bytes of HTML that are read."""
+_TEXT = 2_000_000
+"""Characters of text that come back."""
+_PDF_TIME = 20.0
+_LINK = re.compile(r"(?:https?:|mailto:)", re.IGNORECASE)
+
+
+def html_text(content: bytes, part: str, charset: str, url: str) -> dict[str, Any]:
+    """Title, Markdown and notes of a page."""
+    from bs4 import BeautifulSoup
+
+    from workbench.tools.web_read.main_part import main_part, without_unseen
+
+    soup = BeautifulSoup(content[:_HTML], "html.parser", from_encoding=charset or None)
+    title = soup.title.get_text(" ", strip=True) if soup.title else ""
+    _point_links(soup, url)
+    body = without_unseen(soup)
+    chosen = main_part(body) if part == "main" else body
+    notes = ["only the beginning of its source was read"] if len(content) > _HTML else []
+    return {"title": title, "text": _markdown(chosen), "notes": notes}
+
+
+def _point_links(soup: BeautifulSoup, url: str) -> None:
+    """Links say where they lead, whole; those that run code or stay on the page lose that."""
+    base = soup.find("base", href=True)
+    with contextlib.suppress(ValueError):
+        url = urljoin(url, str(base["href"])) if base is not None else url
+    for tag, name in (("a", "href"), ("img", "src")):
+        for found in soup.find_all(tag):
+            said = str(found.get(name) or "").strip()
+            try:
+                target = urljoin(url, said)
+            except ValueError:
+                target = ""
+            if said and _LINK.match(target) and not said.startswith("#"):
+                found[name] = target
+            elif tag == "img":
+                found.replace_with(str(found.get("alt") or ""))
+            else:
+                found.unwrap()
+
+
+def _markdown(chosen: Tag) -> str:
+    from markdownify import MarkdownConverter
+
+    converter = MarkdownConverter(
+        heading_style="ATX",
+        bullets="-",
+        escape_asterisks=False,
+        escape_underscores=False,
+        escape_misc=False,
+        table_infer_header=True,
+        code_language_callback=_language,
+    )
+    try:
+        text = str(converter.convert_soup(chosen))
+    except RecursionError:  # nested deeper than anything a person wrote
+        text = chosen.get_text("\n", strip=True)
+    text = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def _language(block: Tag) -> str:
+    """The language a code block says it is in, by the class that most pages use."""
+    inside = block.find("code")
+    classes = [*(block.get("class") or ()), *((inside.get("class") or ()) if inside else ())]
+    found = (re.fullmatch(r"(?:language|lang|highlight-source)-([\w+#.-]{1,20})", str(name)) for name in classes)
+    return next((match[1] for match in found if match), "")
+
+
+def pdf_text(content: bytes) -> dict[str, Any]:
+    """Title and text of a PDF, page by page."""
+    from pypdf import PdfReader
+
+    logging.disable(logging.CRITICAL)
+    pages: list[str] = []
+    try:
+        reader = PdfReader(BytesIO(content))
+        if reader.is_encrypted and not reader.decrypt(""):
+            return {"error": "the PDF needs a password."}
+        title = str((reader.metadata.title if reader.metadata else "") or "")
+        notes = _read_pages(reader, pages)
+    except Exception as error:  # noqa: BLE001 - whatever a broken document brings about, it cannot be read
+        if not pages:
+            return {"error": f"the PDF cannot be read ({type(error).__name__}: {str(error)[:100]})."}
+        title, notes = "", [f"page {len(pages) + 1} of the PDF cannot be read, nor what follows"]
+    has_text = any(page.partition("]\n")[2] for page in pages)
+    return {"title": title, "text": "\n\n".join(pages) if has_text else "", "notes": notes}
+
+
+def _read_pages(reader: PdfReader, pages: list[str]) -> list[str]:
+    """Put the text of each page into `pages`; what is left out, in a line."""
+    until = time.monotonic() + _PDF_TIME
+    count, size = len(reader.pages), 0
+    for number, page in enumerate(reader.pages, 1):
+        pages.append(f"[page {number} of {count}]\n{page.extract_text().strip()}")
+        size += len(pages[-1])
+        if number < count and (time.monotonic() > until or size > _TEXT):
+            return [f"only the first {number} of {count} pages of the PDF were read"]
+    return []
+
+
+def main(kind: str, part: str, charset: str, url: str) -> None:
+    """Convert what is on stdin."""
+    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+    with contextlib.suppress(ValueError, OSError):  # not everywhere
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    sys.setrecursionlimit(5_000)
+    content = sys.stdin.buffer.read()
+    try:
+        made = pdf_text(content) if kind == "pdf" else html_text(content, part, charset, url)
+    except MemoryError:
+        made = {"error": "it needs more memory than it may have."}
+    made["text"] = str(made.get("text", ""))[:_TEXT]
+    sys.stdout.write(json.dumps(made))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5])

@@ -1,0 +1,93 @@
+"""The tool `web_read` as model and session see it: the text of a page, by its address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+
+SECONDS = 30.0
+MEGABYTES = 10.0
+
+_DESCRIPTION = """Read a page of the web by its address; the result is its main text as Markdown, with its links.
+
+* Works for HTML, PDF, plain text, JSON and the like. Scripts are not run: a page that they build shows little or nothing.
+* A long page comes in parts, each with its number and how many there are: ask for the next with `page`.
+* What was read once is kept for the session; `fresh` fetches it again. `part` "all" adds menus, side columns and footers.
+* Only public addresses, by GET, without signing in. Never put keys or private data into an address."""  # noqa: E501
+_SHORT = "Read a page of the web (HTML, PDF, text) as Markdown; long ones in parts by `page`."
+
+
+class WebReadAction(Action):
+    """The address of a page, and which part of its text."""
+
+    url: str = Field(min_length=1, max_length=8_000, description="The whole address, with https://.")
+    page: int = Field(1, ge=1, description="Which part of a long page, from 1.")
+    part: Literal["main", "all"] = Field("main", description="Its main text, or everything on it.")
+    fresh: bool = Field(False, description="True: fetch it again, although it was read before.")
+
+    @property
+    def visualize(self) -> Text:
+        """The address, and the part where that is not the first."""
+        shown = Text("read ", "bold").append(visible(self.url, lines=False), "cyan")
+        return shown.append(f" (page {self.page})") if self.page > 1 else shown
+
+
+class WebReadObservation(Observation):
+    """A part of a page: `url` is where it came from in the end, `pages` how many parts there are."""
+
+    url: str = ""
+    title: str = ""
+    kind: str = ""
+    page: int = 1
+    pages: int = 0
+    status: int | None = None
+    kept: bool = False
+    """Whether it was not fetched now, but read earlier in the session."""
+
+    @property
+    def visualize(self) -> Text:
+        """The text; an error in red."""
+        return Text(visible(self.text), "red" if self.is_error else "")
+
+
+class WebReadTool(ToolDefinition[WebReadAction, WebReadObservation]):
+    """Reading pages, ready to use; `private` allows addresses that are not public: all, or hosts and networks."""
+
+    def __init__(
+        self,
+        *,
+        state_dir: Path | None = None,
+        private: bool | list[str] = False,
+        seconds: float = SECONDS,
+        megabytes: float = MEGABYTES,
+    ) -> None:
+        from workbench.tools.web_read.impl import WebReadExecutor
+
+        super().__init__(
+            name="web_read",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=WebReadAction,
+            observation_type=WebReadObservation,
+            annotations=ToolAnnotations(
+                title="Read a web page",
+                readOnlyHint=True,
+                destructiveHint=False,
+                idempotentHint=True,
+                openWorldHint=True,
+            ),
+            executor=WebReadExecutor(state_dir, private, seconds, megabytes),
+        )
+
+    @classmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
+        """Reading pages in a session, which keeps what was read."""
+        return (cls(**{"state_dir": conv_state.state_dir, **params}),)

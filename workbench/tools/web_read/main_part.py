@@ -1,0 +1,89 @@
+"""Finds the main text of an HTML page: what it marks as such, else where the paragraphs stand; used by `converting`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from bs4 import BeautifulSoup, Tag
+
+_NO_TEXT = (
+    *("script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "canvas", "audio", "video"),
+    *("select", "button", "input", "textarea"),
+)
+_HIDDEN = (
+    '[hidden], [aria-hidden="true"], [style*="display:none"], [style*="display: none"], [style*="visibility:hidden"]'
+)
+_AROUND = (
+    'nav, footer, aside, dialog, [role="navigation"], [role="banner"], [role="contentinfo"], [role="complementary"], '
+    '[role="search"], [role="dialog"], [role="alertdialog"]'
+)
+_MARKED = ('main, [role="main"]', "article", '#content, #main-content, .main-content, [itemprop="articleBody"]')
+_BLOCKS = ("p", "pre", "blockquote", "td", "dd", "li")
+_ENOUGH = 200
+"""Characters from which a text can be the main one."""
+_SHARE = 0.3
+"""Of all text on the page: a smaller part is not taken for the main one unless the page marks it."""
+
+
+def without_unseen(soup: BeautifulSoup) -> Tag:
+    """The body without what is no text or is not shown to people."""
+    for unwanted in soup.find_all(_NO_TEXT):
+        unwanted.decompose()
+    for unseen in soup.select(_HIDDEN):
+        if unseen.name not in ("html", "body") and not unseen.decomposed:
+            unseen.decompose()
+    return soup.body or soup
+
+
+def main_part(body: Tag) -> Tag:
+    """The element that holds the main text; the body itself, without menus and the like, where none stands out."""
+    for marks in _MARKED:
+        found = _longest(body.select(marks))
+        if found is not None and _length(found) >= _ENOUGH:
+            return _cleared(found)
+    whole = _length(body)
+    _cleared(body)
+    for header in body.find_all("header"):
+        if header.find_parent(["article", "main"]) is None and header.find("h1") is None:
+            header.decompose()
+    dense = _densest(body)
+    return dense if dense is not None and _length(dense) >= max(_ENOUGH, _SHARE * whole) else body
+
+
+def _cleared(found: Tag) -> Tag:
+    for around in found.select(_AROUND):
+        if not around.decomposed:
+            around.decompose()
+    return found
+
+
+def _longest(found: Iterable[Tag]) -> Tag | None:
+    return max(found, key=_length, default=None)
+
+
+def _length(tag: Tag) -> int:
+    return sum(len(text.strip()) for text in tag.strings)
+
+
+def _densest(body: Tag) -> Tag | None:
+    """Where the paragraphs stand: each counts for what it stands in, and half for what is around that."""
+    points: dict[int, float] = defaultdict(float)
+    tags: dict[int, Tag] = {}
+    for block in body.find_all(_BLOCKS):
+        text = block.get_text(" ", strip=True)
+        if len(text) < 25 or block.parent is None:
+            continue
+        worth = 1 + text.count(",") * 0.5 + min(len(text) / 100, 3)
+        for tag, share in zip((block.parent, block.parent.parent), (1, 0.5), strict=True):
+            if tag is not None:
+                points[id(tag)] += worth * share
+                tags[id(tag)] = tag
+    best = sorted(points, key=points.__getitem__)[-5:]
+    chosen = max(best, key=lambda each: points[each] * (1 - _linked(tags[each])), default=None)
+    return None if chosen is None else tags[chosen]
+
+
+def _linked(tag: Tag) -> float:
+    """How much of the text is links, from 0 to 1."""
+    return min(1.0, sum(_length(link) for link in tag.find_all("a")) / max(1, _length(tag)))
