@@ -15,7 +15,9 @@ from workbench.tools.tool import ToolContext
 
 USER = {"role": "user", "content": "hello"}
 
-CHANGES_NOTHING = {"glob", "grep", "task_tracker", "think", "ask_human", "delegate", "request_condensation", "finish"}
+CHANGES_NOTHING = {
+    *("glob", "grep", "web_read", "task_tracker", "think", "ask_human", "delegate", "request_condensation", "finish"),
+}
 
 
 class RecordingModel:

@@ -23,7 +23,8 @@ from workbench.tools import (
     unregister_tool,
 )
 
-FILE_TOOLS = ("str_replace_editor", "task_tracker", "think", "finish")
+FILE_TOOLS = ("str_replace_editor", "task_tracker", "think",
+        "web_read", "finish")
 
 
 @pytest.fixture
