@@ -23,8 +23,7 @@ from workbench.tools import (
     unregister_tool,
 )
 
-FILE_TOOLS = ("str_replace_editor", "task_tracker", "think",
-        "web_read", "finish")
+FILE_TOOLS = ("str_replace_editor", "task_tracker", "think", "finish")
 
 
 @pytest.fixture
@@ -53,6 +52,7 @@ def test_the_built_in_tools_are_known_from_the_start():
         "str_replace_editor",
         "task_tracker",
         "think",
+        "web_read",
     ]
 
 
