@@ -44,6 +44,7 @@ def test_the_built_in_tools_are_known_from_the_start():
         "delegate",
         "edit_file",
         "execute_bash",
+        "execute_ipython_cell",
         "finish",
         "glob",
         "grep",

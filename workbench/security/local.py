@@ -36,6 +36,8 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places
         return assess_file(str(arguments.get("command", "edit")), str(arguments.get("path", "")), places)
     if tool.name == "python_execute":
         return _code(str(arguments.get("code", "")))
+    if tool.name == "execute_ipython_cell":
+        return _cell(str(arguments.get("code", "")), places, folder)
     return _by_its_hints(tool)
 
 
@@ -55,6 +57,12 @@ def _code(code: str) -> Assessment:
     from workbench.security.shell.tools.interpreters import rated_code
 
     return one(*rated_code(code), code)
+
+
+def _cell(code: str, places: Places, folder: str) -> Assessment:
+    from workbench.security.cells import assess_cell
+
+    return assess_cell(code, places, folder)
 
 
 def _by_its_hints(tool: ToolDefinition) -> Assessment:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.tools.completion import CompletionError as CompletionError
     from workbench.tools.edit_file.definition import LLMBasedFileEditTool as LLMBasedFileEditTool
     from workbench.tools.execute_bash.definition import BashTool as BashTool
+    from workbench.tools.execute_ipython_cell.definition import IPythonTool as IPythonTool
     from workbench.tools.executor import FileChange as FileChange
     from workbench.tools.executor import ToolExecutor as ToolExecutor
     from workbench.tools.finish.definition import FinishTool as FinishTool
@@ -54,6 +55,7 @@ _PLACES = {
     "completion": ("Answer", "Completion", "CompletionError"),
     "edit_file.definition": ("LLMBasedFileEditTool",),
     "execute_bash.definition": ("BashTool",),
+    "execute_ipython_cell.definition": ("IPythonTool",),
     "executor": ("FileChange", "ToolExecutor"),
     "finish.definition": ("FinishTool",),
     "glob.definition": ("GlobTool",),

@@ -26,6 +26,7 @@ _BUILTIN = {
     "grep": "workbench.tools.grep.definition:GrepTool",
     "web_read": "workbench.tools.web_read.definition:WebReadTool",
     "python_execute": "workbench.tools.python_execute.definition:PythonExecuteTool",
+    "execute_ipython_cell": "workbench.tools.execute_ipython_cell.definition:IPythonTool",
     "create_chat_completion": "workbench.tools.create_chat_completion.definition:CreateChatCompletionTool",
     "edit_file": "workbench.tools.edit_file.definition:LLMBasedFileEditTool",
     "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",

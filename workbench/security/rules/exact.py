@@ -18,7 +18,9 @@ from workbench.text import visible
 
 _LONGEST: Final = 400
 _EDITORS: Final = frozenset({"str_replace_editor", "edit_file"})
-_NEVER: Final = frozenset({"python_execute", "delegate", "ask_human", "finish", "think"})
+_NEVER: Final = frozenset(
+    {"python_execute", "execute_ipython_cell", "browser", "delegate", "ask_human", "finish", "think"}
+)
 _MODULE = re.compile(r"(?:python|pypy)[\d.]*")
 _CODE = re.compile(r"-{1,2}[a-zA-Z]*[ce][a-zA-Z]*(?:=.*)?|--?(?:eval|print|command|exec)(?:=.*)?|-", re.DOTALL)
 

@@ -16,7 +16,7 @@ RUNS_ANY = words(
 )
 """Programs that run a command or code that stands in their words."""
 _PROBES = ("-c x", "-e x", "x", "-", "-c 'x y'", "x -exec y", "A=b x")
-_RUNS_CODE = ("python_execute", "delegate")
+_RUNS_CODE = ("python_execute", "execute_ipython_cell", "browser", "delegate")
 
 
 def too_wide(rule: Rule) -> str:

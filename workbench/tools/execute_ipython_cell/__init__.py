@@ -1,0 +1,1 @@
+"""Runs cells in an IPython of its own, in which variables stay."""

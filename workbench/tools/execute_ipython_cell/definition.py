@@ -1,0 +1,90 @@
+"""The tool `execute_ipython_cell` as model and session see it: a cell, and what it prints, shows and raises."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+
+TIMEOUT = 120.0
+_DESCRIPTION = f"""Run a cell of Python in the workspace's IPython; variables, imports and functions stay for the next cells.
+
+* Back come what the cell prints, the value of its last line, its pictures (plots of matplotlib, images) and, for an error, the lines that led to it.
+* Magics work: `%pip install NAME` adds a package, `%%time` measures, `!command` runs a shell command. There is no input: `input()` fails.
+* After `timeout` seconds ({TIMEOUT:g} unless you say otherwise) the cell is interrupted, and the interpreter ended if that does not help; the result says whether variables are still there.
+* `restart` begins with a new interpreter before the code runs; the code may then be empty.
+
+Use it for data, plots and trying things out. Use execute_bash for programs, and str_replace_editor to change files."""  # noqa: E501
+_SHORT = (
+    "Run a cell of Python in IPython: variables stay, the last value and plots come back, magics such as %pip work."
+)
+
+
+class ExecuteIPythonCellAction(Action):
+    """A cell."""
+
+    code: str = Field(description="The code of the cell.")
+    timeout: float = Field(TIMEOUT, gt=0, le=3600, description="Seconds after which it is interrupted.")
+    restart: bool = Field(False, description="Begin with a new interpreter; all variables are gone.")
+
+    @property
+    def visualize(self) -> Text:
+        """The code."""
+        return Text(visible(self.code))
+
+
+class ExecuteIPythonCellObservation(Observation):
+    """What the cell printed, `error` with the lines that led to it, and how the interpreter is."""
+
+    output: str = ""
+    error: str = ""
+    count: int = 0
+    timed_out: bool = False
+    restarted: bool = False
+    interpreter: str = ""
+    output_file: str | None = None
+
+    @property
+    def visualize(self) -> Text:
+        """The output; an error in red."""
+        return Text(visible(self.text), "red" if self.is_error else "")
+
+
+class IPythonTool(ToolDefinition[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
+    """Running cells, ready to use."""
+
+    def __init__(
+        self,
+        workspace: str | Path | None = None,
+        *,
+        state_dir: Path | None = None,
+        python: str = "",
+        hidden_env: Collection[str] = (),
+    ) -> None:
+        """`python` is an interpreter that has IPython; usually it is found."""
+        from workbench.tools.execute_ipython_cell.impl import IPythonExecutor
+
+        folder = Path(workspace or ".").absolute()
+        super().__init__(
+            name="execute_ipython_cell",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=ExecuteIPythonCellAction,
+            observation_type=ExecuteIPythonCellObservation,
+            annotations=ToolAnnotations(
+                title="Run a cell", readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=True
+            ),
+            executor=IPythonExecutor(folder, state_dir, python=python, hidden_env=hidden_env),
+        )
+
+    @classmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
+        """Running cells in a session's workspace."""
+        return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

@@ -1,0 +1,216 @@
+"""Runs `execute_ipython_cell`: sends cells to the interpreter of the session and tells what came of them."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from workbench.tools.execute_bash.keep import Keep, Kept
+from workbench.tools.execute_bash.output import Cleaner
+from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction, ExecuteIPythonCellObservation
+from workbench.tools.execute_ipython_cell.interpreter import NoIPython
+from workbench.tools.execute_ipython_cell.kernels import KernelError, Kernels
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.keeping.worker import End, Worker
+from workbench.tools.schema import ImageContent, TextContent
+
+_PICTURES, _MOST_PICTURES = ("image/png", "image/jpeg"), 8
+_AFTER_INTERRUPT = 0.15
+_AFTER_TIME = 2.0
+_GONE = "All variables are gone; the next cell begins with a new interpreter."
+_STAYS = "The interpreter and its variables are still there."
+_MISSING = (
+    "[This is the workbench's own interpreter, {python}: the packages of the workspace are not there. `%pip install` "
+    "adds one for this session; with ipython installed in the workspace's .venv and `restart`, that one is used.]"
+)
+
+
+class _Cell:
+    """One cell on its way: what it prints and shows is taken in."""
+
+    def __init__(self, worker: Worker, place: Path, on_output: Callable[[str], None] | None) -> None:
+        self.worker = worker
+        self.pictures: list[ImageContent] = []
+        self.is_late = False
+        self.was_stopped = False
+        self._on_output = on_output
+        self._keep = Keep(place)
+        self._cleaner = Cleaner()
+
+    def wait(self, seconds: float) -> tuple[End, dict[str, Any]]:
+        """Until it answers, at most so long."""
+        return self.worker.answer(seconds, self._print, self._show)
+
+    def _print(self, data: bytes) -> None:
+        self._add(self._cleaner.feed(data))
+
+    def _add(self, text: str) -> None:
+        self._keep.add(text)
+        if text and self._on_output:
+            self._on_output(text)
+
+    def _show(self, message: dict[str, Any]) -> None:
+        data, kind = message.get("image"), message.get("type")
+        if isinstance(data, str) and kind in _PICTURES and len(self.pictures) < _MOST_PICTURES:
+            self.pictures.append(ImageContent(data=data, mime_type=kind))
+
+    def take(self) -> Kept:
+        """All that it printed."""
+        self._add(self._cleaner.flush())
+        return self._keep.take()
+
+
+class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
+    """Keeps the interpreter of one session; cells run one after the other."""
+
+    def __init__(
+        self, workspace: Path, state_dir: Path | None = None, *, python: str = "", hidden_env: Collection[str] = ()
+    ) -> None:
+        self._kernels = Kernels(workspace, state_dir, python, hidden_env)
+        self._one_cell = threading.Lock()
+        self._stop = threading.Event()
+        self._running: Worker | None = None
+        self._later: threading.Timer | None = None
+
+    def __call__(self, action: ExecuteIPythonCellAction) -> ExecuteIPythonCellObservation:
+        """Run the cell to its end."""
+        with self._one_cell:
+            self._stop.clear()
+            try:
+                return self._run(action)
+            except (KernelError, NoIPython) as error:
+                return ExecuteIPythonCellObservation.from_text(f"{error} Nothing was run.", is_error=True)
+            finally:
+                self._running = None
+
+    def _run(self, action: ExecuteIPythonCellAction) -> ExecuteIPythonCellObservation:
+        lead: list[str] = []
+        worker = self._ready(action, lead)
+        if not action.code.strip():
+            return self._observed([*lead, "[There was no code to run.]"], restarted=bool(lead))
+        if self._stop.is_set():
+            raise KernelError("Interrupted.")
+        cell = _Cell(worker, self._kernels.place, self.on_output)
+        worker.ask({"code": action.code})
+        end, answer = cell.wait(action.timeout)
+        if end in ("time", "stop"):
+            end, answer = self._interrupt(worker, cell, end)
+            lead += [self._stopped(action, end, answer, is_late=cell.is_late)]
+        return self._told(cell, end, answer, lead)
+
+    def _ready(self, action: ExecuteIPythonCellAction, lead: list[str]) -> Worker:
+        """The interpreter that is there, or a new one; `lead` gets what is to be said of that."""
+        worker = self._kernels.current
+        if self._later is not None:
+            self._settle(worker)
+            worker = self._kernels.current
+        if worker is not None and not action.restart:
+            worker.drain(lambda data: None)
+            self._running = worker
+            worker.forget_stop()
+            return worker
+        if worker is not None or action.restart:
+            lead.append("[A new interpreter was started; variables of before are gone.]")
+        return self._kernels.start(self._begins)
+
+    def _begins(self, worker: Worker) -> None:
+        self._running = worker
+
+    def _settle(self, worker: Worker | None) -> None:
+        """An interrupted cell was still on its way out: wait until it is, or until its interpreter was ended."""
+        assert self._later is not None
+        if worker is not None and worker.answer(_AFTER_TIME + 1, lambda data: None)[0] != "answer":
+            self._kernels.end()
+        self._later.cancel()
+        self._later = None
+
+    def _interrupt(self, worker: Worker, cell: _Cell, why: End) -> tuple[End, dict[str, Any]]:
+        """C-c; a cell that does not heed it is ended with its interpreter, after a person's stop in the background."""
+        cell.was_stopped, cell.is_late = True, why == "time"
+        worker.press_interrupt()
+        end, answer = cell.wait(_AFTER_TIME if cell.is_late else _AFTER_INTERRUPT)
+        if end in ("answer", "gone"):
+            return end, answer
+        if cell.is_late:
+            worker.hang_up()
+            return cell.wait(_AFTER_TIME)[0], {}
+        self._later = threading.Timer(_AFTER_TIME, worker.hang_up)
+        self._later.daemon = True
+        self._later.start()
+        return "stop", {}
+
+    def _stopped(self, action: ExecuteIPythonCellAction, end: End, answer: dict[str, Any], *, is_late: bool) -> str:
+        why = f"Interrupted after {action.timeout:g} seconds" if is_late else "Interrupted"
+        if end == "answer":
+            return f"[{why}. {_STAYS}]"
+        if end == "stop":
+            return f"[{why}. The cell does not heed it yet; in {_AFTER_TIME:g} seconds its interpreter is ended.]"
+        return f"[{why}, and ended since it did not heed that. {_GONE}]"
+
+    def _told(self, cell: _Cell, end: End, answer: dict[str, Any], lead: list[str]) -> ExecuteIPythonCellObservation:
+        was_stopped = cell.was_stopped
+        error = str(answer.get("error", ""))
+        self._kernels.folder = str(answer.get("folder") or self._kernels.folder)
+        kept = cell.take()
+        said = [kept.text.rstrip("\n")] if kept.text.strip() else []
+        if error and not was_stopped:
+            said.append(error)
+        if "ModuleNotFoundError" in error and not self._kernels.interpreter.is_own:
+            said.append(_MISSING.format(python=self._kernels.interpreter.python))
+        if end not in ("answer", "stop"):
+            if not was_stopped:
+                said.append(f"[The interpreter ended{_how(cell.worker.status)}. {_GONE}]")
+            self._kernels.end()
+        elif not (said or cell.pictures):
+            said.append("[The cell ran to its end and showed nothing.]" if end == "answer" else "")
+        first, last = ([], lead) if was_stopped else (lead, [])
+        return self._observed(
+            [*first, *filter(None, said), *last],
+            cell.pictures,
+            is_error=bool(error) or was_stopped or end != "answer",
+            output=kept.text,
+            error=error,
+            count=int(answer.get("count", 0)),
+            timed_out=cell.is_late,
+            restarted=any("new interpreter was started" in line for line in lead),
+            output_file=kept.file,
+        )
+
+    def _observed(
+        self, said: list[str], pictures: list[ImageContent] | None = None, **fields: Any
+    ) -> ExecuteIPythonCellObservation:
+        content = (TextContent(text="\n".join(said)), *(pictures or ()))
+        return ExecuteIPythonCellObservation(content=content, interpreter=self._kernels.interpreter.python, **fields)
+
+    def working_dir(self) -> str | None:
+        """Where the cells are now."""
+        return self._kernels.folder or None
+
+    def interrupt(self) -> None:
+        """Interrupt the cell that runs."""
+        self._stop.set()
+        running = self._running
+        if running is not None:
+            running.stop()
+
+    def close(self) -> None:
+        """End the interpreter with all it started."""
+        running = self._running
+        if running is not None:
+            running.hang_up()
+        with self._one_cell:
+            if self._later is not None:
+                self._later.cancel()
+            self._kernels.close()
+
+
+def _how(status: int | None) -> str:
+    if status is None:
+        return ""
+    if status >= 0:
+        return f" with exit code {status}"
+    name = signal.Signals(-status).name if -status in signal.valid_signals() else str(-status)
+    return f" by the signal {name}{'; perhaps it used more memory than there is' if status == -signal.SIGKILL else ''}"

@@ -1,0 +1,91 @@
+"""The interpreter of one session: started with the first cell, again when it is gone; used by `impl`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from workbench.tools.execute_ipython_cell.interpreter import Interpreter, find_interpreter
+from workbench.tools.keeping.worker import Worker
+
+_KERNEL = Path(__file__).with_name("kernel.py")
+_START = 60.0
+_SAID = 2_000
+
+
+class KernelError(Exception):
+    """The interpreter could not be started; the text says why."""
+
+
+class Kernels:
+    """One interpreter at a time, and the private folder it may write into."""
+
+    def __init__(self, workspace: Path, state_dir: Path | None, python: str, hidden_env: Collection[str]) -> None:
+        self._workspace = workspace
+        self._state_dir = state_dir
+        self._named = python
+        self._hidden = hidden_env
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self.current: Worker | None = None
+        self.interpreter = Interpreter("", True)
+        self.folder = ""
+        """Where the cells are now."""
+
+    @property
+    def place(self) -> Path:
+        """The private folder: packages that `%pip` installs, long outputs."""
+        if self._state_dir is not None:
+            return self._state_dir / "cells"
+        if self._temporary is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="ohw-cells-")
+        return Path(self._temporary.name)
+
+    def start(self, on_start: Callable[[Worker], None]) -> Worker:
+        """A new interpreter, ready for its first cell; raises KernelError or NoIPython."""
+        self.end()
+        self.interpreter = found = find_interpreter(self._workspace, self._named)
+        place = self.place
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.current = worker = Worker(
+                lambda number: [found.python, "-u", str(_KERNEL), str(number)],
+                self._workspace,
+                hidden_env=self._hidden,
+                env=_environment(place, private=not found.is_own),
+            )
+        except OSError as error:
+            raise KernelError(f"{found.python} could not be started in {self._workspace}: {error.strerror}.") from error
+        on_start(worker)
+        said = bytearray()
+        end, _ = worker.answer(_START, said.extend)
+        if end != "answer":
+            self.end()
+            told = said.decode(errors="replace").strip()[-_SAID:]
+            why = {"time": "it did not get ready", "stop": "it was interrupted while it started"}.get(end, "it ended")
+            raise KernelError(f"IPython could not be started with {found.python}: {why}.{f' {told}' if told else ''}")
+        self.folder = str(self._workspace)
+        return worker
+
+    def end(self) -> None:
+        """End the interpreter that is there."""
+        if self.current is not None:
+            self.current.close()
+            self.current = None
+
+    def close(self) -> None:
+        """End it and remove what was only for it."""
+        self.end()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+
+
+def _environment(place: Path, *, private: bool) -> dict[str, str]:
+    """`private`: `%pip` must not change the packages of the workbench itself."""
+    return {
+        "PYTHONIOENCODING": "utf-8:backslashreplace",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "IPYTHONDIR": str(place / "ipython"),
+        **({"OHW_CELL_PACKAGES": str(place / "packages")} if private else {}),
+    }
