@@ -127,7 +127,8 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     with zipfile.ZipFile(os.path.join(folder, name), "w") as made:
         made.write("tiny_of_test.py")
         made.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: tiny-of-test\\nVersion: 1.0\\n")
-        made.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        kind = "Root-Is-Purelib: true\\nTag: py3-none-any\\n"
+        made.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\n" + kind)
         made.writestr(info + "RECORD", "")
     return name
 """
@@ -144,8 +145,7 @@ def test_a_plot_comes_back_as_a_picture(tool):
 
 
 def test_pictures_are_few_and_no_others_are_made_of_text(tool):
-    code = "from PIL import Image\nfrom IPython.display import display\nfor n in range(12): display(Image.new('RGB', (4, 4)))"
-    seen = run(tool, code)
+    seen = run(tool, "from PIL import Image\nfor n in range(12): display(Image.new('RGB', (4, 4)))")
     assert [part.type for part in seen.content] == ["text"] + ["image"] * 8
     assert "a picture was left out" in seen.text
     code = "class Html:\n    def _repr_html_(self): return '<b>'\n    def __repr__(self): return 'plain'\nHtml()"
@@ -156,8 +156,8 @@ def test_keys_and_tokens_of_the_person_are_not_passed_on(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HARMLESS", "seen")
     with IPythonTool(tmp_path) as tool:
-        code = "import os, subprocess\nprint('sk-secret' in str(dict(os.environ)), os.environ['HARMLESS'])\n!env | grep -c secret"
-        assert run(tool, code).text == "False seen\n0"
+        code = "import os\nprint('sk-secret' in str(dict(os.environ)), os.environ['HARMLESS'])"
+        assert run(tool, f"{code}\n!env | grep -c secret").text == "False seen\n0"
 
 
 def test_long_and_odd_output_is_bounded_and_plain(tool):
@@ -188,7 +188,15 @@ def test_after_its_time_a_cell_is_interrupted_and_its_variables_stay(tool):
     assert run(tool, "kept").text == "5"
 
 
-STUBBORN = "import time\nprint('begun', flush=True)\nwhile True:\n    try:\n        time.sleep(1)\n    except BaseException:\n        pass"
+STUBBORN = """
+import time
+print('begun', flush=True)
+while True:
+    try:
+        time.sleep(1)
+    except BaseException:
+        pass
+"""
 
 
 def test_a_cell_that_does_not_heed_its_time_is_ended_with_all_it_started(fresh, mark):

@@ -34,10 +34,8 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places
         return _shell(str(arguments.get("command", "")), places, folder, is_input=bool(arguments.get("is_input")))
     if tool.name in {"str_replace_editor", "edit_file"}:
         return assess_file(str(arguments.get("command", "edit")), str(arguments.get("path", "")), places)
-    if tool.name == "python_execute":
-        return _code(str(arguments.get("code", "")))
-    if tool.name == "execute_ipython_cell":
-        return _cell(str(arguments.get("code", "")), places, folder)
+    if tool.name in {"python_execute", "execute_ipython_cell"}:
+        return _code(str(arguments.get("code", "")), places, folder, is_cell=tool.name == "execute_ipython_cell")
     return _by_its_hints(tool)
 
 
@@ -53,16 +51,15 @@ def _shell(command: str, places: Places, folder: str, *, is_input: bool) -> Asse
     return found
 
 
-def _code(code: str) -> Assessment:
+def _code(code: str, places: Places, folder: str, *, is_cell: bool) -> Assessment:
+    """A piece of Python; in a cell there may be magics and shell lines too."""
+    if is_cell:
+        from workbench.security.cells import assess_cell
+
+        return assess_cell(code, places, folder)
     from workbench.security.shell.tools.interpreters import rated_code
 
     return one(*rated_code(code), code)
-
-
-def _cell(code: str, places: Places, folder: str) -> Assessment:
-    from workbench.security.cells import assess_cell
-
-    return assess_cell(code, places, folder)
 
 
 def _by_its_hints(tool: ToolDefinition) -> Assessment:
