@@ -164,7 +164,7 @@ class Settings:
     models: Mapping[str, Any] = field(default_factory=dict)
     """Profiles: the tables `[models.NAME]` as they are written; `profile` reads one."""
     terminal: Mapping[str, Any] = field(default_factory=dict)
-    """The table `[terminal]`: title, bell, notices, mouse, clipboard; `workbench.terminal` reads it."""
+    """The table `[terminal]`: title, bell, notices, mouse, clipboard, vim keys; `workbench.terminal` reads it."""
     trusted: tuple[str, ...] = ()
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})

@@ -31,6 +31,8 @@ class TerminalSettings:
     """What is selected with the mouse is copied."""
     clipboard: bool = True
     """Copies go to the system's clipboard by a program of the system too, where there is one."""
+    vim: bool = False
+    """The prompt has vim's keys, with a normal and an insert mode."""
     motion: bool = True
     """Things may move smoothly and cursors blink."""
     ascii: Auto = "auto"

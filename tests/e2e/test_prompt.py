@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import bash
+from tests.fakes.model_turns import finish as finish_turn
+from tests.pictures_of import png
 from tests.terminal.terminal import Terminal
 from tests.world import World, finish, wait_for
 from workbench.session.names import session_path
@@ -76,3 +82,40 @@ def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked
         wait_for(is_recalled, "what was sent first to stand in the prompt again")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
+
+
+def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew(world: World):
+    shot = world.home / "my shot.png"
+    shot.write_bytes(png(64, 32))
+    go = world.project / "go"
+    wait = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; echo waited"
+    with ModelServer([bash(wait), finish_turn("Saw it all.")]) as server:
+        address = ("--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
+        with Terminal((*address, "--workspace", str(world.project)), 110, 34, world.env) as terminal:
+            terminal.wait_for("Ask anything")
+            terminal.type(f"\x1b[200~'{shot}'\x1b[201~")
+            terminal.wait_for("64×32 · 1 kB")
+            terminal.type("what is this?")
+            terminal.press("enter")
+            wait_for((world.project / "begun").exists, "the command to run")
+            for text in ("use red", "use blue"):
+                terminal.type(text)
+                terminal.press("enter")
+            terminal.wait_for("2 queued")
+            terminal.press("up")
+            terminal.wait_for("enter edit")
+            terminal.press("enter")
+            terminal.wait_for("1 queued")
+            terminal.wait_for("taken back before it was read")
+            terminal.type("ish green")
+            terminal.press("enter")
+            terminal.wait_for("2 queued")
+            go.touch()
+            terminal.wait_for("Saw it all.")
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0
+    content = server.requests[0].messages[-1]["content"]
+    image = next(part for part in content if part["type"] == "image_url")
+    assert b64decode(image["image_url"]["url"].partition(",")[2]) == shot.read_bytes()
+    last = [message["content"] for message in server.requests[1].messages[-2:]]
+    assert last == ["use red", "use blueish green"]

@@ -1,5 +1,6 @@
 """Random commands, random work and kills at random moments: the promises of the session hold in every order."""
 
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -68,6 +69,13 @@ class SessionMachine(RuleBasedStateMachine):
     @rule()
     def the_person_sends(self):
         self.desk.session.send("go on")
+
+    @rule(which=st.integers(0, 5))
+    def the_person_takes_a_message_back(self, which):
+        waiting = self.desk.session._journal.ledger.unread
+        if waiting:
+            with contextlib.suppress(Refused):
+                self.desk.session.messages.withdraw(waiting[which % len(waiting)])
 
     @rule(steps=st.integers(1, 6))
     def the_engine_steps(self, steps):

@@ -33,6 +33,9 @@ class FakeLink:
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
         self.commands.append(("send", text, *([tuple(mentions)] if mentions else [])))
 
+    def withdraw(self, message: int) -> None:
+        self.commands.append(("withdraw", message))
+
     def run_command(self, command: str) -> None:
         self.commands.append(("run", command))
 

@@ -14,6 +14,7 @@ from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.welcome import Welcome
@@ -208,7 +209,7 @@ async def test_queued_messages_are_counted_at_the_prompt():
     app = workbench_app(FakeLink(script.events))
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: len(app.state.queued) == 2)
-        assert "2 queued" in app.screen.query_one(Prompt).border_subtitle
+        await wait_until(pilot, lambda: str(app.screen.query_one(QueueList).border_title) == "2 queued")
 
 
 async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_has_it():

@@ -40,6 +40,13 @@ class Send(_Line):
     mentions: tuple[str, ...] = ()
 
 
+class Withdraw(_Line):
+    """Take back a message that still waits for the agent: the `seq` of its event."""
+
+    type: Literal["withdraw"] = "withdraw"
+    message: int
+
+
 class RunCommand(_Line):
     """A shell command of the person's own."""
 
@@ -132,7 +139,18 @@ class Refused(_Line):
 
 
 Command: TypeAlias = Annotated[
-    Send | RunCommand | Decide | AllowAlways | Answer | Interrupt | Compact | TakeBack | Restore | Set | Leave,
+    Send
+    | Withdraw
+    | RunCommand
+    | Decide
+    | AllowAlways
+    | Answer
+    | Interrupt
+    | Compact
+    | TakeBack
+    | Restore
+    | Set
+    | Leave,
     Field(discriminator="type"),
 ]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)

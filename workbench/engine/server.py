@@ -33,6 +33,7 @@ from workbench.engine.protocol import (
     Send,
     Set,
     TakeBack,
+    Withdraw,
 )
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import is_own
@@ -180,7 +181,7 @@ class Server:
                     give(session, command.action_id)
                 elif isinstance(command, AllowAlways) and command.scope == "session":
                     session.set(rule=command.rule)  # what is allowed for a sub-agent is allowed for its parent
-            case Interrupt() | Compact() | TakeBack() | Restore() | RunCommand():
+            case Interrupt() | Compact() | TakeBack() | Restore() | RunCommand() | Withdraw():
                 _order(command, session)
             case Set():
                 session.set(**command.model_dump(exclude={"type"}))
@@ -188,7 +189,7 @@ class Server:
                     self._opened.delegates.set_mode(command.mode)
 
 
-def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand, session: Session) -> None:
+def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand | Withdraw, session: Session) -> None:
     """What the person wants of the session itself."""
     match command:
         case Interrupt():
@@ -197,6 +198,8 @@ def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand, sessi
             session.compact(undo=undo)
         case RunCommand(command=text):
             session.own.add(text)
+        case Withdraw(message=seq):
+            session.messages.withdraw(seq)
         case TakeBack(files=files):
             session.files.take_back(files)
         case Restore(copy_id=copy_id):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.llm.model import Message
+from workbench.llm.model import Message, Model
 
 _MARK = {"cache_control": {"type": "ephemeral"}}
 _MARKED_PROVIDERS = ("anthropic", "bedrock", "vertex_ai")
@@ -55,6 +55,11 @@ def without_pictures(messages: Sequence[Message]) -> list[Message]:
 def is_blind(known: Mapping[str, Any] | None) -> bool:
     """Whether the table's entry is that of a model that chats and takes no pictures; an unknown model is taken to."""
     return known is not None and known.get("mode") == "chat" and not known.get("supports_vision")
+
+
+def takes_no_images(model: Model) -> bool:
+    """Whether images are known to be lost on the model; one of which nothing is known is taken to have eyes."""
+    return is_blind(getattr(model, "prices", None))
 
 
 def _told(message: Message) -> Message:

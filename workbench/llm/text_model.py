@@ -27,6 +27,11 @@ class TextCallModel:
         self._needs_text = needs_text
         self.name = model.name
 
+    @property
+    def prices(self) -> Any:
+        """What is known of the model, where anything is."""
+        return getattr(self._model, "prices", None)
+
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Ask with tools and history as text; what comes back as text becomes tool calls."""
         if not self._needs_text():

@@ -23,7 +23,8 @@ def told(item: Item, workspace: str) -> Iterator[str]:
     """An item as it stands, for a history that is read again."""
     match item:
         case UserItem():
-            yield f"You: {item.text}"
+            images = "".join(f" [image {chip}]" for chip in item.images)
+            yield f"You{' (taken back)' if item.withdrawn else ''}: {item.text}{images}"
         case AgentItem() if item.text.strip():
             yield f"Agent: {item.text.strip()}{' (cut short)' if item.incomplete else ''}"
         case NoticeItem():

@@ -28,6 +28,7 @@ from workbench.session.live import ReasoningDelta as ReasoningDelta
 from workbench.session.live import TextDelta as TextDelta
 from workbench.session.live import ToolOutput as ToolOutput
 from workbench.session.own_events import CondensingUndone as CondensingUndone
+from workbench.session.own_events import MessageWithdrawn as MessageWithdrawn
 from workbench.session.own_events import PersonCommand as PersonCommand
 from workbench.session.own_events import UserMessage as UserMessage
 
@@ -266,6 +267,7 @@ class DelegateStep(EventBase):
 Event: TypeAlias = Annotated[
     SessionStarted
     | UserMessage
+    | MessageWithdrawn
     | PersonCommand
     | ModelResponded
     | ActionEvent

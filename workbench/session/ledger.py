@@ -20,6 +20,7 @@ from workbench.session.events import (
     FileDelta,
     FilesChanged,
     HistoryCondensed,
+    MessageWithdrawn,
     Mode,
     ModelResponded,
     PersonCommand,
@@ -158,10 +159,15 @@ class Ledger:
                 self._apply_proposal(event)
             case ActionAssessed() | ActionDecided() | ActionStarted():
                 self._apply_progress(event)
-            case ActionObserved() | ActionAbandoned() | FilesChanged() | PersonCommand():
+            case ActionObserved() | ActionAbandoned() | FilesChanged() | PersonCommand() | MessageWithdrawn():
                 self._apply_outcome(event)
 
-    def _apply_outcome(self, event: ActionObserved | ActionAbandoned | FilesChanged | PersonCommand) -> None:
+    def _apply_outcome(
+        self, event: ActionObserved | ActionAbandoned | FilesChanged | PersonCommand | MessageWithdrawn
+    ) -> None:
+        if isinstance(event, MessageWithdrawn):
+            self.unread = [seq for seq in self.unread if seq != event.message]
+            return
         if isinstance(event, FilesChanged):
             self._note_writer(event.files, event.by)
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from workbench.session.data import FileText
+from workbench.session.images import read_images
 from workbench.session.own_events import UserMessage
 
 MOST = 20
@@ -29,8 +30,16 @@ def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ..
 
 
 def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
-    """What is to be recorded of a message."""
-    return UserMessage(text=text, mentions=tuple(mentions), attached=read_mentions(workspace, mentions))
+    """What is to be recorded of a message; raises UnusableImage."""
+    images = read_images(workspace, mentions)
+    attached = read_mentions(workspace, [path for path in mentions if path not in images])
+    return UserMessage(
+        text=text,
+        mentions=tuple(mentions),
+        attached=attached,
+        images=tuple(images.values()),
+        image_names=tuple(images),
+    )
 
 
 def told(files: Sequence[FileText]) -> str:

@@ -11,14 +11,22 @@ class UserMessage(EventBase):
     """What the person sent; also while the agent runs, then it waits for the next step.
 
     `mentions` are the files they named, relative to the workspace, `attached` what these held then: `None` for what is
-    no text or too large.
+    no text or too large. `images` are data URLs, `image_names` the files they came from, in the same order.
     """
 
     kind: Literal["user_message"] = "user_message"
     text: str
     images: tuple[str, ...] = ()
+    image_names: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     attached: tuple[FileText, ...] = ()
+
+
+class MessageWithdrawn(EventBase):
+    """The person took back the message of event `message` before any call of the model held it."""
+
+    kind: Literal["message_withdrawn"] = "message_withdrawn"
+    message: int
 
 
 class CondensingUndone(EventBase):

@@ -38,7 +38,7 @@ from workbench.session.events import (
 )
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
-from workbench.session.mentions import message
+from workbench.session.messages import Messages
 from workbench.session.model_turn.thinking import Responder, Thinking
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.files import Files
@@ -82,6 +82,7 @@ class Session:
         self.refused = self._actions.refused
         self.own = OwnCommands(journal, self._actions, self.files.settle_own)
         self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
+        self.messages = Messages(journal, self._thinking.check_images, self._announce)
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
         self._said: tuple[Phase, str, int] | None = None
@@ -117,12 +118,8 @@ class Session:
         """A message of the person's; while the agent works it waits for the next call. Never a decision."""
         if text.strip() == EXIT:
             self.interrupt()
-            return
-        if not text.strip():
-            raise Refused("there is no text to send")
-        with self._lock:
-            self._journal.commit(message(self._journal.ledger.workspace, text, mentions))
-            self._announce()
+        else:
+            self.messages.add(text, mentions)
 
     def decide(
         self,

@@ -190,7 +190,7 @@ class WorkbenchApp(AppManners, AppKeys):
             self.state,
             opened.workspace,
             has_model=opened.link is not None,
-            writing=Writing(opened.workspace, self._history, arguments),
+            writing=Writing(opened.workspace, self._history, arguments, vim=self.has_vim_keys),
             message=opened.message,
             clock=self.clock,
         )

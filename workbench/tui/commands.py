@@ -27,6 +27,7 @@ COMMANDS = (
     Command("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
     Command("compact", "have the history summed up, so that it takes less of the model's window", "app.compact"),
     Command("cost", "what the session took, and what fills the model's window", "spending"),
+    Command("queue", "messages that wait for the agent: edit or drop them", "queue"),
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("rules", "what is allowed, asked about and denied; try and save rules", "rules"),

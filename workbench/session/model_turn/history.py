@@ -24,6 +24,7 @@ from workbench.session.events import (
     Event,
     FilesChanged,
     HistoryCondensed,
+    MessageWithdrawn,
     ModelResponded,
     PersonCommand,
     RawToolCall,
@@ -32,7 +33,9 @@ from workbench.session.events import (
     SettingsChanged,
     UserMessage,
 )
+from workbench.session.images import names_told
 from workbench.session.mentions import told
+from workbench.session.model_turn.call_texts import arguments_text
 from workbench.session.model_turn.middle import LastCondensing, Middle, Tagged, condensed, find_middle
 from workbench.session.model_turn.pictures import pictures_of, shown
 from workbench.session.model_turn.told import decision_said, taken_back_message
@@ -51,7 +54,6 @@ _PERSON_RAN = "[The person ran a command of their own in your shell. Nothing is 
 _GO_ON = "[Nothing was said since. Go on.]"
 _CUT_OFF = "[This answer was cut off here.]"
 _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
-_LONGEST_ARGUMENTS = 2_000_000
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
@@ -76,7 +78,7 @@ class History:
         self._answer: Message | None = None  # may still get calls: only results stand behind it
         self._answer_id = ""
         self._own: dict[str, str] = {}  # commands of the person's own that have no result yet
-        self._later: list[tuple[int, Message]] = []  # what follows once every call has its result
+        self.unsent: list[tuple[int, Message]] = []  # what follows once every call has its result
         self._said: dict[str, str] = {}  # action id -> what its decision has to say to the model
         self._nudge = 0
         self._model, self._model_since = "", 0
@@ -111,7 +113,7 @@ class History:
         self.last_seq = max(self.last_seq, event.seq)
         match event:
             case UserMessage():
-                self._later.append((event.seq, _user_message(event)))
+                self.unsent.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
             case AgentNudged() | FilesChanged() | PersonCommand():
@@ -120,20 +122,21 @@ class History:
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
                 self._apply_model(event)
-            case RunEnded():  # nobody waits for an answer to a nudge any more
-                self._later = [entry for entry in self._later if entry[0] != self._nudge]
+            case RunEnded() | MessageWithdrawn():  # nobody waits for an answer to a nudge any more
+                gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
+                self.unsent = [entry for entry in self.unsent if entry[0] != gone]
             case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
                 self._apply_action(event)
 
     def _apply_word(self, event: AgentNudged | FilesChanged | PersonCommand) -> None:
         """What the workbench itself says to the model; what other programs change in files it finds when it looks."""
         if isinstance(event, AgentNudged):
-            self._later.append((event.seq, {"role": "user", "content": _words(event.text)}))
+            self.unsent.append((event.seq, {"role": "user", "content": _words(event.text)}))
             self._nudge = event.seq
         elif isinstance(event, PersonCommand):
             self._own[event.action_id] = event.command
         elif event.by == "person":
-            self._later.append((event.seq, taken_back_message(event)))
+            self.unsent.append((event.seq, taken_back_message(event)))
 
     def _apply_action(self, event: ActionProposed | ActionDecided | ActionObserved | ActionAbandoned) -> None:
         match event:
@@ -198,7 +201,7 @@ class History:
         self._places[event.call_id] = len(self._places)
         raw = _raw_call(self._response, event)
         name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
-        function = {"name": name, "arguments": _arguments(raw.arguments if raw else json.dumps(event.arguments))}
+        function = {"name": name, "arguments": arguments_text(raw.arguments if raw else json.dumps(event.arguments))}
         call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
         if raw and raw.signature and self._response and self._is_own(self._response):
             call[FIELDS] = {SIGNATURE: raw.signature}
@@ -220,7 +223,7 @@ class History:
         text = well_formed(observed_text(event.observation))
         if command := self._own.pop(event.action_id, ""):
             ran = f"{_PERSON_RAN}\n$ {well_formed(command)}\n\n{cut_middle(text, self._max_observe)}"
-            self._later.append((event.seq, {"role": "user", "content": ran}))
+            self.unsent.append((event.seq, {"role": "user", "content": ran}))
             return
         before = self._said.pop(event.action_id, "")
         if before and event.ran:
@@ -229,7 +232,7 @@ class History:
             pictures = pictures_of(event.observation)
             if pictures:
                 said = {"type": "text", "text": "The image of the result above:"}
-                self._later.append((event.seq, {"role": "user", "content": [said, *pictures]}))
+                self.unsent.append((event.seq, {"role": "user", "content": [said, *pictures]}))
 
     def _add_result(self, action_id: str, text: str, seq: int) -> bool:
         call_id = self._calls.pop(action_id, None)
@@ -246,7 +249,7 @@ class History:
     def _add(self, message: Message, seq: int, at: int | None = None) -> None:
         if not self.length and message["role"] != "user":
             self._add({"role": "user", "content": _NO_BEGINNING}, seq)
-        at = self.length if at is None else at
+        at = at if at is not None else self.length
         self._settled.messages.insert(at, message)
         self._settled.seqs.insert(at, seq)
 
@@ -256,12 +259,11 @@ class History:
 
     def _settle(self, seen: int | None) -> None:
         """Put what waited behind the results in its place; what came after `seen` goes on waiting."""
-        now = [entry for entry in self._later if seen is None or entry[0] <= seen]
-        self._later = [entry for entry in self._later if seen is not None and entry[0] > seen]
-        if now:
-            self._answer = None
-            for seq, message in now:
-                self._add(message, seq)
+        now = [entry for entry in self.unsent if seen is None or entry[0] <= seen]
+        self.unsent = [entry for entry in self.unsent if seen is not None and entry[0] > seen]
+        self._answer = None if now else self._answer
+        for seq, message in now:
+            self._add(message, seq)
 
 
 def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawToolCall | None:
@@ -270,7 +272,7 @@ def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawTool
 
 
 def _user_message(event: UserMessage) -> Message:
-    text = _words(event.text) + well_formed(told(event.attached))
+    text = _words(event.text) + well_formed(told(event.attached) + names_told(event.image_names))
     pictures = shown(event.images)
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 
@@ -281,19 +283,3 @@ def _words(text: str) -> str:
 
 def _unknown(event: ActionAbandoned) -> str:
     return f"{ABANDONED} Known is: {well_formed(event.known)}." if event.known else ABANDONED
-
-
-def _arguments(text: str) -> str:
-    """JSON text of an object: what the model wrote, or (when that is none) an object that shows it."""
-    try:
-        value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST_ARGUMENTS else None
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        value = {} if not text.strip() else {"unreadable_arguments": cut_middle(text, 4_000)}
-        return well_formed(json.dumps(value, ensure_ascii=False))
-    return well_formed(json.dumps(value, ensure_ascii=False) if "\\u" in text else text)
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)

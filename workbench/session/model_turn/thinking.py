@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
 from workbench.agent.responses import ReadCall, read_response
+from workbench.llm.fitting import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.session.acting.actions import Actions
+from workbench.session.acting.decisions import Refused
 from workbench.session.acting.results import none_run
 from workbench.session.bounds.limits import Limits
 from workbench.session.bounds.pausing import MANY, NO_TOOLS, UNREADABLE, after_words, before_call
@@ -114,6 +116,15 @@ class Thinking:
         """See whether a model of that name can be asked, if one is given; raises ModelError that says what to set."""
         if name is not None and self._open_model is not None:
             self._open_model(name).close()
+
+    def check_images(self, names: Sequence[str]) -> None:
+        """Refuse images where the model set now is known to have no eyes."""
+        wanted = self._journal.ledger.model
+        if not names or (wanted != self._model and self._open_model is None):
+            return
+        model = self._agent.model if wanted == self._model or self._open_model is None else self._open_model(wanted)
+        if takes_no_images(model):
+            raise Refused(f"{wanted} takes no images; choose another model, or leave out {', '.join(names)}")
 
     def _use_model(self, name: str) -> None:
         if name != self._model and self._open_model is not None:

@@ -8,31 +8,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from workbench.text import cut_middle
+from workbench.tools.image_files import HEAD, MOST_BYTES, kind_of
 from workbench.tools.schema import ImageContent
 from workbench.tools.str_replace_editor.edits import Edited
 from workbench.tools.str_replace_editor.numbering import MAX_SHOWN, number_lines
 from workbench.tools.str_replace_editor.text_file import Coding, EditorError
 
 _CONTEXT = 4
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
-_MAX_IMAGE = 3_500_000
 _MAX_ENTRIES = 5_000
 
 
 def image_in(raw: bytes) -> ImageContent | None:
     """The image the bytes are, or None; raises EditorError for one that is too large to be sent to a model."""
-    kind = next((kind for magic, kind in _MAGIC if raw.startswith(magic)), None)
-    if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
-        kind = "image/webp"
+    kind = kind_of(raw[:HEAD])
     if kind is None:
         return None
-    if len(raw) > _MAX_IMAGE:
-        raise EditorError(f"The image has {len(raw) / 1e6:.1f} MB; at most {_MAX_IMAGE / 1e6} can be shown.")
+    if len(raw) > MOST_BYTES:
+        raise EditorError(f"The image has {len(raw) / 1e6:.1f} MB; at most {MOST_BYTES / 1e6} can be shown.")
     return ImageContent(data=base64.b64encode(raw).decode(), mime_type=kind)
 
 

@@ -64,7 +64,7 @@ def entries(state: SessionState) -> Iterator[Entry]:
 
 def _entry(item: Item, workspace: str) -> Entry | None:
     if isinstance(item, UserItem):
-        return Entry("person", f"You{_time(item.at)}", visible(item.text))
+        return _message(item)
     if isinstance(item, AgentItem):
         thought = (Fold("Reasoning", visible(item.reasoning)),) if item.reasoning.strip() else ()
         return Entry("agent", "Agent", visible(item.text), thought)
@@ -74,6 +74,12 @@ def _entry(item: Item, workspace: str) -> Entry | None:
     if item.tool == "finish" and not item.agent and not item.error:
         return Entry("agent", "Agent · finished", visible(str(item.arguments.get("message", ""))))
     return _action(item, workspace)
+
+
+def _message(item: UserItem) -> Entry:
+    taken_back = " · taken back before it was read" if item.withdrawn else ""
+    images = "".join(f"\n[image {chip}]" for chip in item.images)
+    return Entry("person", f"You{_time(item.at)}{taken_back}", visible(item.text) + images)
 
 
 def _action(item: ActionItem, workspace: str) -> Entry:

@@ -29,6 +29,10 @@ class UserItem:
     text: str
     at: datetime
     queued: bool = False
+    withdrawn: bool = False
+    """The person took it back before the agent read it."""
+    images: tuple[str, ...] = ()
+    """What went with it, a few words each."""
 
 
 @dataclass

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.tui.fold import action_fold, delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import take_files
+from workbench.tui.fold.chips import chips_of
 from workbench.tui.fold.notices import (
     NoticeKind,
     condensed_notice,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         EngineState,
         FilesChanged,
         HistoryCondensed,
+        MessageWithdrawn,
         ModelAsked,
         ModelResponded,
         ReasoningDelta,
@@ -74,7 +76,7 @@ def _session_started(state: SessionState, event: SessionStarted) -> Changed:
 
 
 def _user_message(state: SessionState, event: UserMessage) -> Changed:
-    item = UserItem(event.seq, event.text, event.at, queued=state.is_running)
+    item = UserItem(event.seq, event.text, event.at, queued=state.is_running, images=chips_of(event))
     if item.queued:
         state.queued.append(item)
         return _added(state, item)
@@ -82,6 +84,15 @@ def _user_message(state: SessionState, event: UserMessage) -> Changed:
     state.turn_changes.clear()
     _run_is_on(state)
     return changed.merge(_added(state, item))
+
+
+def _message_withdrawn(state: SessionState, event: MessageWithdrawn) -> Changed:
+    item = next((each for each in state.queued if each.seq == event.message), None)
+    if item is None:
+        return Changed()
+    state.queued.remove(item)
+    item.queued, item.withdrawn = False, True
+    return Changed(updated=[item], status=True)
 
 
 def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
@@ -251,6 +262,7 @@ def _added(state: SessionState, item: Item) -> Changed:
 _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "session_started": _session_started,
     "user_message": _user_message,
+    "message_withdrawn": _message_withdrawn,
     "model_responded": _model_responded,
     "action_proposed": action_fold.proposed,
     "person_command": action_fold.person_command,

@@ -62,6 +62,10 @@ class LateLink:
         """A message of the person's, and the files it mentions."""
         self._give(lambda link: link.send(text, mentions))
 
+    def withdraw(self, message: int) -> None:
+        """Take back a message that still waits for the agent."""
+        self._give(lambda link: link.withdraw(message))
+
     def run_command(self, command: str) -> None:
         """A shell command of the person's own."""
         self._give(lambda link: link.run_command(command))

@@ -53,6 +53,10 @@ class Link(Protocol):
         """A message of the person's, and the files it mentions (relative to the workspace)."""
         ...
 
+    def withdraw(self, message: int) -> None:
+        """Take back the message of that event, which still waits for the agent."""
+        ...
+
     def run_command(self, command: str) -> None:
         """A shell command of the person's own, in the agent's shell."""
         ...

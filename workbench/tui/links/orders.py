@@ -18,6 +18,7 @@ from workbench.engine.protocol import (
     Send,
     Set,
     TakeBack,
+    Withdraw,
 )
 from workbench.session.events import FileDelta, Mode
 
@@ -31,6 +32,10 @@ class Orders:
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
         """A message of the person's, and the files it mentions."""
         self._commands.put(Send(text=text, mentions=tuple(mentions)))
+
+    def withdraw(self, message: int) -> None:
+        """Take back a message that still waits for the agent."""
+        self._commands.put(Withdraw(message=message))
 
     def run_command(self, command: str) -> None:
         """A shell command of the person's own."""

@@ -14,6 +14,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self._unsent: list[str] = []
+        self._wanted: set[int] = set()
 
     @property
     def texts(self) -> Sequence[str]:
@@ -29,11 +30,22 @@ class Outbox:
         """The message is on its way."""
         self._unsent.append(text)
 
+    def want(self, seq: int) -> None:
+        """The queued message of that event shall come back to the prompt."""
+        self._wanted.add(seq)
+
     def take_back(self, prompt: Prompt, state: SessionState, changed: Changed | None) -> None:
         """What was sent and never reached the log stands in the prompt again, before what is being typed."""
-        text = self._returned(state, changed)
+        text = "\n".join(filter(None, (*self._withdrawn(changed), self._returned(state, changed))))
         if text:
             prompt.give_back(text)
+
+    def _withdrawn(self, changed: Changed | None) -> list[str]:
+        """The texts of those that were wanted back, and came."""
+        updated = changed.updated if changed is not None else []
+        back = [each for each in updated if isinstance(each, UserItem) and each.withdrawn and each.seq in self._wanted]
+        self._wanted -= {item.seq for item in back}
+        return [item.text for item in back]
 
     def _returned(self, state: SessionState, changed: Changed | None) -> str:
         """Strike off what is recorded; what was refused, or lost with the engine, comes back as one text."""

@@ -45,6 +45,11 @@ class AppManners(App[int]):
         if self._is_still:
             self.animation_level = "none"
 
+    @property
+    def has_vim_keys(self) -> bool:
+        """Whether the prompt has vim's keys."""
+        return self._wanted.vim
+
     def sign_filters(self) -> list[LineFilter]:
         """What the terminal's signs ask for."""
         return [AsciiFilter()] if self._is_ascii else []

@@ -1,8 +1,11 @@
-"""Large pastes, folded to one mark in the prompt and whole again in what is sent; pure, kept by the prompt."""
+"""Large pastes, folded to one mark in the prompt and whole again in what is sent; kept by the prompt."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from workbench.text import visible
+from workbench.tui.prompting.images import pasted_images
 
 _LINES, _CHARACTERS = 20, 4_000
 """What is longer is folded."""
@@ -11,11 +14,18 @@ _LINES, _CHARACTERS = 20, 4_000
 class Pastes:
     """Each mark stands for one text until the prompt is empty again."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        """Relative paths of images are looked for in the folder."""
+        self._folder = folder
         self._texts: dict[str, str] = {}
 
     def fold(self, pasted: str) -> str:
-        """What is to stand in the prompt for it: the text, with what could hide in it made visible, or a mark."""
+        """What is to stand in the prompt for it: the text, with what could hide in it made visible, or a mark.
+
+        Paths of images become mentions of them.
+        """
+        if self._folder is not None and (images := pasted_images(pasted, self._folder)):
+            return images
         text = visible(pasted.replace("\r\n", "\n").replace("\r", "\n"))
         lines = text.count("\n") + (not text.endswith("\n"))
         if lines <= _LINES and len(text) <= _CHARACTERS:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from workbench.tools.image_files import is_named_so
+
 Kind = Literal["command", "argument", "file", "history"]
 
 _COMMAND = re.compile(r"/([\w-]*)")
@@ -46,16 +48,29 @@ def mention_of(path: str) -> str:
 
 
 def mentioned(text: str, folder: Path) -> tuple[str, ...]:
-    """The files and folders in and below the folder that a message names with `@`, in order, each once."""
+    """What a message names with `@`, in order, each once: files and folders below the folder, images anywhere."""
     return tuple(dict.fromkeys(path for found in _MENTION.finditer(text) for path in _existing(found, folder)))
+
+
+def mention_names(text: str) -> Iterator[str]:
+    """What a text mentions, without the signs that end a sentence; nothing is looked up."""
+    return (found[1] or found[2].rstrip(_BEHIND) for found in _MENTION.finditer(text))
 
 
 def _existing(found: re.Match[str], folder: Path) -> Iterator[str]:
     """The path, without the stop that ends a sentence where only so it exists."""
     for written in (found[1],) if found[1] else (found[2], found[2].rstrip(_BEHIND)):
-        if written and is_below(folder, written):
+        if written and (is_below(folder, written) or _is_image(folder, written)):
             yield written.rstrip("/") or written
             return
+
+
+def _is_image(folder: Path, written: str) -> bool:
+    """Whether it is an image, which may be anywhere: nothing else of it goes with a message than the image."""
+    try:
+        return is_named_so(written) and (folder / written).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def is_below(folder: Path, written: str) -> bool:

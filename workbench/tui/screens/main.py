@@ -27,7 +27,7 @@ from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.prompting.wishes import mentioned
 from workbench.tui.review.review import Review
-from workbench.tui.screens.finding import Finding
+from workbench.tui.screens.queueing import Queueing
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NO_MODEL = "no model is set up; /demo starts the demo"
 
 
-class MainScreen(Finding):
+class MainScreen(Queueing):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
 
     AUTO_FOCUS = "#prompt"
@@ -74,7 +74,7 @@ class MainScreen(Finding):
         self._writing = writing
         self._message = message
         self._clock = clock
-        self._outbox = Outbox()
+        self.outbox = Outbox()
         self._review = Review(link, state, workspace, self._send)
         self._asking = Asking(self, link, state)
         self._follower = Follower(link, state, self.show)
@@ -116,7 +116,7 @@ class MainScreen(Finding):
         for name, title in titles.items():
             self.query_one(f"#{name}", Widget).border_title = cast(str, title)
         prompt = self.query_one(Prompt)
-        self._outbox.take_back(prompt, self.state, changed)
+        self.outbox.take_back(prompt, self.state, changed)
         if changed is None:
             self._writing.recall(item.text for item in self.state.items if isinstance(item, UserItem))
         self.query_one(StatusLine).take(changed)
@@ -129,14 +129,14 @@ class MainScreen(Finding):
         prompt = self.query_one(Prompt)
         self.query_one(KeyHints).show(hints_now(self, self.state, prompt.has_focus))
         self.query_one(Activity).show()
-        queued = len(self.state.queued)
-        sent = self._outbox.count if self.state.work == "starting" else 0
-        said = f"{queued} queued" if queued else f"{sent} on the way" if sent else ""
+        self._writing.show_queue(list(self.state.queued))
+        sent = self.outbox.count if self.state.work == "starting" else 0
+        said = f"{sent} on the way" if sent else ""
         prompt.border_subtitle = cast(str, Content(said))
 
     def _show_welcome(self) -> None:
         is_needed = not (self.state.items or self.state.live)
-        self.query_one(Welcome).show(self._outbox.texts, is_needed=is_needed)
+        self.query_one(Welcome).show(self.outbox.texts, is_needed=is_needed)
 
     def say(self, text: str) -> None:
         """One line for the person, beside what is shown."""
@@ -197,7 +197,7 @@ class MainScreen(Finding):
         self.say(why)
 
     def _send(self, text: str, written: str = "") -> None:
-        self._outbox.sent(text)
+        self.outbox.sent(text)
         self.link.send(text, mentioned(written, self._workspace))
         self._writing.recall([text])
         self._show_welcome()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 from textual import events
@@ -43,7 +45,8 @@ class Prompt(TextArea):
             self.text = text
             self.written = written
 
-    def __init__(self, history: History, completer: Completer) -> None:
+    def __init__(self, history: History, completer: Completer, folder: Path | None = None) -> None:
+        """`folder` is where paths of images are looked for."""
         super().__init__(
             id="prompt",
             tab_behavior="focus",
@@ -52,7 +55,8 @@ class Prompt(TextArea):
         )
         self.past = history
         self.completer = completer
-        self._pastes = Pastes()
+        self._pastes = Pastes(folder)
+        self.leave_upwards: Callable[[], bool] = lambda: False
 
     def give_back(self, text: str) -> None:
         """Text that could not be taken stands here again, before what was typed since."""
@@ -122,6 +126,8 @@ class Prompt(TextArea):
         """Up a row of the list, or a line; in the first one, back in the history."""
         if self.completer.is_open and not select:
             self.completer.move(-1)
+        elif not self.text and not select and self.leave_upwards():
+            return
         elif select or self.navigator.is_first_wrapped_line(self.cursor_location) is False or not self._recall(-1):
             super().action_cursor_up(select)
 

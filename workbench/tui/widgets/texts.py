@@ -54,10 +54,14 @@ class UserText(Copying, Static):
 
     def show_item(self) -> None:
         """Show it again: it may have left the queue."""
-        queued = (" · queued, read at the next step", "$sign-waiting") if self.item.queued else ""
+        item = self.item
+        queued = (" · queued, read at the next step", "$sign-waiting") if item.queued else ""
+        withdrawn = (" · taken back before it was read", "$dim") if item.withdrawn else ""
         cut = "\n…" if len(self.item.text) > MOST_OF_A_MESSAGE else ""
-        said = visible(self.item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
-        self.update(Content.assemble(("You", "bold $primary"), queued, "\n", said))
+        said = visible(item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
+        chips = Content("").join(Content.styled(f"\n▣ {each}", "$secondary") for each in item.images)
+        body = Content.styled(said, "$dim" if item.withdrawn else "")
+        self.update(Content.assemble(("You", "bold $primary"), queued, withdrawn, "\n", body, chips))
 
 
 class NoticeText(Static):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from textual import on
@@ -11,12 +11,17 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from workbench.tui.background import in_daemon
+from workbench.tui.fold.state import UserItem
 from workbench.tui.prompting.completer import Completer, Names
 from workbench.tui.prompting.files import FileIndex
 from workbench.tui.prompting.history import History
+from workbench.tui.prompting.images import images_named, look_at
+from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.suggestions import Suggestions
+from workbench.tui.widgets.vim_prompt import VimPrompt
 
 
 class Writing(Vertical):
@@ -34,20 +39,28 @@ class Writing(Vertical):
             super().__init__()
             self.query, self.paths = query, paths
 
-    def __init__(self, folder: Path, history: Path | None, arguments: Mapping[str, Names]) -> None:
+    def __init__(
+        self, folder: Path, history: Path | None, arguments: Mapping[str, Names], *, vim: bool = False
+    ) -> None:
         """`history` is the file of what was sent before, `arguments` are what may follow a command, by its name."""
         super().__init__(id="writing")
+        self._folder = folder
+        self._prompt = VimPrompt if vim else Prompt
+        self._images: list[str] = []
         self.past = History(history)
         self._files = FileIndex(folder, lambda query, paths: self._found(query, paths))
         self._completer = Completer(arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed)
 
     def compose(self) -> ComposeResult:
-        """The list, then the prompt."""
+        """The list, what waits, the images, then the prompt."""
         yield Suggestions(self._completer)
-        yield Prompt(self.past, self._completer)
+        yield QueueList()
+        yield Attachments()
+        yield self._prompt(self.past, self._completer, self._folder)
 
     def on_mount(self) -> None:
         """Read the history behind the first frame."""
+        self.query_one(Prompt).leave_upwards = self.query_one(QueueList).enter
         self.call_after_refresh(self.run_worker, self._read)
 
     def on_unmount(self) -> None:
@@ -63,6 +76,23 @@ class Writing(Vertical):
         """Texts of this session, for up and down; they are in the file already if they were written here."""
         for text in texts:
             self.past.remember(text, keep=False)
+
+    def show_queue(self, items: Sequence[UserItem]) -> None:
+        """These messages wait for the agent."""
+        self.query_one(QueueList).show(items)
+
+    @on(Prompt.Changed)
+    def on_prompt_changed(self, event: Prompt.Changed) -> None:
+        """Other images may go with the message."""
+        text = event.text_area.text
+        paths = images_named(text) if "@" in text else []
+        if paths != self._images:
+            self._images = paths
+            self.run_worker(self._look_at(paths), group="images", exclusive=True)
+
+    async def _look_at(self, paths: list[str]) -> None:
+        images = await in_daemon(lambda: look_at(paths, self._folder)) if paths else []
+        self.query_one(Attachments).show(images)
 
     async def _read(self) -> None:
         self.past.add_older(await in_daemon(self.past.read))

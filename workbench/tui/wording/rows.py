@@ -36,7 +36,8 @@ def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:
         return _action_row(item, width, now, workspace)
     if isinstance(item, UserItem):
         sign = Piece("○", "waiting") if item.queued else Piece("›", "accent")
-        return _text_row(sign, item.text, "accent", width)
+        said = f"{item.text} (taken back)" if item.withdrawn else item.text
+        return _text_row(sign, said, "dim" if item.withdrawn else "accent", width)
     assert isinstance(item, NoticeItem)
     sign_text, style = _NOTICE_SIGNS.get(item.kind, ("·", "dim"))
     return _text_row(Piece(sign_text, style), item.text, style, width)

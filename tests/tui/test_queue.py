@@ -1,0 +1,72 @@
+"""Messages that wait for the agent: shown above the prompt, taken back to be written anew, or dropped."""
+
+from textual import events as keys
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.session import events as ev
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.queue import QueueList
+
+
+def busy() -> Script:
+    script = Script().start().user("begin").answer("on it")
+    script.begin("execute_bash", command="sleep 9")
+    for text in ("run the tests", "and the linter", "then commit"):
+        script.user(text)
+    return script
+
+
+def plain(queue: QueueList) -> str:
+    return queue.render().plain
+
+
+async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
+    script = busy()
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 30)) as pilot:
+        queue, prompt = app.screen.query_one(QueueList), app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: queue.display)
+        assert [line.strip() for line in plain(queue).splitlines()] == [
+            "○ run the tests",
+            "○ and the linter",
+            "○ then commit",
+        ]
+        await pilot.press("up")
+        await wait_until(pilot, lambda: queue.has_focus)
+        await pilot.press("up", "enter", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        middle = script.events[-2].seq
+        assert link.commands == [("withdraw", middle)]
+        assert prompt.text == ""
+        link.bring(script.add(ev.MessageWithdrawn, message=middle))
+        await wait_until(pilot, lambda: prompt.text == "and the linter")
+        assert "linter" not in plain(queue)
+        await pilot.press("delete")
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        last = next(event.seq for event in script.events if getattr(event, "text", "") == "then commit")
+        assert link.commands[-1] == ("withdraw", last)
+        link.bring(script.add(ev.MessageWithdrawn, message=last))
+        await wait_until(pilot, lambda: len(app.state.queued) == 1)
+        assert prompt.text == "and the linter"
+        await pilot.press("x")
+        await wait_until(pilot, lambda: prompt.has_focus and prompt.text == "and the linterx")
+        link.bring(script.answer("done").events[-1], script.add(ev.RunEnded, reason="finished"))
+        await wait_until(pilot, lambda: not queue.display)
+
+
+async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
+    link = FakeLink(busy().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 30)) as pilot:
+        queue, prompt = app.screen.query_one(QueueList), app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: queue.display)
+        prompt.post_message(keys.Key("x", "x"))
+        prompt.post_message(keys.Key("up", None))
+        await wait_until(pilot, lambda: prompt.text == "then commit")
+        assert prompt.has_focus
+        await pilot.press("down", "backspace", "up", "down")
+        await wait_until(pilot, lambda: prompt.has_focus)
+        assert link.commands == []

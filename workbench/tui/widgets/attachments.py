@@ -1,0 +1,31 @@
+"""The chips above the prompt: the images that go with the message, each with its size, or why it cannot go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.tui.prompting.images import Attached
+
+
+class Attachments(Static):
+    """Hidden while there are none; `said` is what it shows."""
+
+    def __init__(self) -> None:
+        super().__init__(id="attachments")
+        self.said: Sequence[Attached] = ()
+        self.display = False
+
+    def show(self, images: Sequence[Attached]) -> None:
+        """Show these from now on."""
+        self.said = images
+        self.display = bool(images)
+        self.update(Content("   ").join(_chip(image) for image in images))
+
+
+def _chip(image: Attached) -> Content:
+    if image.is_refused:
+        return Content.styled(f"✗ {image.words}", "bold $sign-failed")
+    return Content.styled(f"▣ {image.words}", "bold $secondary")
