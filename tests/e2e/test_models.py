@@ -83,7 +83,7 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
     with Store.open(session_path(world.locations, session.id), readonly=True) as store:
         events = list(store.events())
     assert [event.model for event in events if isinstance(event, SettingsChanged)] == ["two"]
-    assert events[-1].kind == "run_ended"
+    assert "run_ended" in [event.kind for event in events]
     for secret in KEYS.values():
         assert files_with(world, secret) == []
 

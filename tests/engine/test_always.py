@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from tests.engine.test_engine import launch, log, receive_until
+from tests.engine.test_engine import launch, log, receive_until, refusal
 from tests.world import World, bash, finish
 from workbench.engine.client import EngineConnection
-from workbench.engine.protocol import AllowAlways, Refused, Send
+from workbench.engine.protocol import AllowAlways, Send
 from workbench.security.rules.files import read_rules
 from workbench.session.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
 
@@ -35,8 +35,7 @@ def test_the_next_same_command_runs_by_the_rule(there: World, scope: str):
 
     said = {"action_id": question.action_id, "fingerprint": question.fingerprint, "scope": scope}
     connection.send_command(AllowAlways.model_validate({**said, "rule": "allow $ touch *"}))
-    refused = receive_until(connection, lambda message: isinstance(message, Refused))
-    assert "not the rule that was shown" in refused[-1].reason
+    assert "not the rule that was shown" in refusal(connection).reason
     connection.send_command(AllowAlways.model_validate({**said, "rule": question.always}))
     receive_until(connection, lambda message: isinstance(message, RunEnded))
     connection.close()
