@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.security.assessment import Assessment, one
 from workbench.security.file_actions import assess_file, assess_reading
+from workbench.security.foreign import assess_foreign
 from workbench.security.places import Places
 from workbench.security.web import assess_address
 from workbench.tools.tool import ToolDefinition
@@ -26,10 +27,12 @@ def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace:
 
 
 def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places, folder: str) -> Assessment:
-    if tool.name == "web_read":
-        return assess_address(str(arguments.get("url", "")))
+    foreign = getattr(tool, "foreign", None)  # tools of other programs describe their calls
+    if foreign is not None:
+        return assess_foreign(foreign(arguments))
     if tool.is_read_only:
-        return assess_reading(arguments, places)
+        is_web = tool.name == "web_read"
+        return assess_address(str(arguments.get("url", ""))) if is_web else assess_reading(arguments, places)
     if tool.name == "execute_bash":
         return _shell(str(arguments.get("command", "")), places, folder, is_input=bool(arguments.get("is_input")))
     if tool.name in {"str_replace_editor", "edit_file"}:

@@ -20,6 +20,7 @@ from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
 from workbench.security.rules.book import RuleBook
+from workbench.security.secrets import KNOWN
 from workbench.session.acting.asked import tell_of_answer
 from workbench.session.bounds.allowance import Allowance
 from workbench.session.bounds.limits import Limits
@@ -207,13 +208,7 @@ def checked_workspace(folder: Path) -> Path:
 
 
 def _equip(
-    resources: ExitStack,
-    locations: Locations,
-    settings: Settings,
-    workspace: Path,
-    session_id: str,
-    *,
-    is_child: bool,
+    resources: ExitStack, locations: Locations, settings: Settings, workspace: Path, session_id: str, *, is_child: bool
 ) -> Equipment:
     """Tools and skills; raises UsageError for tools that cannot be as the settings want them."""
     complete, delegates = ModelCompletion(), Delegates()
@@ -223,6 +218,8 @@ def _equip(
         settings = replace(settings, tools={**settings.tools, "delegate": False})
     selection = select_tools(settings, locations.settings_file, context)
     resources.callback(selection.close)
+    for name, key in selection.secrets.items():
+        KNOWN.add(name, key)
     return Equipment(selection, complete, delegates, skills_of(workspace, [locations.skills]), folder)
 
 

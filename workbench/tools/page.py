@@ -42,7 +42,7 @@ def _shown(state: ToolState, context: ToolContext) -> list[ToolDefinition | None
         return [None]
     for tool in made:
         tool.close()
-    return [*made]
+    return [*made] or [None]
 
 
 def _as_json(found: list[tuple[ToolState, ToolDefinition | None]]) -> str:

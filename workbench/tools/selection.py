@@ -52,6 +52,12 @@ class Selection:
         """The names of all tools there are, also of those that are off."""
         return {*list_registered_tools(), *(state.name for state in self.states), *self.tools}
 
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The keys that tools were given by the settings, by the variables they come from."""
+        executors = [tool.executor for tool in self.tools.values()]
+        return {name: key for each in executors for name, key in getattr(each, "secrets", {}).items()}
+
     def close(self) -> None:
         """Close all of them."""
         _close(self.tools.values())
@@ -66,7 +72,8 @@ def select_tools(settings: Settings, file: Path, context: ConversationState) -> 
         states = opener.open_all(choices)
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
-    return Selection(tuple(states), (*notices, *opener.notices, *(f"{file}: {line}" for line in unknown)))
+    told = getattr(context, "notices", ())
+    return Selection(tuple(states), (*notices, *opener.notices, *told, *(f"{file}: {line}" for line in unknown)))
 
 
 class _Opener:

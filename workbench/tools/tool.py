@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self
 
@@ -79,6 +79,15 @@ class ToolContext:
     delegation: Delegation | None = None
     merges: bool = False
     """An edit of a file that somebody changed is merged with their change: whoever runs the tools asks about it."""
+    notices: list[str] = field(default_factory=list)
+    """What tools say for the person while they are made, a line each."""
+
+
+def warn(conv_state: ConversationState, line: str) -> None:
+    """Tell the person what is left out although the settings want it; lost where nobody collects notices."""
+    notices = getattr(conv_state, "notices", None)
+    if isinstance(notices, list):
+        notices.append(line)
 
 
 def merges_changes(conv_state: ConversationState) -> bool:

@@ -1,0 +1,427 @@
+"""OpenAPI documents as tools: what is read, what is sent over real HTTP, and what is said of what cannot be used."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import jsonschema
+import pytest
+
+from tests.tools.web.site import Site, Visit, free_port
+from tests.tools.web.small_api import PET, content, document, given, operation
+from workbench.config import Settings
+from workbench.errors import UsageError
+from workbench.security.local import assess_action
+from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool
+from workbench.tools.schema import Observation
+from workbench.tools.selection import select_tools
+
+FIGMA = Path(__file__).with_name("figma") / "openapi.yaml"
+KEY = "k3y-0f-the-tests"
+
+
+@pytest.fixture(autouse=True)
+def _places(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("THE_KEY", KEY)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as made:
+        yield made
+
+
+class Opened:
+    """The tools of one document, by the ids of their operations."""
+
+    def __init__(self, folder: Path, **table: Any) -> None:
+        self.context = ToolContext(str(folder))
+        self.tools = {tool.name: tool for tool in resolve_tool(Tool("openapi", {"api": table}), self.context)}
+        self.notices = self.context.notices
+
+    def __getitem__(self, name: str) -> ToolDefinition:
+        return self.tools[f"api_{name}"]
+
+    def call(self, name: str, **arguments: Any) -> Observation:
+        return self[name](self[name].action_from_arguments(arguments))
+
+
+def opened(folder: Path, made: dict[str, Any], **table: Any) -> Opened:
+    (folder / "api.json").write_text(json.dumps(made))
+    return Opened(folder, document="api.json", **table)
+
+
+def answer(text: str = '{"ok": true}', status: int = 200, **headers: str):
+    return lambda visit: visit.answer(text.encode(), "application/json", status, **headers)
+
+
+def test_a_real_document_becomes_tools_whose_schemas_are_valid_and_whose_reading_ones_are_read_only():
+    figma = Opened(FIGMA.parent, document="openapi.yaml")
+    assert figma.notices == []
+    assert len(figma.tools) == 54
+    for tool in figma.tools.values():
+        schema = tool.to_mcp_tool()["inputSchema"]
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert "$ref" not in json.dumps(schema)
+        assert tool.is_read_only is (tool.description.split("\n")[-1].startswith("GET "))
+        assert issubclass(tool.action_type, tool.action_type.__mro__[1])
+    post = figma["postComment"]
+    assert post.description.startswith("Add a comment to a file\n")
+    assert "POST /v1/files/{file_key}/comments" in post.description
+    assert post.schema["required"] == ["file_key", "body"]
+    with pytest.raises(ArgumentError, match="message"):
+        post.action_from_arguments({"file_key": "a", "body": {}})
+
+
+def test_calls_of_a_real_document_go_where_it_says_signed_and_the_key_shows_nowhere(site):
+    figma = Opened(FIGMA.parent, document="openapi.yaml", base_url=site.url("/"), key_env="THE_KEY")
+    site.pages["/v1/files/a%2Fb/comments"] = answer(f'{{"echo": "{KEY}"}}')
+    site.pages["/v1/images/abc"] = answer("{}")
+    said = figma.call("postComment", file_key="a/b", body={"message": "Grüße", "client_meta": {"x": 1, "y": 2}})
+    figma.call("getImages", file_key="abc", ids="1:2,1:3", scale=2, svg_outline_text=False)
+    posted, got = site.visits
+    assert (posted.method, posted.headers["x-figma-token"]) == ("POST", KEY)
+    assert json.loads(posted.body) == {"message": "Grüße", "client_meta": {"x": 1, "y": 2}}
+    assert dict(parse_qsl(urlsplit(got.path).query)) == {"ids": "1:2,1:3", "scale": "2", "svg_outline_text": "false"}
+    assert said.text == '200 OK\n{"echo": "‹secret THE_KEY›"}'
+    assert "THE_KEY" not in os.environ
+
+
+ITEMS = {"type": "array", "items": {}}
+IN_JSON = {"name": "q", "in": "query", "content": {"application/json": {"schema": {"type": "object"}}}}
+SENT: dict[str, Any] = {
+    "plain": (given("q", "query"), "a b&c", "q=a%20b%26c"),
+    "list": (given("q", "query", {"type": "array", "items": {"type": "integer"}}), [1, 2], "q=1&q=2"),
+    "joined": (given("q", "query", ITEMS, explode=False), ["a", "b"], "q=a%2Cb"),
+    "piped": (given("q", "query", ITEMS, style="pipeDelimited", explode=False), ["a", "b"], "q=a%7Cb"),
+    "deep": (
+        given("q", "query", {"type": "object"}, style="deepObject"),
+        {"a": 1, "b": True},
+        "q%5Ba%5D=1&q%5Bb%5D=true",
+    ),
+    "object": (given("q", "query", {"type": "object"}), {"a": 1}, "a=1"),
+    "json": (IN_JSON, {"a": 1}, "q=%7B%22a%22%3A%201%7D"),
+    "odd name": (given("filter[name]", "query"), "x", "filter%5Bname%5D=x"),
+}
+
+
+@pytest.mark.parametrize("case", SENT)
+def test_queries_are_written_as_the_document_says(tmp_path, site, case):
+    parameter, value, expected = SENT[case]
+    site.pages["/v1/it"] = answer()
+    api = opened(tmp_path, document({"/it": {"get": operation("get", parameter)}}, url=site.url("/v1")))
+    (argument,) = api["get"].schema["properties"]
+    assert argument == ("filter_name" if case == "odd name" else "q")
+    assert not api.call("get", **{argument: value}).is_error
+    assert urlsplit(site.visits[0].path).query == expected
+
+
+def test_paths_headers_and_cookies_are_written_too_and_no_value_leads_to_another_path(tmp_path, site):
+    parameters = [
+        *(given("id", "path"), given("id", "query"), given("X-Tags", "header", {"type": "array", "items": {}})),
+        *(given("seen", "cookie"), given("Authorization", "header")),
+    ]
+    api = opened(tmp_path, document({"/of/{id}": {"get": operation("get", *parameters)}}, url=site.url()))
+    assert list(api["get"].schema["properties"]) == ["path_id", "query_id", "X-Tags", "seen"]
+    site.pages["/of/a%20b%3F"] = answer()
+    assert not api.call("get", path_id="a b?", query_id="2", seen="ye;s", **{"X-Tags": ["a", "b"]}).is_error
+    (visit,) = site.visits
+    assert visit.path == "/of/a%20b%3F?id=2"
+    assert (visit.headers["x-tags"], visit.headers["cookie"]) == ("a,b", "seen=ye%3Bs")
+    for bad in ("..", ".", ""):
+        assert "not made" in api.call("get", path_id=bad).text
+    api.call("get", path_id="../admin")
+    assert site.visits[-1].path == "/of/..%2Fadmin"
+    assert "line break" in api.call("get", path_id="a", **{"X-Tags": ["a\r\nX: y"]}).text
+
+
+@pytest.mark.parametrize(
+    ("media", "value", "kind", "sent"),
+    [
+        ("application/json", {"a": [1]}, "application/json", b'{"a": [1]}'),
+        ("application/merge-patch+json", {"a": None}, "application/merge-patch+json", b'{"a": null}'),
+        ("application/x-www-form-urlencoded", {"a": "x y", "b": [1, 2]}, "application/x-www-form", b"a=x+y&b=1&b=2"),
+        ("text/plain", "words", "text/plain", b"words"),
+        ("multipart/form-data", {"a": "x"}, "multipart/form-data; boundary=", b'name="a"\r\n\r\nx'),
+    ],
+)
+def test_bodies_are_sent_in_their_form(tmp_path, site, media, value, kind, sent):
+    site.pages["/v1/it"] = answer(status=201)
+    body = content(media, {"type": "string" if media == "text/plain" else "object"}, required=True)
+    api = opened(tmp_path, document({"/it": {"post": operation("post", body=body)}}, url=site.url("/v1")))
+    assert api.call("post", body=value).text.startswith("201")
+    (visit,) = site.visits
+    assert visit.headers["content-type"].startswith(kind)
+    assert sent in visit.body
+
+
+def test_schemas_of_3_0_and_references_that_lead_round_become_plain_schemas(tmp_path):
+    made = document(
+        {"/pets": {"post": operation("add", body={"$ref": "#/components/requestBodies/Pet"})}}, schemas={"Pet": PET}
+    )
+    made["components"]["requestBodies"] = {
+        "Pet": content("application/json", {"$ref": "#/components/schemas/Pet"}, required=True)
+    }
+    api = opened(tmp_path, made)
+    assert api.notices == []
+    pet = api["add"].schema["properties"]["body"]
+    assert sorted(pet["properties"]) == ["age", "friends", "mother", "name"]
+    assert pet["required"] == ["name"]
+    assert pet["properties"]["age"]["exclusiveMinimum"] == 0
+    assert api["add"].action_from_arguments({"body": {"name": "Rex", "age": None, "mother": {"name": "Ada"}}})
+    with pytest.raises(ArgumentError, match="age"):
+        api["add"].action_from_arguments({"body": {"name": "Rex", "age": 0}})
+    with pytest.raises(ArgumentError, match="name"):
+        api["add"].action_from_arguments({"body": {}})
+
+
+def test_references_into_files_beside_the_document_are_followed_and_no_others(tmp_path):
+    (tmp_path / "outside.yaml").write_text("Name: {type: string}")
+    folder = tmp_path / "api"
+    folder.mkdir()
+    (folder / "parts.yaml").write_text(
+        "Kind: {$ref: '#/Word'}\nWord: {type: string, enum: [cat, dog]}\nSince: 2020-01-02"
+    )
+    paths = {
+        "/in": {"get": operation("inside", given("kind", "query", {"$ref": "parts.yaml#/Kind"}))},
+        "/out": {"get": operation("outside", given("name", "query", {"$ref": "../outside.yaml#/Name"}))},
+        "/web": {"get": operation("web", given("name", "query", {"$ref": "http://127.0.0.1:9/x.yaml#/Name"}))},
+    }
+    api = opened(folder, document(paths, "3.1.0"))
+    assert list(api.tools) == ["api_inside"]
+    assert api["inside"].schema["properties"]["kind"]["enum"] == ["cat", "dog"]
+    assert len(api.notices) == 2
+    assert "the operation web is left out: http://127.0.0.1:9/x.yaml#/Name leads nowhere" in api.notices[1]
+
+
+def test_what_is_broken_is_named_and_the_rest_works(tmp_path, site):
+    nowhere = {"$ref": "#/components/schemas/Missing"}
+    deep = {"type": "object", "properties": {"a": {"items": {"$ref": "#/components/schemas/Half"}}}}
+    paths = {
+        "/good": {"get": operation("good")},
+        "/schema": {"get": operation("schema", given("a", "query", nowhere))},
+        "/deep": {"post": operation("deep", body=content("application/json", deep))},
+        "/parameter": {"get": operation("parameter", {"$ref": "#/components/parameters/None"})},
+        "/path/{id}": {"get": operation("unsaid")},
+        "/odd": {"get": operation("odd", {"name": "x", "in": "nowhere"})},
+        "/file": {"post": operation("file", body=content("image/png", {}))},
+        "/item": {"$ref": "#/components/pathItems/None"},
+        "/answers": {"get": operation("answers", responses={"200": nowhere})},
+    }
+    api = opened(tmp_path, document(paths, url=site.url("/"), schemas={"Half": {"allOf": [nowhere]}}))
+    site.pages["/good"] = answer()
+    assert sorted(api.tools) == ["api_answers", "api_good"]
+    assert not api.call("good").is_error
+    said = "\n".join(api.notices)
+    assert "the operation schema is left out: #/components/schemas/Missing leads nowhere" in said
+    assert "the operation deep is left out: #/components/schemas/Missing leads nowhere" in said
+    assert "the operation parameter is left out: #/components/parameters/None leads nowhere" in said
+    assert "the operation unsaid is left out: its path names id" in said
+    assert "the operation odd is left out" in said
+    assert "2 more are left out" in said
+
+
+@pytest.mark.parametrize(
+    ("scheme", "header", "value"),
+    [
+        ({"type": "http", "scheme": "bearer"}, "authorization", f"Bearer {KEY}"),
+        ({"type": "oauth2", "flows": {}}, "authorization", f"Bearer {KEY}"),
+        ({"type": "http", "scheme": "basic"}, "authorization", "Basic azN5LTBmLXRoZS10ZXN0cw=="),
+        ({"type": "apiKey", "in": "header", "name": "X-Key"}, "x-key", KEY),
+        ({"type": "apiKey", "in": "cookie", "name": "session"}, "cookie", f"session={KEY}"),
+        ({"type": "apiKey", "in": "query", "name": "key"}, "", KEY),
+    ],
+)
+def test_each_way_of_signing_in(tmp_path, site, scheme, header, value):
+    site.pages["/it"] = answer()
+    made = document(
+        {"/it": {"get": operation("get", security=[{"Main": []}])}}, url=site.url("/"), securitySchemes={"Main": scheme}
+    )
+    opened(tmp_path, made, auth={"Main": "THE_KEY"}).call("get")
+    (visit,) = site.visits
+    assert visit.headers.get(header, visit.path.partition("key=")[2]) == value
+
+
+def test_a_key_that_is_not_set_is_named_and_nothing_is_sent(tmp_path, site):
+    schemes = {"Main": {"type": "http", "scheme": "bearer"}}
+    made = document({"/it": {"get": operation("get")}}, url=site.url("/"), securitySchemes=schemes)
+    made["security"] = [{"Main": []}]
+    assert "variable NOT_SET" in opened(tmp_path, made, key_env="NOT_SET").call("get").text
+    assert "key_env in [tools.openapi.api]" in opened(tmp_path, made).call("get").text
+    made["security"].append({})
+    assert "404" in opened(tmp_path, made).call("get").text
+    assert len(site.visits) == 1
+
+
+def test_keys_go_to_no_other_server_and_only_what_reads_is_sent_on(tmp_path, site, monkeypatch):
+    with Site(address="127.0.0.2") as other:
+        paths = {name: {"get": operation(name[1:])} for name in ("/near", "/far", "/round")}
+        paths["/post"] = {"post": operation("post")}
+        api = opened(tmp_path, document(paths, url=site.url("/")), key_env="THE_KEY")
+        site.pages |= {"/near": lambda visit: visit.send_on("/there"), "/there": answer("arrived")}
+        site.pages |= {
+            "/far": lambda visit: visit.send_on(other.url("/x")),
+            "/post": lambda visit: visit.send_on("/there", 307),
+        }
+        site.pages["/round"] = lambda visit: visit.send_on("/round")
+        assert api.call("near").text.endswith("arrived")
+        assert all(visit.headers["authorization"] == f"Bearer {KEY}" for visit in site.visits)
+        assert f"sent on to {other.url('/x')}, which was not followed" in api.call("far").text
+        assert "not followed" in api.call("post").text
+        assert "more than 5 times" in api.call("round").text
+        assert other.visits == []
+
+
+def test_answers_that_are_no_text_too_long_or_errors_are_told(tmp_path, site):
+    paths = {f"/{name}": {"get": operation(name)} for name in ("none", "picture", "long", "wrong")}
+    api = opened(tmp_path, document(paths, url=site.url("/")))
+    site.pages["/none"] = lambda visit: visit.answer(b"", status=204)
+    site.pages["/picture"] = lambda visit: visit.answer(b"\x89PNG\0", "image/png")
+    site.pages["/long"] = answer("x" * 2_500_000)
+    site.pages["/wrong"] = answer('{"message": "no such pet"}', status=422)
+    assert api.call("none").text == "204 No Content\n[no content]"
+    assert "image/png, 5 bytes" in api.call("picture").text
+    assert "only the first 2 MB" in api.call("long").text
+    wrong = api.call("wrong")
+    assert wrong.is_error
+    assert "422" in wrong.text
+    assert "no such pet" in wrong.text
+
+
+def test_a_server_that_hangs_is_gone_or_is_interrupted_ends_with_what_is_known(tmp_path, site):
+    def hang(visit: Visit) -> None:
+        visit.hold()
+
+    site.pages["/it"] = hang
+    paths = {"/it": {"get": operation("get"), "post": operation("post")}}
+    slow = opened(tmp_path, document(paths, url=site.url("/")), seconds=1)
+    assert slow.call("get").text == "The server did not answer within 1 seconds."
+    assert "carried out is not known" in slow.call("post").text
+    gone = opened(tmp_path, document(paths, url=f"http://127.0.0.1:{free_port()}/"))
+    assert "could not be called" in gone.call("post").text
+    assert "not known" not in gone.call("post").text
+
+    patient = opened(tmp_path, document(paths, url=site.url("/")))
+    site.arrived.clear()
+    said: list[Observation] = []
+    thread = threading.Thread(target=lambda: said.append(patient.call("get")))
+    thread.start()
+    assert site.arrived.wait(20)
+    patient["get"].interrupt()
+    thread.join(20)
+    assert [each.text for each in said] == ["The call was interrupted."]
+
+
+def test_a_document_of_the_network_is_fetched_and_kept_for_when_it_cannot_be(tmp_path, site):
+    made = document({"/it": {"get": operation("get")}}, url="/v2")
+    site.pages["/api.json"] = answer(json.dumps(made))
+    address = site.url("/api.json")
+    first = Opened(tmp_path, document=address)
+    assert first.notices == []
+    site.pages["/v2/it"] = answer()
+    assert not first.call("get").is_error
+    assert list(Opened(tmp_path, document=address).tools) == ["api_get"]
+    assert len([visit for visit in site.visits if visit.path == "/api.json"]) == 1
+    (copy,) = (tmp_path / "data/ohw/openapi").iterdir()
+    os.utime(copy, (0, 0))
+    site.pages["/api.json"] = answer("gone", 500)
+    later = Opened(tmp_path, document=address)
+    assert list(later.tools) == ["api_get"]
+    assert "could not be fetched" in later.notices[0]
+    assert "500" in Opened(tmp_path, document=site.url("/other.json")).notices[0] or site.visits
+    assert (copy.stat().st_mode & 0o777, copy.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("swagger: '2.0'", "version 2.0"),
+        ("{'a: [", "neither JSON nor YAML"),
+        ("just words", "no OpenAPI document"),
+        ("openapi: 3.1.0", "no paths"),
+        ("", "no OpenAPI document"),
+        ("\x00\x01", "neither JSON nor YAML"),
+    ],
+)
+def test_a_document_that_cannot_be_used_is_left_out_with_its_reason_and_others_work(tmp_path, text, why):
+    (tmp_path / "bad.yaml").write_text(text)
+    (tmp_path / "good.json").write_text(json.dumps(document({"/it": {"get": operation("get")}})))
+    context = ToolContext(str(tmp_path))
+    spec = Tool(
+        "openapi",
+        {"bad": {"document": "bad.yaml"}, "none": {"document": "none.yaml"}, "good": {"document": "good.json"}},
+    )
+    assert [tool.name for tool in resolve_tool(spec, context)] == ["good_get"]
+    assert why in context.notices[0]
+    assert "No such file" in context.notices[1]
+
+
+def test_what_is_not_wanted_is_left_out(tmp_path):
+    paths = {
+        "/a": {"get": operation("read_a"), "delete": operation("drop_a", tags=["danger"])},
+        "/b": {"get": operation("b")},
+    }
+    assert list(opened(tmp_path, document(paths), read_only=True).tools) == ["api_read_a", "api_b"]
+    assert list(opened(tmp_path, document(paths), only=["danger", "/b"]).tools) == ["api_drop_a", "api_b"]
+
+
+def test_names_are_ones_that_providers_take_and_no_other_tool_has(tmp_path):
+    paths = {
+        "/a": {"get": operation("bash"), "post": operation("pets/list.all"), "put": operation("pets-list all")},
+        "/b": {"get": operation("x" * 100), "post": {"responses": {}}},
+    }
+    (tmp_path / "api.json").write_text(json.dumps(document(paths, "3.1.0")))
+    context = ToolContext(str(tmp_path))
+    names = [tool.name for tool in resolve_tool(Tool("openapi", {"execute": {"document": "api.json"}}), context)]
+    assert names[:3] == ["execute_bash_2", "execute_pets_list_all", "execute_pets_list_all_2"]
+    assert all(len(name) <= 64 for name in names)
+    assert names[4] == "execute_post_b"
+
+
+def test_the_risk_of_a_call_is_by_its_method_and_by_what_it_is_given(tmp_path):
+    item = {method: operation(method, given("a", "query")) for method in ("get", "post", "delete")}
+    api = opened(tmp_path, document({"/it": item}))
+    assert [assess_action(api[name], {}, "/w", "/w").risk for name in item] == ["LOW", "MEDIUM", "HIGH"]
+    assert assess_action(api["get"], {"a": "file:///etc/shadow"}, "/w", "/w").risk == "HIGH"
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"api": {"dokument": "x"}}, "api has no entry 'dokument'; did you mean document"),
+        ({"api": {}}, "api.document is missing"),
+        ({"api": True}, "api must be a table"),
+        ({"api": {"document": "x", "base_url": "nowhere"}}, "api.base_url must be an address"),
+        ({"api": {"document": "x", "auth": {"Main": 3}}}, "api.auth must be a table"),
+        ({"my api": {"document": "x"}}, "'my api'"),
+    ],
+)
+def test_wrong_settings_are_named(tmp_path, table, said):
+    with pytest.raises(UsageError, match=said.replace("(", "\\(")):
+        resolve_tool(Tool("openapi", table), ToolContext(str(tmp_path)))
+
+
+def test_the_settings_switch_them_on_their_notices_are_told_and_their_keys_are_known_as_secrets(tmp_path):
+    paths = {"/a": {"get": operation("good")}, "/b": {"get": operation("bad", {"$ref": "#/x"})}}
+    (tmp_path / "api.json").write_text(json.dumps(document(paths)))
+    settings = Settings(tools={"openapi": {"api": {"document": "api.json", "key_env": "THE_KEY"}}})
+    selection = select_tools(settings, tmp_path / "settings.toml", ToolContext(str(tmp_path)))
+    selection.close()
+    assert "api_good" in selection.tools
+    assert selection.secrets == {"THE_KEY": KEY}
+    assert any("the operation bad is left out" in line for line in selection.notices)
+
+
+def test_its_libraries_are_not_loaded_before_a_document_is_read():
+    code = (
+        "import sys, workbench.tools.builtin, workbench.tools.selection, workbench.tools.openapi.definition;"
+        "print([n for n in ('httpx', 'openapi_pydantic', 'referencing', 'yaml') if n in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,1 @@
+"""Tools made of OpenAPI documents: each operation one."""

@@ -1,0 +1,96 @@
+"""What the settings say of one OpenAPI document: `[tools.openapi.NAME]`, checked; used by `definition`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from workbench.errors import UsageError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,30}")
+_ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One document and how its operations are called; keys are named by their environment variables."""
+
+    name: str
+    document: str
+    """A file, or an address."""
+    base_url: str = ""
+    """Where calls go; by default what the document says."""
+    key_env: str = ""
+    """The variable that holds the key, for whichever way of signing in an operation wants."""
+    auth: Mapping[str, str] = field(default_factory=dict)
+    """The name of a security scheme of the document -> the variable that holds its key."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent with every call."""
+    only: tuple[str, ...] = ()
+    """Patterns for ids, tags or paths of operations; by default all."""
+    read_only: bool = False
+    """Whether only operations that read are offered."""
+    seconds: float = 60.0
+    """How long one call may take."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the document has to be fetched."""
+        return bool(_ADDRESS.match(self.document))
+
+
+def read_source(name: str, table: object) -> Source:
+    """One document's table; raises UsageError that begins with the key."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r}: a name is made of letters, digits, - and _, and short")
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{name} must be a table: [tools.openapi.{name}]")
+    for entry in table:
+        if entry not in _KINDS:
+            near = get_close_matches(str(entry), _KINDS, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(_KINDS)}"
+            raise UsageError(f"{name} has no entry {entry!r}{hint}")
+    if not str(table.get("document") or "").strip():
+        raise UsageError(f"{name}.document is missing: a file or an address")
+    return Source(name=name, **{entry: _checked(f"{name}.{entry}", entry, value) for entry, value in table.items()})
+
+
+def _checked(key: str, entry: str, value: Any) -> Any:
+    fits, what = _KINDS[entry]
+    if not fits(value):
+        raise UsageError(f"{key} must be {what}, not {value!r}")
+    return tuple(value) if entry == "only" else value
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, Mapping) and all(_is_text(part) for part in value.values())
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and all(_is_text(part) for part in value)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 3_600
+
+
+_KINDS = {
+    "document": (_is_text, "a file or an address"),
+    "base_url": (
+        lambda value: isinstance(value, str) and bool(_ADDRESS.match(value)),
+        "an address such as https://api.example.org",
+    ),
+    "key_env": (_is_text, "the name of an environment variable"),
+    "auth": (_is_table, 'a table such as { SchemeName = "VARIABLE" }'),
+    "headers": (_is_table, 'a table such as { X-Team = "me" }'),
+    "only": (_is_list, 'a list of patterns such as ["get_*", "/users/*"]'),
+    "read_only": (lambda value: isinstance(value, bool), "true or false"),
+    "seconds": (_is_time, "a number of seconds"),
+}

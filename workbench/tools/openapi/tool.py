@@ -1,0 +1,99 @@
+"""An operation of an OpenAPI document as a tool; its model is made on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.json_schema import for_models
+from workbench.tools.openapi.calling import OperationExecutor, OperationObservation
+from workbench.tools.openapi.operation import Operation
+from workbench.tools.openapi.references import References
+from workbench.tools.openapi.schemas import arguments_schema
+from workbench.tools.schema import Action
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+_LONGEST = 1_200
+"""Characters of a description that models get."""
+_ANYTHING = {"type": "object", "additionalProperties": True}
+
+
+class OperationAction(Action):
+    """The arguments of a call; the fields are made from the document."""
+
+
+class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
+    """One operation, under the name that models call."""
+
+    def __init__(
+        self, name: str, operation: Operation, references: References, executor: OperationExecutor, *, is_old: bool
+    ) -> None:
+        self._made: type[OperationAction] | None = None
+        self._raw: dict[str, Any] | None = None
+        self._references = references
+        self._is_old = is_old
+        self.operation = operation
+        description = described(operation)
+        super().__init__(
+            name=name,
+            description=description,
+            short_description=description.partition("\n")[0][:200],
+            action_type=OperationAction,
+            observation_type=OperationObservation,
+            annotations=_annotations(operation),
+            executor=executor,
+        )
+
+    @property
+    def action_type(self) -> type[OperationAction]:
+        """Made when it is first asked for; where a schema cannot be a model, the server checks the arguments."""
+        if self._made is None:
+            try:
+                self._made = OperationAction.from_mcp_schema(self.name, self._arguments())
+            except ValueError:
+                self._made = OperationAction.from_mcp_schema(self.name, _ANYTHING)
+        return self._made
+
+    @action_type.setter
+    def action_type(self, kind: type[OperationAction]) -> None:
+        self._made = None if kind is OperationAction else kind
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The arguments as models read them best; this needs no model."""
+        if self._schema is None:
+            self._schema = for_models(self._arguments())
+        return self._schema
+
+    def _arguments(self) -> dict[str, Any]:
+        if self._raw is None:
+            self._raw = arguments_schema(self.operation, self._references, is_old=self._is_old)
+        return self._raw
+
+    def foreign(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The call as the rating of other programs' tools wants it described; the person chose the document."""
+        hints = {"readOnlyHint": self.operation.reads_only, "destructiveHint": self.operation.method == "delete"}
+        return {"tool": self.name, "annotations": hints, "pinned": True, "args": dict(arguments)}
+
+
+def described(operation: Operation) -> str:
+    """What an operation is for, in the document's words, and how it is called."""
+    words = [operation.summary.strip(), operation.description.strip()]
+    told = "\n".join(visible(each) for each in dict.fromkeys(words) if each)
+    told = told if len(told) <= _LONGEST else f"{told[:_LONGEST]} […]"
+    call = f"{operation.method.upper()} {visible(operation.path, lines=False)}"
+    notes = " (deprecated)" if operation.is_deprecated else ""
+    return f"{told}\n{call}{notes}" if told else f"{call}{notes}"
+
+
+def _annotations(operation: Operation) -> ToolAnnotations:
+    return ToolAnnotations(
+        title=Text(visible(operation.summary or operation.id, lines=False)).plain[:80],
+        readOnlyHint=operation.reads_only,
+        destructiveHint=operation.method == "delete",
+        idempotentHint=operation.method in ("get", "head", "options", "put", "delete"),
+        openWorldHint=True,
+    )
