@@ -48,6 +48,7 @@ def test_the_built_in_tools_are_known_from_the_start():
         "finish",
         "glob",
         "grep",
+        "openapi",
         "python_execute",
         "request_condensation",
         "str_replace_editor",
