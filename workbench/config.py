@@ -191,7 +191,7 @@ def load_settings(
 
     A `lenient` reader finds what is wrong in the file in `problems`, and the usual values in its place.
     """
-    values, wrong = read_settings(locations.settings_file, _names(), _check)
+    values, wrong = written_settings(locations)
     if wrong and not lenient:
         raise UsageError(" · ".join(wrong))
     given = {name: value for name, value in flags.items() if value is not None}
@@ -200,12 +200,17 @@ def load_settings(
     )
 
 
+def written_settings(locations: Locations) -> tuple[dict[str, Any], list[str]]:
+    """What the person's file sets, and a line on each entry of it that does not count."""
+    return read_settings(locations.settings_file, _names(), check_setting)
+
+
 def _names() -> list[str]:
     return [entry.name for entry in fields(Settings) if not entry.metadata.get("internal")]
 
 
-def _check(name: str, value: Any) -> None:
-    """One entry of the file."""
+def check_setting(name: str, value: Any) -> None:
+    """One entry of the file; raises UsageError."""
     _check_tables({name: value})
     _checked(replace(Settings(), **{name: value}))
 

@@ -42,6 +42,7 @@ from workbench.tui.widgets.writing import Writing
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import PastSession
+    from workbench.tui.setting.book import SettingsBook
 
 _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
@@ -72,13 +73,14 @@ class WorkbenchApp(AppManners, AppKeys):
         sessions: Callable[[], Sequence[PastSession]] | None = None,
         resume: Callable[[str], Opened] | None = None,
         settings_file: Path | None = None,
+        book: SettingsBook | None = None,
         problems: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the person's folder, `history` the file of what they sent; when no model is set up, `demo` makes
         a session of the demo, `start` one on the model of that name, and `find` looks for models there are to use: what
-        was found, and how to use it. `sessions` finds the sessions there are, `resume` opens one by its id.
-        `problems` are what was wrong in `settings_file`.
+        was found, and how to use it. `sessions` finds the sessions there are, `resume` opens one by its id. `book`
+        writes the settings; `problems` are what was wrong in `settings_file`.
         """
         super().__init__()
         self.mind(settings.terminal)
@@ -91,6 +93,7 @@ class WorkbenchApp(AppManners, AppKeys):
         self.sessions, self.resume = sessions, resume
         self._find = find
         self.settings_file = settings_file
+        self.book = book
         self.problems = tuple(problems)
         self.keymap = settings.keys
         self._history = history
@@ -184,7 +187,7 @@ class WorkbenchApp(AppManners, AppKeys):
         """On what is opened now, for the size there is."""
         opened = self.opened
         link = opened.link or LateLink(_no_model)
-        arguments = arguments_now(self.settings, lambda: self.available_themes)
+        arguments = arguments_now(lambda: self.settings, lambda: self.available_themes)
         screen = MainScreen(
             link,
             self.state,

@@ -23,6 +23,7 @@ from workbench.tui.opening import (
     open_models,
     open_palette,
     open_sessions,
+    open_settings,
     open_trust,
 )
 from workbench.tui.screens.main import MainScreen
@@ -31,6 +32,7 @@ from workbench.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry, PastSession
+    from workbench.tui.setting.book import SettingsBook
 
 
 class AppKeys(App[int]):
@@ -50,6 +52,7 @@ class AppKeys(App[int]):
     keymap: Mapping[str, str]
     """Binding id -> keys, of the person's own; what is wrong among them is taken out."""
     settings_file: Path | None
+    book: SettingsBook | None = None
     problems: Sequence[str]
     """What is wrong in the settings, a line each."""
     demo: Callable[[], Opened] | None = None
@@ -90,6 +93,11 @@ class AppKeys(App[int]):
     def action_change_theme(self, name: str = "") -> None:
         """Other colours: by name, or tried in a list."""
         choose_theme(self, name)
+
+    def action_settings(self) -> None:
+        """Every setting, to be looked at and changed."""
+        if self.book is not None:
+            open_settings(self, self.book)
 
     def action_compact(self, *, undo: bool = False) -> None:
         """Have the history condensed, or the last condensing taken back."""

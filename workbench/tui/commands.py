@@ -36,6 +36,7 @@ COMMANDS = (
     Command("export", "write the session to a file: .md .html .jsonl .svg .cast", "app.export", argument="FILE"),
     Command("stop", "end the run; what waits is not run", "stop"),
     Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
+    Command("settings", "all settings: what holds, where it comes from, change it", "app.settings"),
     Command("demo", "try it with a scripted model", "app.demo(True)"),
     Command("quit", "leave; the session is kept", "app.quit"),
 )

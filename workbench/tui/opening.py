@@ -19,6 +19,7 @@ from workbench.tui.review.review import Review
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry
     from workbench.tui.screens.palette import FindSessions
+    from workbench.tui.setting.book import SettingsBook
     from workbench.tui.trusting import TrustQuestion
 
 SetRule = Callable[..., None]
@@ -121,6 +122,14 @@ def open_sessions(
 
     if not isinstance(app.screen, SessionsScreen):
         app.push_screen(SessionsScreen(Shelf(Locations.from_environment(), current), set_title, search), chosen)
+
+
+def open_settings(app: App[Any], book: SettingsBook) -> None:
+    """Every setting; not twice."""
+    from workbench.tui.screens.settings import SettingsScreen
+
+    if not isinstance(app.screen, SettingsScreen):
+        app.push_screen(SettingsScreen(book))
 
 
 async def export_session(name: str, file: str) -> str:

@@ -17,6 +17,8 @@ from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.opened import Opened
 from workbench.tui.palette.entries import PastSession
+from workbench.tui.setting.book import SettingsBook
+from workbench.tui.setting.live import take_over
 from workbench.tui.trusting import trust_question
 
 
@@ -34,6 +36,7 @@ def open_screen(
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
     start = partial(opener.on_model, workspace=workspace)
+    book = SettingsBook(locations, settings)
     app = WorkbenchApp(
         opened,
         settings,
@@ -45,8 +48,11 @@ def open_screen(
         sessions=opener.past,
         resume=opener.resume,
         settings_file=locations.settings_file,
+        book=book,
         problems=settings.problems,
     )
+    book.tell(opener.take)
+    book.tell(partial(take_over, app))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
@@ -56,7 +62,7 @@ def open_screen(
     return code if code is not None else app.return_code or 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Opener:
     """Makes links to sessions; their engines start when the link is first asked for its history."""
 
@@ -64,6 +70,10 @@ class Opener:
     settings: Settings
     said_no: set[str] = field(default_factory=set)
     """What folders bring and the person does not trust, until the end."""
+
+    def take(self, settings: Settings) -> None:
+        """The settings of the sessions that begin from here on."""
+        self.settings = settings
 
     def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
         """A new session, or the one of that id; without a model there is no link."""

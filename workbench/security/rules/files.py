@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +13,7 @@ from typing import Any, cast
 from workbench.security.rules.examples import wrong_example
 from workbench.security.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, near
 from workbench.security.rules.width import too_wide
+from workbench.whole_files import replace_file
 
 _TEXTS = ("tool", "command", "path", "folder", "reason")
 _LISTS = ("match", "not_match")
@@ -120,7 +118,7 @@ def add_rule(path: Path, rule: Rule) -> None:
         gap = b"" if not before else b"\n" if before.endswith(b"\n") else b"\n\n"
         after = before + gap + "\n".join(_written(rule)).encode()
         _parsed(after)
-        _replace(path, after)
+        replace_file(path, after)
     except (OSError, ValueError) as error:
         raise RuleError(f"the rule could not be saved in {path}: {_said(error)}") from error
 
@@ -139,7 +137,7 @@ def drop_rule(path: Path, rule: Rule) -> None:
         after = "".join(kept).encode()
         if len(_parsed(after)) != len(_parsed(text.encode())) - 1:
             raise RuleError(f"the rule cannot be told from the others in {path}; take it out with an editor")
-        _replace(path, after)
+        replace_file(path, after)
     except (OSError, ValueError) as error:
         raise RuleError(f"the rule could not be taken out of {path}: {_said(error)}") from error
 
@@ -167,22 +165,3 @@ def _written(rule: Rule) -> Iterator[str]:
         if values := getattr(rule, name):
             yield f"{name} = {json.dumps(list(values), ensure_ascii=False)}"
     yield ""
-
-
-def _replace(path: Path, raw: bytes) -> None:
-    """Give the file this content, whole or not at all; a link stays one."""
-    target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(prefix=".rules-", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            Path(name).chmod(target.stat().st_mode & 0o777)
-        Path(name).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -50,6 +50,10 @@ class AppManners(App[int]):
         """Whether the prompt has vim's keys."""
         return self._wanted.vim
 
+    def mind_anew(self, wanted: Mapping[str, object]) -> None:
+        """Bell and clipboard as they are wanted now; what is written to the terminal stays until the next start."""
+        self._wanted = read_terminal(wanted)
+
     def sign_filters(self) -> list[LineFilter]:
         """What the terminal's signs ask for."""
         return [AsciiFilter()] if self._is_ascii else []

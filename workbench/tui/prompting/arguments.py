@@ -9,10 +9,10 @@ from workbench.security.policy import MODE_NAMES
 from workbench.tui.prompting.completer import Names
 
 
-def arguments_now(settings: Settings, themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
+def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
     """By the name of the command."""
     return {
         "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
-        "model": lambda: [(name, settings.profile(name).model) for name in settings.models],
+        "model": lambda: [(name, settings().profile(name).model) for name in settings().models],
         "theme": lambda: [(name, "") for name in sorted(themes())],
     }

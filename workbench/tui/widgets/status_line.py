@@ -15,6 +15,7 @@ from workbench.tui.background import in_daemon
 from workbench.tui.branch import current_branch, is_dirty
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.tui.wording.home import from_home
 from workbench.tui.wording.summaries import SHELL_TOOL
 
 _GAP = 2
@@ -114,7 +115,7 @@ def _may_change_files(changed: Changed) -> bool:
 def _left(workspace: Path, branch: str) -> Content:
     name = visible(workspace.name or str(workspace), lines=False)
     place = Content.assemble((name, "bold $foreground"))
-    parent = visible(_short(workspace.parent), lines=False)
+    parent = visible(from_home(workspace.parent), lines=False)
     return Content.assemble(
         ("ohw ", "bold $primary"),
         place,
@@ -157,10 +158,3 @@ def _cost(state: SessionState) -> str:
     if state.cost is None:
         return "cost ?"
     return f"${state.cost:.2f}" if state.cost >= 1 or not state.cost else f"${state.cost:.3f}"
-
-
-def _short(path: Path) -> str:
-    try:
-        return str(Path("~") / path.relative_to(Path.home()))
-    except (ValueError, RuntimeError):
-        return str(path)

@@ -1,0 +1,77 @@
+"""Golden pictures of the Settings screen: at rest, with what is wrong in the file, and one setting being changed."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.picture_sessions import finished
+from tests.tui.test_pictures import at_rest, folder, shown, text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.config import Locations, load_settings
+from workbench.tui.screens.setting_edit import SettingEdit
+from workbench.tui.screens.settings import SettingsScreen
+from workbench.tui.setting.book import SettingsBook
+from workbench.tui.widgets.setting_list import SettingList
+
+__all__ = ["folder"]
+
+FILE = """# how I work
+model = "house"
+max_steps = "many"
+max_cost = 2.5
+[models.house]
+model = "openai/qwen3-coder"
+api_base = "http://ada:secret@10.0.0.5:8000/v1"
+api_key_env = "HOUSE_KEY"
+"""
+CASES = ["settings", "setting_line", "setting_choices", "setting_profile"]
+SIZES = [(80, 24), (120, 40)]
+
+
+async def filtered(pilot, words):
+    screen = pilot.app.screen
+    await pilot.press("slash")
+    await wait_until(pilot, lambda: isinstance(screen.focused, Input))
+    screen.query_one(Input).value = words
+    await pilot.press("enter")
+    await wait_until(pilot, lambda: screen.query_one(SettingList).has_focus)
+
+
+async def edited(pilot):
+    await pilot.press("enter")
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, SettingEdit))
+
+
+@pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("case", CASES)
+async def test_settings(case, size, theme, folder, picture):
+    where = Locations.from_environment({"HOME": str(Path.home())})
+    where.config.mkdir(parents=True)
+    where.settings_file.write_text(FILE)
+    env = {"OHW_MODE": "high"}
+    book = SettingsBook(where, load_settings(where, env, lenient=True), env)
+    events = finished()
+    link = FakeLink([event for event in events if getattr(event, "seq", 0)])
+    app = workbench_app(link, folder=folder, set={"theme": theme}, book=book)
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        app.action_settings()
+        await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "counts" in text_on(app))
+        if case == "setting_line":
+            await filtered(pilot, "max_steps")
+            await edited(pilot)
+            app.screen.query_one(Input).value = "many"
+            await wait_until(pilot, lambda: "✗ write a whole number" in text_on(app))
+        elif case == "setting_choices":
+            await filtered(pilot, "asked before")
+            await edited(pilot)
+            await pilot.press("down")
+            await pilot.press("enter")
+            await wait_until(pilot, lambda: "Enter again" in text_on(app))
+        elif case == "setting_profile":
+            await filtered(pilot, "profile house")
+        await at_rest(pilot)
+        assert picture(app)

@@ -1,0 +1,206 @@
+"""The settings as the form sees them: names, checks, sources, and a file that keeps its shape."""
+
+import dataclasses
+import os
+import stat
+
+import pytest
+
+from workbench.config import Locations, Settings, load_settings
+from workbench.errors import UsageError
+from workbench.profiles import read_profile
+from workbench.settings_edit import write_settings
+from workbench.settings_model import ProfileModel, SettingsModel, TerminalModel
+from workbench.terminal import TerminalSettings
+from workbench.tui.setting.book import SettingsBook
+
+FILE = """# how I work
+model = "fast"   # the cheap one
+mode = "ask"
+
+# never more than this
+max_steps = 40
+
+[models.fast]  # of the house
+model = "openai/small"
+api_base = "http://ada:pw@house:8000/v1"
+
+[keys]
+mode = "f7"
+"""
+THEMES = ["nord", "ohw-dark"]
+
+
+@pytest.fixture
+def where(tmp_path):
+    found = Locations.from_environment({"HOME": str(tmp_path)})
+    found.config.mkdir(parents=True)
+    found.settings_file.write_text(FILE)
+    return found
+
+
+def book_of(where, env=None, **flags) -> SettingsBook:
+    env = env or {}
+    return SettingsBook(where, load_settings(where, env, lenient=True, **flags), env)
+
+
+def entry(book, name):
+    return next(each for each in book.read(THEMES) if each.name == name)
+
+
+def test_the_models_have_the_names_and_the_usual_values_of_the_settings():
+    tables = {"keys", "tools", "models", "terminal"}
+    plain = {each.name: getattr(Settings(), each.name) for each in dataclasses.fields(Settings) if not each.metadata}
+    assert {name: info.default for name, info in SettingsModel.model_fields.items()} == {
+        name: value for name, value in plain.items() if name not in tables
+    }
+    assert {name: info.default for name, info in TerminalModel.model_fields.items()} == vars(TerminalSettings())
+    usual = vars(read_profile("x", {"model": "a/b"}))
+    told = {name: info.default for name, info in ProfileModel.model_fields.items() if not info.is_required()}
+    assert told == {name: usual[name] for name in told}
+    assert {*usual} - {*told} == {"name", "model", "price"}
+
+
+def test_every_field_has_a_title_and_says_what_it_is():
+    for model in (SettingsModel, TerminalModel, ProfileModel):
+        assert all(info.title and info.description for info in model.model_fields.values())
+
+
+def test_it_says_where_each_value_comes_from(where):
+    book = book_of(where, {"OHW_MODE": "high", "OHW_MAX_COST": "2"}, theme="nord")
+    held = {name: book.held(entry(book, name)) for name in ("model", "mode", "max_cost", "theme", "max_steps", "calls")}
+    assert {name: (each.text, each.source) for name, each in held.items()} == {
+        "model": ("fast", "your file"),
+        "mode": ("high", "environment"),
+        "max_cost": ("2.0", "environment"),
+        "theme": ("nord", "command line"),
+        "max_steps": ("40", "your file"),
+        "calls": ("auto", "usual"),
+    }
+    assert held["mode"].note == "OHW_MODE wins over your file; what stands there counts without it"
+    assert held["max_cost"].note == "OHW_MAX_COST wins over your file; what you save counts without it"
+
+
+def test_secrets_are_neither_shown_nor_written(where):
+    book = book_of(where, {"OHW_API_KEY": "sk-very-secret"})
+    key = entry(book, "api_key")
+    address = book.held(entry(book, "models.fast.api_base"))
+    assert book.held(key).text == "set, not shown"
+    assert (address.text, address.is_masked) == ("http://house:8000/v1", True)
+    assert "secret" not in repr([book.held(each) for each in book.read(THEMES)])
+    with pytest.raises(UsageError, match="not written here"):
+        book.save(key, "sk-other")
+    assert where.settings_file.read_text() == FILE
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("max_steps", "many", "write a whole number"),
+        ("max_steps", "0", "from 1 on"),
+        ("max_steps", "1.5", "write a whole number"),
+        ("max_observe", "10", "from 200 on"),
+        ("max_cost", "-1", "from 0 on"),
+        ("max_cost", "nan", "from 0 on"),
+        ("api_base", "localhost", "api_base must be an address such as"),
+        ("api_key_env", "sk-abc-123", "the key itself does not belong here"),
+        ("mode", "wild", "write one of"),
+        ("terminal.bell", "auto", "true or false"),
+        ("models.fast.temperature", "3", "2 at most"),
+        ("models.fast.api_key_keyring", "x", "must be SERVICE/NAME"),
+        ("models.fast.model", "", "models.fast.model is missing"),
+        ("keys.mode", "f77x", "there is no key 'f77x'"),
+        ("keys.mode", "f2", "f2 is the key of timeline"),
+        ("tools.set", "all", "tools.set must be one of code, plan"),
+    ],
+)
+def test_what_cannot_be_saved_says_why_and_changes_nothing(where, name, text, says):
+    book = book_of(where)
+    found = entry(book, name)
+    assert says in book.check(found, text)
+    with pytest.raises(UsageError):
+        book.save(found, text)
+    assert where.settings_file.read_text() == FILE
+
+
+def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
+    taken = []
+    book = book_of(where, theme="nord")
+    book.tell(taken.append)
+    for name, text in {
+        "max_steps": "55",
+        "mode": "high",
+        "max_cost": "0.5",
+        "terminal.bell": "false",
+        "models.fast.temperature": "0.5",
+        "keys.viewer.search": "f12",
+        "tools.think": "false",
+        "trusted": "/a/b, ~/c",
+    }.items():
+        found = entry(book, name)
+        assert book.check(found, text) == ""
+        book.save(found, text)
+    text = where.settings_file.read_text()
+    kept = FILE.replace('"ask"', '"high"').replace("40", "55").splitlines()
+    assert [line for line in text.splitlines() if line in kept and line] == [line for line in kept if line]
+    assert taken[-1] is book.settings
+    assert (taken[-1].theme, taken[-1].given) == ("nord", ("theme",))  # the command line still wins
+    after = load_settings(where, {})
+    assert (after.max_steps, after.mode, after.max_cost, after.trusted) == (55, "high", 0.5, ("/a/b", "~/c"))
+    assert (after.terminal, after.tools) == ({"bell": False}, {"think": False})
+    assert after.keys == {"mode": "f7", "viewer.search": "f12"}
+    assert after.profile("fast").temperature == 0.5
+
+
+def test_an_empty_text_takes_the_entry_out_and_leaves_the_rest(where):
+    book = book_of(where)
+    book.save(entry(book, "max_steps"), "")
+    book.save(entry(book, "keys.mode"), "")
+    assert where.settings_file.read_text() == FILE.replace("max_steps = 40\n", "").replace('mode = "f7"\n', "")
+    assert book.held(entry(book, "max_steps")).source == "usual"
+
+
+def test_what_is_wrong_in_the_file_is_told_at_its_field_and_mended_there(where):
+    where.settings_file.write_text('max_steps = "many"\n[terminal]\nbell = 3\n')
+    book = book_of(where)
+    assert book.held(entry(book, "max_steps")).problem == "'many' does not count: write a whole number"
+    assert "does not count" in book.held(entry(book, "terminal.bell")).problem
+    assert len(book.problems) == 2
+    book.save(entry(book, "max_steps"), "7")
+    assert book.held(entry(book, "max_steps")).problem == ""
+    assert book.settings.max_steps == 7
+
+
+def test_the_file_is_private_when_it_is_new_and_keeps_its_mode_and_its_link(where, tmp_path):
+    where.settings_file.unlink()
+    write_settings(where.settings_file, {("models", "new", "model"): "a/b", ("model",): "new"})
+    assert stat.S_IMODE(where.settings_file.stat().st_mode) == 0o600
+    assert load_settings(where, {}).profile("new").model == "a/b"
+    place = tmp_path / "dotfiles.toml"
+    place.write_bytes(b'# mine\r\nmode = "ask"\r\n')
+    place.chmod(0o644)
+    where.settings_file.unlink()
+    where.settings_file.symlink_to(place)
+    write_settings(where.settings_file, {("mode",): "plan", ("max_steps",): 3})
+    assert where.settings_file.is_symlink()
+    assert place.read_bytes() == b'# mine\r\nmode = "plan"\r\nmax_steps = 3\r\n'
+    assert stat.S_IMODE(place.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("text", ["mode = ", 'mode = "a"\nmode = "b"', "model = 3\n[model]"])
+def test_a_file_that_cannot_be_read_is_left_as_it_is(where, text):
+    where.settings_file.write_text(text)
+    with pytest.raises(UsageError, match="cannot be changed"):
+        write_settings(where.settings_file, {("max_steps",): 3})
+    assert where.settings_file.read_text() == text
+
+
+def test_a_folder_that_cannot_be_written_is_said(where):
+    if os.geteuid() == 0:
+        where.settings_file.unlink()
+        where.config.rmdir()
+        where.config.write_text("a file where the folder should be")
+    else:
+        where.config.chmod(0o500)
+    with pytest.raises(UsageError, match="cannot be changed"):
+        write_settings(where.settings_file, {("max_steps",): 3})

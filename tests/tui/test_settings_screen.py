@@ -1,0 +1,147 @@
+"""The Settings screen: filter, change, refuse, take back; what changes counts at once where it can."""
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.test_pictures import text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.config import Locations, load_settings
+from workbench.tui.screens.main import MainScreen
+from workbench.tui.screens.setting_edit import SettingEdit
+from workbench.tui.screens.settings import SettingsScreen
+from workbench.tui.setting.book import SettingsBook
+from workbench.tui.setting.live import take_over
+from workbench.tui.widgets.setting_list import SettingList
+
+FILE = '# mine\nmodel = "scripted/demo"\nmax_steps = 40  # enough\n'
+
+
+@pytest.fixture
+def where(tmp_path):
+    found = Locations.from_environment({"HOME": str(tmp_path)})
+    found.config.mkdir(parents=True)
+    found.settings_file.write_text(FILE)
+    return found
+
+
+def app_on(where):
+    link = FakeLink(Script().start().user("Hi.").events)
+    book = SettingsBook(where, load_settings(where, {}), {})
+    app = workbench_app(link, book=book, set={"model": "scripted/demo"})
+    app.settings = book.settings
+    book.tell(lambda settings: take_over(app, settings))
+    return link, app
+
+
+async def opened(pilot, words: str = "") -> None:
+    pilot.app.action_settings()
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+    await wait_until(pilot, lambda: pilot.app.screen.query_one(SettingList).current is not None)
+    if words:
+        await find(pilot, words)
+
+
+async def find(pilot, words: str) -> None:
+    screen = pilot.app.screen
+    await pilot.press("slash")
+    await wait_until(pilot, lambda: isinstance(screen.focused, Input))
+    screen.query_one(Input).value = words
+    await pilot.press("enter")
+    await wait_until(pilot, lambda: screen.query_one(SettingList).has_focus)
+
+
+async def edited(pilot) -> None:
+    await pilot.press("enter")
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, SettingEdit))
+
+
+def is_back(app):
+    return lambda: isinstance(app.screen, SettingsScreen)
+
+
+async def test_a_number_is_checked_while_it_is_written_and_saved_with_the_comments(where):
+    _, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await find(pilot, "max_steps")
+        assert app.screen.query_one(SettingList).current.entry.name == "max_steps"
+        await edited(pilot)
+        line = app.screen.query_one(Input)
+        assert line.value == "40"
+        line.value = "0"
+        await wait_until(pilot, lambda: "✗ from 1 on" in text_on(app))
+        await pilot.press("enter")
+        assert isinstance(app.screen, SettingEdit)
+        line.value = "60"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "✓ saved; this counts from the next session on" in text_on(app))
+        assert where.settings_file.read_text() == FILE.replace("40", "60")
+        await pilot.press("u")
+        await wait_until(pilot, lambda: "✓ taken out of your file" in text_on(app))
+        assert "max_steps" not in where.settings_file.read_text()
+        await pilot.press("escape")  # first every row again
+        await wait_until(pilot, lambda: "Asking" in text_on(app))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
+
+
+async def test_theme_key_and_mode_count_at_once(where):
+    link, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, "colours shows")
+        await edited(pilot)
+        rows = app.screen.query_one(OptionList)
+        rows.highlighted = next(
+            at for at in range(rows.option_count) if "nord" in rows.get_option_at_index(at).prompt.plain
+        )
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app.theme == "nord" and is_back(app)())
+        await find(pilot, "keys.tasks")
+        await edited(pilot)
+        app.screen.query_one(Input).value = "f12"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app.keymap.get("tasks") == "f12" and is_back(app)())
+        await find(pilot, "asked before")
+        await edited(pilot)
+        rows = app.screen.query_one(OptionList)
+        rows.highlighted = 2
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: ("mode", "high") in link.commands and is_back(app)())
+        await pilot.press("escape", "escape")
+        await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await pilot.press("f12")
+        await wait_until(pilot, lambda: app.focused is not None and app.focused.id == "tasks")
+    assert load_settings(where, {}).mode == "high"
+
+
+async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(where):
+    link, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, "asked before")
+        await edited(pilot)
+        app.screen.query_one(OptionList).highlighted = 3
+        await pilot.press("enter", "enter")  # in a burst the second is none
+        await wait_until(pilot, lambda: "without a question" in text_on(app))
+        assert isinstance(app.screen, SettingEdit)
+        await pilot.press("escape")
+        await wait_until(pilot, is_back(app))
+    assert where.settings_file.read_text() == FILE
+    assert link.commands == []
+
+
+async def test_a_key_is_never_asked_for_and_a_file_that_cannot_be_written_is_said(where):
+    _, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, "api_key neither")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "a key is not written here" in text_on(app))
+        assert isinstance(app.screen, SettingsScreen)
+        where.settings_file.write_text("mode = ")
+        await find(pilot, "max_steps")
+        await edited(pilot)
+        app.screen.query_one(Input).value = "9"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "cannot be changed" in text_on(app))
+    assert where.settings_file.read_text() == "mode = "

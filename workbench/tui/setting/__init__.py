@@ -1,0 +1,1 @@
+"""What the Settings screen and the first run know of the settings, without any widget."""

@@ -1,0 +1,157 @@
+"""The rows of the Settings screen: one for each field of the models, each tool, each field of a profile, each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from workbench.config import Settings
+from workbench.security.policy import MODE_NAMES
+from workbench.settings_edit import Place
+from workbench.settings_model import (
+    NEXT_SESSION,
+    NOW,
+    ProfileModel,
+    SettingsModel,
+    TerminalModel,
+    fields_of,
+    told,
+)
+from workbench.tools.builtin import BUILTIN_TOOLS
+from workbench.tui.keys import ANSWERS, all_bindings
+
+SECRET: Final = ("api_key",)
+_WORDS: Final = {
+    "int_parsing": "write a whole number",
+    "int_from_float": "write a whole number",
+    "float_parsing": "write a number such as 0.5",
+    "greater_than_equal": "from {ge:g} on",
+    "less_than_equal": "{le:g} at most",
+    "string_pattern_mismatch": "write the name of a variable, such as MY_KEY; the key itself does not belong here",
+    "string_too_short": "write something, or nothing at all for the usual value",
+    "literal_error": "write one of {expected}",
+    "finite_number": "write a number",
+    "bool_parsing": "write true or false",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One setting: where it stands in the file, what is said of it, and what it may be."""
+
+    place: Place
+    group: str
+    title: str
+    words: str
+    usual: str
+    """What holds when nothing is set."""
+    when: str = NEXT_SESSION
+    choices: Sequence[tuple[str, str]] = ()
+    """Values with a word on each; empty where any text can be written."""
+    info: FieldInfo | None = None
+
+    @property
+    def name(self) -> str:
+        """As one would say it: `terminal.bell`."""
+        return ".".join(self.place)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether its value is neither shown nor written."""
+        return self.place == SECRET
+
+    def read(self, text: str) -> Any:
+        """The value that a text stands for; raises ValueError in words for the person."""
+        if self.info is None:
+            return {"true": True, "false": False}.get(text, text)
+        value: Any = [part.strip() for part in text.split(",") if part.strip()] if self.place == ("trusted",) else text
+        try:
+            read = TypeAdapter(_checked_type(self.info)).validate_python(value)
+        except ValidationError as error:
+            found = error.errors()[-1]
+            said = _WORDS.get(found["type"], found["msg"])
+            raise ValueError(said.format_map(found.get("ctx", {}))) from None
+        return list(read) if isinstance(read, tuple) else read
+
+
+def entries_of(settings: Settings, themes: Sequence[str]) -> list[Entry]:
+    """Everything there is to set."""
+    return [
+        *_of_model(SettingsModel, (), {"theme": [(name, "") for name in themes]}),
+        *_of_model(TerminalModel, ("terminal",), {}),
+        *_tools(),
+        *(entry for name in settings.models for entry in _profile(name)),
+        *_keys(),
+    ]
+
+
+def _of_model(model: type[BaseModel], table: Place, more: Mapping[str, Any]) -> Iterator[Entry]:
+    for name, info in fields_of(model):
+        group, when = told(info)
+        choices = more.get(name) or _choices(info.annotation, MODE_NAMES if name == "mode" else {})
+        usual = shown(info.default)
+        yield Entry((*table, name), group, info.title or name, info.description or "", usual, when, choices, info)
+
+
+def _profile(profile: str) -> Iterator[Entry]:
+    for name, info in fields_of(ProfileModel):
+        place, usual = ("models", profile, name), "" if info.is_required() else shown(info.default)
+        title, words = info.title or name, info.description or ""
+        choices = _choices(info.annotation, {})
+        yield Entry(place, f"Profile {profile}", title, words, usual, NEXT_SESSION, choices, info)
+
+
+def _tools() -> Iterator[Entry]:
+    sets = [("code", "all that read and write"), ("plan", "only those that read, and the task list")]
+    words = "Which tools the agent has, where nothing else is said."
+    yield Entry(("tools", "set"), "Tools", "Set", words, "code", choices=sets)
+    words = "Whether the agent has this tool; its parameters stand in the file."
+    on_off = [("true", "on"), ("false", "off")]
+    for name in BUILTIN_TOOLS:
+        yield Entry(("tools", name), "Tools", name, words, "as the set says", choices=on_off)
+
+
+def _keys() -> Iterator[Entry]:
+    bound = {each.id: each.binding for each in all_bindings() if each.id and each.id not in ANSWERS}
+    for name, binding in bound.items():
+        words = f"The keys of “{binding.description}”: such as f7 or ctrl+n, several with commas between."
+        yield Entry(("keys", name), "Keys", name, words, binding.key, NOW)
+
+
+def _choices(annotation: Any, words: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The values of a type that has few of them."""
+    found: list[str] = []
+    for part in _parts(annotation):
+        if part is bool:
+            found += ["true", "false"]
+        elif get_origin(part) is Literal:
+            found += [str(each) for each in get_args(part)]
+        elif part is not type(None):
+            return []
+    return [(each, words.get(each, "")) for each in found]
+
+
+def _parts(annotation: Any) -> tuple[Any, ...]:
+    """The members of a union, or the type itself."""
+    is_union = get_origin(annotation) is not None and get_origin(annotation) not in (Literal, tuple)
+    return get_args(annotation) if is_union else (annotation,)
+
+
+def _checked_type(info: FieldInfo) -> Any:
+    """The type of a field with its limits, for one value alone."""
+    return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+
+
+def shown(value: object) -> str:
+    """A value as it is written in the form."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,25 @@
+"""Settings that changed while the screen is open: what can be taken over at once is, in the session on it too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from workbench.config import Settings
+
+if TYPE_CHECKING:
+    from workbench.session.events import Mode
+    from workbench.tui.app import WorkbenchApp
+
+
+def take_over(app: WorkbenchApp, settings: Settings) -> None:
+    """Colours, keys, manners and the mode of the session on screen; the rest counts from the next session on."""
+    before, app.settings = app.settings, settings
+    if settings.theme != before.theme and settings.theme in app.available_themes:
+        app.theme = settings.theme
+    if settings.keys != before.keys:
+        app.keymap = settings.keys
+        app.set_keymap(dict(settings.keys))
+    if settings.terminal != before.terminal:
+        app.mind_anew(settings.terminal)
+    if settings.mode != before.mode and app.opened.link is not None:
+        app.opened.link.set_mode(cast("Mode", settings.mode))

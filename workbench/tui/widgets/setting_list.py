@@ -1,0 +1,61 @@
+"""The rows of the Settings screen: group, title, what holds, where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.message import Message
+
+from workbench.tui.setting.rows import SettingRow, setting_row
+from workbench.tui.widgets.line_list import LineList
+from workbench.tui.wording.pieces import Line, Piece
+
+
+class SettingList(LineList):
+    """Shows rows; enter or a click chooses one."""
+
+    class Chosen(Message):
+        """Change this one."""
+
+        def __init__(self, row: SettingRow) -> None:
+            super().__init__()
+            self.row = row
+
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rows: Sequence[SettingRow] = ()
+
+    @property
+    def current(self) -> SettingRow | None:
+        """The row under the cursor."""
+        return self._rows[self.cursor] if self.cursor < len(self._rows) else None
+
+    def show(self, rows: Sequence[SettingRow]) -> None:
+        """Other rows; the cursor stays on its setting where that is among them."""
+        before = self.current
+        self._rows = rows
+        self.set_count(len(rows) or 1)
+        places = [row.entry.place for row in rows]
+        self._go(places.index(before.entry.place) if before and before.entry.place in places else 0)
+        self.forget()
+        self.post_message(self.Moved())
+
+    def line(self, index: int, width: int) -> Line:
+        """One row; its group stands where it begins."""
+        if not self._rows:
+            return [Piece("Nothing fits", "dim")]
+        is_first = index == 0 or self._rows[index - 1].entry.group != self._rows[index].entry.group
+        return setting_row(self._rows[index], width, with_group=is_first)
+
+    def choose(self, index: int) -> None:
+        """Change the one under the cursor."""
+        if index < len(self._rows):
+            self.post_message(self.Chosen(self._rows[index]))
+
+    def watch_cursor(self, before: int, after: int) -> None:
+        """Say what the row is about."""
+        super().watch_cursor(before, after)
+        self.post_message(self.Moved())

@@ -1,0 +1,27 @@
+"""Files that are written whole or not at all; for the person's settings and rules."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+
+def replace_file(path: Path, raw: bytes) -> None:
+    """Give the file this content; its mode stays, a link stays one, a new file is private. Raises OSError."""
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            Path(name).chmod(target.stat().st_mode & 0o777)
+        Path(name).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
