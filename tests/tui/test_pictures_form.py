@@ -12,6 +12,7 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations, load_settings
 from workbench.tui.screens.setting_edit import SettingEdit
 from workbench.tui.screens.settings import SettingsScreen
+from workbench.tui.setting import entries
 from workbench.tui.setting.book import SettingsBook
 from workbench.tui.widgets.setting_list import SettingList
 
@@ -28,6 +29,16 @@ api_key_env = "HOUSE_KEY"
 """
 CASES = ["settings", "setting_line", "setting_choices", "setting_profile"]
 SIZES = [(80, 24), (120, 40)]
+
+
+@pytest.fixture(autouse=True)
+def _these_rows(monkeypatch):
+    """Pictures stay the same when tools and keys are added."""
+    kept = {
+        each.id: each for each in entries.all_bindings() if each.id in ("send", "mode", "timeline", "tasks", "diff")
+    }
+    monkeypatch.setattr(entries, "all_bindings", lambda: list(kept.values()))
+    monkeypatch.setattr(entries, "BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
 
 
 async def filtered(pilot, words):
