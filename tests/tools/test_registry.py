@@ -45,6 +45,7 @@ def test_the_built_in_tools_are_known_from_the_start():
         "edit_file",
         "execute_bash",
         "execute_ipython_cell",
+        "find_tools",
         "finish",
         "glob",
         "grep",

@@ -11,6 +11,7 @@ from workbench.agent.dialects import described_for
 from workbench.agent.prompts import plan_note, system_prompt
 from workbench.agent.skills import Skill
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
+from workbench.tools.find_tools.offer import offer_of
 from workbench.tools.tool import ToolDefinition
 
 _ALWAYS = ("task_tracker", "think", "finish")
@@ -34,8 +35,9 @@ class Agent:
         self.tools = tools
         self.plan = plan
         self.tool_choice = tool_choice
+        self._offer = offer_of(tools)
         self._described: dict[str, dict[str, dict[str, Any]]] = {}
-        self._sizes: dict[tuple[str, bool], tuple[int, int]] = {}
+        self._sizes: dict[tuple[str, bool, int], tuple[int, int]] = {}
         self._prompt = system_prompt(workspace, tools, skills)
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
@@ -45,27 +47,29 @@ class Agent:
 
     def offered(self) -> list[dict[str, Any]]:
         """The schemas of the tools the model may call now: in plan mode only those that change nothing."""
-        return [tool for name, tool in self._descriptions().items() if not self.plan or self._may_plan(name)]
+        known = self._described.setdefault(self.model.name, {})
+        for name in (names := self._shown()):
+            if name not in known:
+                known[name] = described_for(self.model.name, self.tools[name])
+        return [known[name] for name in names]
 
     @property
     def standing(self) -> tuple[int, int]:
         """Characters of what goes with every request: the instructions, and the descriptions of the tools."""
-        key = (self.model.name, self.plan)
+        key = (self.model.name, self.plan, len(self._shown()))
         if key not in self._sizes:
             self._sizes[key] = (len(self._system()["content"]), len(json.dumps(self.offered(), ensure_ascii=False)))
         return self._sizes[key]
 
-    def _descriptions(self) -> dict[str, dict[str, Any]]:
-        """All tools as the present model wants them; made once a model."""
-        model = self.model.name
-        if model not in self._described:
-            self._described[model] = {name: described_for(model, tool) for name, tool in self.tools.items()}
-        return self._described[model]
+    def _shown(self) -> list[str]:
+        """The names of the tools the model gets now: of many those it asked for, in plan mode those that only read."""
+        names = self._offer.shown if self._offer else list(self.tools)
+        return [name for name in names if not self.plan or self._may_plan(name)]
 
     def _may_plan(self, name: str) -> bool:
         tool = self.tools[name]
         return name in _ALWAYS or tool.is_read_only or tool.action_type.can_read_only
 
     def _system(self) -> Message:
-        note = plan_note(name for name in self.tools if self._may_plan(name)) if self.plan else ""
+        note = plan_note(self._shown()) if self.plan else ""
         return {"role": "system", "content": f"{self._prompt}\n\n{note}" if note else self._prompt}

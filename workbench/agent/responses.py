@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from workbench.agent.call_arguments import UnreadableArguments, read_arguments
@@ -22,6 +23,7 @@ from workbench.tools.tool import ToolDefinition
 
 _RISKS: dict[object, Risk] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIGH"}
 _EXTRAS = ("security_risk", "summary")
+_LISTED = 60
 _NO_ID_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -87,7 +89,7 @@ def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDe
     read = ReadCall(call_id, shown, visible(call.name.strip()[:64], lines=False), {}, None, thought)
     if name not in tools:
         said = visible(name[:80], lines=False)
-        return _failed(read, f"there is no tool {said!r}. The tools are: {', '.join(sorted(tools))}.")
+        return _failed(read, f"there is no tool {said!r}. {_there(name, tools)}")
     if refusal:
         return _failed(read, refusal)
     try:
@@ -95,6 +97,14 @@ def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDe
     except UnreadableArguments as error:
         return _failed(read, str(error))
     return _validated(read, tools[name], given)
+
+
+def _there(name: str, tools: Mapping[str, ToolDefinition]) -> str:
+    """The tools there are; of very many those with a near name."""
+    if len(tools) <= _LISTED:
+        return f"The tools are: {', '.join(sorted(tools))}."
+    near = ", ".join(get_close_matches(name, tools, 5))
+    return f"Near it are: {near}." if near else "Call one of those in your list; find_tools finds others."
 
 
 def _validated(read: ReadCall, tool: ToolDefinition, given: dict[str, Any]) -> ReadCall:

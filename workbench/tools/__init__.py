@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.tools.execute_ipython_cell.definition import IPythonTool as IPythonTool
     from workbench.tools.executor import FileChange as FileChange
     from workbench.tools.executor import ToolExecutor as ToolExecutor
+    from workbench.tools.find_tools.definition import FindToolsTool as FindToolsTool
     from workbench.tools.finish.definition import FinishTool as FinishTool
     from workbench.tools.glob.definition import GlobTool as GlobTool
     from workbench.tools.grep.definition import GrepTool as GrepTool
@@ -57,6 +58,7 @@ _PLACES = {
     "execute_bash.definition": ("BashTool",),
     "execute_ipython_cell.definition": ("IPythonTool",),
     "executor": ("FileChange", "ToolExecutor"),
+    "find_tools.definition": ("FindToolsTool",),
     "finish.definition": ("FinishTool",),
     "glob.definition": ("GlobTool",),
     "grep.definition": ("GrepTool",),

@@ -13,6 +13,7 @@ BUILTIN_TOOLS: tuple[str, ...] = (
     "glob",
     "grep",
     "web_read",
+    "find_tools",
     "task_tracker",
     "think",
     "ask_human",

@@ -24,6 +24,7 @@ _BUILTIN = {
     "str_replace_editor": "workbench.tools.str_replace_editor.definition:FileEditorTool",
     "glob": "workbench.tools.glob.definition:GlobTool",
     "grep": "workbench.tools.grep.definition:GrepTool",
+    "find_tools": "workbench.tools.find_tools.definition:FindToolsTool",
     "openapi": "workbench.tools.openapi.definition:OpenAPITools",
     "web_read": "workbench.tools.web_read.definition:WebReadTool",
     "python_execute": "workbench.tools.python_execute.definition:PythonExecuteTool",

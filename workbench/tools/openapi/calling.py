@@ -38,7 +38,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
 
     def __init__(self, operation: Operation, source: Source, keys: Keys) -> None:
         self._operation = operation
-        self._source = source
+        self.source = source
         self._keys = keys
         self._calls = Calls()
         self.side_by_side = operation.reads_only
@@ -52,15 +52,15 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         """The answer of the server."""
         arguments = action.model_dump(mode="json", by_alias=True, exclude_unset=True)
         try:
-            request = request_of(self._operation, arguments, self._source.headers)
+            request = request_of(self._operation, arguments, self.source.headers)
             self._keys.sign(request, self._operation)
-            return self._calls.run(lambda: self._answered(request), self._source.seconds)
+            return self._calls.run(lambda: self._answered(request), self.source.seconds)
         except (ValueError, NoKey) as error:
             return self._failed(f"The call was not made: {error}")
         except Interrupted:
             return self._failed(f"The call was interrupted.{self._unknown}")
         except OutOfTime:
-            return self._failed(f"The server did not answer within {self._source.seconds:g} seconds.{self._unknown}")
+            return self._failed(f"The server did not answer within {self.source.seconds:g} seconds.{self._unknown}")
 
     @property
     def _unknown(self) -> str:
@@ -81,7 +81,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         import httpx
 
         try:
-            async with httpx.AsyncClient(timeout=self._source.seconds, trust_env=False, verify=_context()) as client:
+            async with httpx.AsyncClient(timeout=self.source.seconds, trust_env=False, verify=_context()) as client:
                 sent = client.build_request(**_wire(request))
                 for _ in range(_MOST_HOPS):
                     answer = await client.send(sent, stream=True)

@@ -36,6 +36,7 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
         self._references = references
         self._is_old = is_old
         self.operation = operation
+        self.server = executor.source.name
         description = described(operation)
         super().__init__(
             name=name,

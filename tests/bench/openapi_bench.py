@@ -1,0 +1,74 @@
+"""What 1,000 operations of OpenAPI documents cost: until they are tools, and in tokens of each request."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.bench.measure import Measure
+from workbench.agent.agent import Agent
+from workbench.llm.scripted import ScriptedModel
+from workbench.tools import Tool, ToolContext, ToolDefinition, open_tools, resolve_tool
+
+_OPERATIONS = 1_000
+_SECONDS = 1.0
+_SHARE = 0.15
+"""Of the tokens that all tools would take."""
+_REAL = Path(__file__).parents[1] / "tools/web/figma/openapi.yaml"
+
+
+def measures() -> list[Measure]:
+    """Seconds from a document of 1,000 operations to tools, and tokens with and without looking tools up."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "api.json").write_text(json.dumps(_large()))
+        _tools(folder)  # the libraries are loaded once a process, and measured with the first session
+        began = time.perf_counter()
+        tools = _tools(folder)
+        took = time.perf_counter() - began
+        began = time.perf_counter()
+        json.loads((Path(folder) / "api.json").read_text())
+        read = time.perf_counter() - began
+        return [
+            Measure(f"OpenAPI: {len(tools):,} operations to tools", took, "s", read, _SECONDS, took <= _SECONDS),
+            _tokens(folder, tools),
+        ]
+
+
+def _tools(folder: str) -> dict[str, ToolDefinition]:
+    made = resolve_tool(Tool("openapi", {"api": {"document": "api.json"}}), ToolContext(folder))
+    return {tool.name: tool for tool in made}
+
+
+def _large() -> dict[str, Any]:
+    """The paths of a real document over and over, each time under another name, up to 1,000 operations."""
+    document = yaml.load(_REAL.read_text(), yaml.CSafeLoader)
+    paths: dict[str, Any] = {}
+    count = 0
+    while True:
+        for path, item in document["paths"].items():
+            for method, operation in item.items():
+                if count == _OPERATIONS:
+                    return {**document, "paths": paths}
+                named = {**operation, "operationId": f"{operation['operationId']}{count}"}
+                paths[f"/{count}{path}"] = {method: named}
+                count += 1
+
+
+def _tokens(folder: str, tools: dict[str, ToolDefinition]) -> Measure:
+    """Of the descriptions that go with each request, at four characters a token."""
+    context = ToolContext(folder)
+    opened = open_tools(context)
+    try:
+        agent = Agent(ScriptedModel("demo"), {**opened, **tools}, Path(folder))
+        every = sum(len(json.dumps(tool.to_openai_tool())) for tool in (*opened.values(), *tools.values())) / 4
+        shown = sum(len(json.dumps(tool)) for tool in agent.offered()) / 4
+    finally:
+        for tool in opened.values():
+            tool.close()
+    name = f"tokens of {len(tools):,} tools, looked up (reference: all shown)"
+    return Measure(name, shown, "tok", every, every * _SHARE, shown <= every * _SHARE)

@@ -1,0 +1,163 @@
+"""Many tools: the model is shown the first, finds others by words, and keeps what it found, also over a restart."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools.web.small_api import document, given, operation
+from workbench.agent.agent import Agent
+from workbench.agent.responses import read_response
+from workbench.config import Locations, Settings
+from workbench.llm.model import Cancel, ModelRequest, ModelResponse, ToolCall
+from workbench.session.model_turn import models
+from workbench.session.names import new_id
+from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.tools import BUILTIN_TOOLS, FindToolsTool, Tool, ToolContext, ToolDefinition, open_tools, resolve_tool
+from workbench.tools.find_tools.offer import MOST, offer_of
+
+FIGMA = Path(__file__).with_name("figma") / "openapi.yaml"
+
+
+class Model:
+    """Plays its answers, then says "done"; keeps what it was asked."""
+
+    name = "openai/some"
+
+    def __init__(self, *answers: ModelResponse) -> None:
+        self.answers = list(answers)
+        self.requests: list[ModelRequest] = []
+
+    def respond(self, request: ModelRequest, on_delta: object, cancel: Cancel) -> ModelResponse:
+        self.requests.append(request)
+        return self.answers.pop(0) if self.answers else ModelResponse(id="end", model=self.name, text="done")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    @property
+    def offered(self) -> list[str]:
+        return [tool["function"]["name"] for tool in self.requests[-1].tools]
+
+
+def calls(tool: str, number: int = 1, **arguments: Any) -> ModelResponse:
+    call = ToolCall(f"call-{number}", tool, json.dumps({"summary": "looks", **arguments}))
+    return ModelResponse(id=f"r{number}", model="some", tool_calls=(call,))
+
+
+@pytest.fixture
+def figma(tmp_path: Path) -> Iterator[dict[str, ToolDefinition]]:
+    context = ToolContext(str(tmp_path))
+    tools = open_tools(context)
+    tools |= {tool.name: tool for tool in resolve_tool(Tool("openapi", {"figma": {"document": str(FIGMA)}}), context)}
+    yield tools
+    for tool in tools.values():
+        tool.close()
+
+
+def asked(agent: Agent) -> list[str]:
+    agent.respond([], lambda delta: None, Cancel())
+    return agent.model.offered  # type: ignore[attr-defined]
+
+
+def find(tools: dict[str, ToolDefinition], query: str, **more: Any) -> Any:
+    finder = tools["find_tools"]
+    return finder(finder.action_from_arguments({"query": query, **more}))
+
+
+def test_up_to_forty_tools_are_all_shown_and_nothing_is_there_to_find_others(tmp_path, figma):
+    few = dict(list(figma.items())[:41])
+    assert len(few) == MOST + 1
+    assert asked(Agent(Model(), few, tmp_path)) == [name for name in few if name != "find_tools"]
+
+
+def test_of_more_the_first_are_shown_the_built_in_ones_among_them_and_the_others_are_counted(tmp_path, figma):
+    turned = dict(reversed(list(figma.items())))
+    agent = Agent(Model(), turned, tmp_path)
+    shown = asked(agent)
+    assert len(shown) == MOST
+    assert set(BUILTIN_TOOLS) <= set(shown)
+    finder = next(tool for tool in agent.offered() if tool["function"]["name"] == "find_tools")
+    assert f"{len(figma) - MOST} of figma" in finder["function"]["description"]
+
+
+def test_what_is_found_is_shown_from_the_next_call_on_behind_what_was_shown_before(tmp_path, figma):
+    agent = Agent(Model(), figma, tmp_path)
+    before = asked(agent)
+    hidden = next(name for name in figma if name not in before)
+    said = find(figma, hidden, most=1)
+    assert said.found == [hidden]
+    assert hidden in said.text
+    assert asked(agent) == [*before, hidden]
+    assert find(figma, "zzzzqqq").is_error
+    find(figma, "figma_deleteWebhook")
+    assert "figma_deleteWebhook" in asked(agent)
+    agent.plan = True
+    assert not {"figma_deleteWebhook", "figma_postComment", "execute_bash"} & set(asked(agent))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("add a comment to a file", "figma_postComment"),
+        ("remove webhook", "figma_deleteWebhook"),
+        ("who is the current user", "figma_getMe"),
+        ("change dev resources", "figma_putDevResources"),
+        ("list the verions of a file", "figma_getFileVersions"),
+        ("figma_getPayments", "figma_getPayments"),
+        ("render images", "figma_getImages"),
+    ],
+)
+def test_the_best_fitting_tool_is_the_first(figma, query, expected):
+    offer = offer_of(figma)
+    assert offer is not None
+    offer.most = 0
+    assert find(figma, query).found[0] == expected
+
+
+def test_the_most_that_are_shown_is_a_setting():
+    with FindToolsTool(most=3) as tool:
+        offer = offer_of({"find_tools": tool, **{str(number): tool for number in range(5)}})
+    assert offer is not None
+    assert offer.shown == ["0", "1", "find_tools"]
+
+
+def test_a_call_of_no_tool_names_near_ones_and_not_all_of_very_many(tmp_path, figma):
+    (call,) = read_response(calls("figma_getImage"), figma, ())
+    assert "figma_getImages" in call.error
+    assert len(call.error) < 300
+
+
+def opened(where: Locations, settings: Settings, workspace: Path, session: str, *, is_new: bool) -> OpenedSession:
+    heard: Any = {"on_event": lambda event: None, "on_live": lambda event: None}
+    start = start_session(where, settings, workspace, session, **heard) if is_new else None
+    return start or open_session(where, settings, session, **heard)
+
+
+def run(session: OpenedSession, text: str) -> None:
+    session.session.send(text)
+    while session.session.step():
+        pass
+
+
+def test_a_session_keeps_what_was_found_over_a_restart_and_runs_it(tmp_path, monkeypatch):
+    paths = {f"/thing{number}": {"get": operation(f"thing{number}", given("q", "query"))} for number in range(60)}
+    (tmp_path / "api.json").write_text(json.dumps(document(paths, url="http://127.0.0.1:9/")))
+    where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
+    settings = Settings(model="openai/some", mode="never", tools={"openapi": {"my": {"document": "api.json"}}})
+    model = Model(calls("find_tools", query="my_thing57", most=1), calls("my_thing57", 2, q="x"))
+    monkeypatch.setattr(models, "open_profile", lambda profile, key: model)
+    session = opened(where, settings, tmp_path, name := new_id("many"), is_new=True)
+    run(session, "find it")
+    assert "my_thing57" not in [tool["function"]["name"] for tool in model.requests[0].tools]
+    assert "my_thing57" in [tool["function"]["name"] for tool in model.requests[1].tools]
+    assert "could not be called" in json.dumps(model.requests[2].messages[-1])
+    session.close()
+    again = opened(where, settings, tmp_path, name, is_new=False)
+    run(again, "go on")
+    again.close()
+    assert len(model.requests) == 4
+    assert model.offered[-1] == "my_thing57"
+    assert len(model.offered) == MOST + 1

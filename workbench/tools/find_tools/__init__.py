@@ -1,0 +1,1 @@
+"""Finding tools that are not shown to the model from the start."""

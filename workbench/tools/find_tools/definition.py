@@ -1,0 +1,75 @@
+"""The tool `find_tools` as model and session see it: tools that are not shown from the start, by what they do."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.find_tools.offer import FINDER, MOST, Offer
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+_DESCRIPTION = """Find tools that are not in your list, by words for what they do. Those found are in it from your next
+answer on, for the rest of the session."""
+_SHORT = "Find more tools by what they do; those found can be called from your next answer on."
+
+
+class FindToolsAction(Action):
+    """Words for what is wanted."""
+
+    query: str = Field(min_length=1, description="What the tool should do, or its name: `create an issue`.")
+    most: int = Field(5, ge=1, le=20, description="How many tools to add at most.")
+
+    @property
+    def visualize(self) -> Text:
+        """The words."""
+        return Text("find tools ", "bold").append(visible(self.query, lines=False), "cyan")
+
+
+class FindToolsObservation(Observation):
+    """The tools that were added, by their names."""
+
+    found: list[str] = Field(default_factory=list)
+
+
+class FindToolsTool(ToolDefinition[FindToolsAction, FindToolsObservation]):
+    """Finding tools, ready to use; more than `most` are not shown at once."""
+
+    def __init__(self, *, most: int = MOST) -> None:
+        from workbench.tools.find_tools.impl import FindToolsExecutor
+
+        self.offer = Offer(most)
+        super().__init__(
+            name=FINDER,
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=FindToolsAction,
+            observation_type=FindToolsObservation,
+            annotations=ToolAnnotations(
+                title="Find tools", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+            ),
+            executor=FindToolsExecutor(self.offer),
+        )
+
+    @property
+    def description(self) -> str:
+        """What it does, and of which services there are more tools."""
+        return self._with_services(_DESCRIPTION)
+
+    @description.setter
+    def description(self, text: str) -> None:
+        """It is made anew each time."""
+
+    @property
+    def short_description(self) -> str:
+        """The same in short."""
+        return self._with_services(_SHORT)
+
+    @short_description.setter
+    def short_description(self, text: str) -> None:
+        """It is made anew each time."""
+
+    def _with_services(self, text: str) -> str:
+        told = self.offer.told
+        return f"{text} There are {visible(told, lines=False)}." if told else text
