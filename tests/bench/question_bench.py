@@ -6,8 +6,10 @@ import asyncio
 import gc
 import time
 
+from rich.console import RenderableType
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.screen import Screen
 from textual.widgets import Static
 
 from tests.bench.measure import Measure
@@ -19,6 +21,16 @@ from workbench.tui.screens.question import QuestionScreen
 
 LIMIT = 0.05
 _TRIES = 5
+
+
+class _Terminal(ScreenApp):
+    """Knows which screen the last frame was of."""
+
+    painted: object = None
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, renderable)
+        self.painted = screen
 
 
 class _Bare(QuestionScreen[None]):
@@ -33,6 +45,8 @@ class _Bare(QuestionScreen[None]):
             yield Static("?")
 
     def appeared(self) -> None:
+        assert isinstance(self.app, _Terminal)
+        assert self.app.painted is self
         self.painted.set()
 
 
@@ -44,6 +58,8 @@ class _Watched(ApprovalScreen):
         self.painted = asyncio.Event()
 
     def appeared(self) -> None:
+        assert isinstance(self.app, _Terminal)
+        assert self.app.painted is self
         super().appeared()
         self.painted.set()
 
@@ -72,7 +88,7 @@ def _best(action: ActionItem | None) -> float:
 async def _shown(action: ActionItem | None) -> float:
     """Seconds from the action's arrival until the question has been painted."""
     first = _Watched(_action(1))
-    app = ScreenApp(first)  # what is loaded once is loaded by this one
+    app = _Terminal(first)  # what is loaded once is loaded by this one
     async with app.run_test(size=(120, 40)):
         await first.painted.wait()
         await first.dismiss()

@@ -166,6 +166,6 @@ async def test_what_is_typed_right_behind_the_key_that_opens_the_note_is_in_the_
         await arm(pilot, app, clock)
         for key in ("n", "n", "o", "y"):
             app.post_message(events.Key(key, key))
-        await until(pilot, lambda: app.pushed.query_one("#note", Input).value == "noy")
+        await until(pilot, lambda: [note.value for note in app.pushed.query(Input)] == ["noy"])
         await pilot.press("enter")
         await until(pilot, lambda: app.results == [Decision("rejected", "noy")])

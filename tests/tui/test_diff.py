@@ -16,9 +16,10 @@ from workbench.diff.matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.layout import Row, split_rows, unified_rows
+from workbench.tui.diff.layout import split_rows, unified_rows
 from workbench.tui.diff.lexing import Lexed
 from workbench.tui.diff.lines import cut_cells, line_cells, paint_line, wrap_places
+from workbench.tui.diff.rows import Row
 
 steady = settings(deadline=None, derandomize=True, max_examples=150)
 # Few different lines, so that texts share some; odd ends, wide signs and controls among them.

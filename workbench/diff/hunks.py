@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from typing import NamedTuple
 
 from workbench.diff.matching import Block, matching_blocks
@@ -12,11 +13,7 @@ from workbench.diff.matching import Block, matching_blocks
 
 def split_lines(text: str | None) -> list[str]:
     """The lines with their ends; only a newline ends a line, so joining them gives the text back."""
-    if not text:
-        return []
-    parts = text.split("\n")
-    lines = [f"{part}\n" for part in parts[:-1]]
-    return [*lines, parts[-1]] if parts[-1] else lines
+    return list(StringIO(text, newline="\n")) if text else []
 
 
 class Hunk(NamedTuple):

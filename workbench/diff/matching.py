@@ -59,6 +59,8 @@ class _Matcher:
         if not min(sizes) or sizes == (1, 1):  # two single lines that were the same would be in the head
             return
         olds, news = self.old[part.old : part.old_end], self.new[part.new : part.new_end]
+        if set(olds).isdisjoint(news):
+            return
         cost = _cost(olds, news)
         if cost <= min(_GAP_COST, self.left):
             self.left -= cost

@@ -46,7 +46,7 @@ def _changed_middle(old: str, new: str) -> tuple[Spans, Spans]:
 
 def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Which old line became which new one, rising on both sides; a short block by likeness, a long one by order."""
-    if len(old) == len(new) or len(old) * len(new) > _MOST_PAIRS:
+    if is_paired_by_order(len(old), len(new)):
         return [(place, place) for place in range(min(len(old), len(new)))]
     pairs: list[tuple[int, int]] = []
     start = 0
@@ -57,6 +57,11 @@ def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
             pairs.append((place, best))
             start = best + 1
     return pairs
+
+
+def is_paired_by_order(old: int, new: int) -> bool:
+    """Whether lines of so long blocks are paired by their place alone."""
+    return old == new or old * new > _MOST_PAIRS
 
 
 def _likeness(old: str, new: str) -> float:

@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from workbench.diff.hunks import FileDiff
-from workbench.diff.words import Spans, changed_words, line_pairs
-from workbench.tui.diff.layout import FoldId, Row, Side, split_rows, unified_rows
+from workbench.diff.words import Spans, changed_words, is_paired_by_order, line_pairs
+from workbench.tui.diff.layout import split_rows, unified_rows
 from workbench.tui.diff.lexing import Lexed, SyntaxSpan
 from workbench.tui.diff.lines import PaintedLine, line_cells, paint_line
+from workbench.tui.diff.rows import FoldId, Rows, Side
 
 NEAR = 400
 """Syntax this many lines ahead is worked out at once; what is farther comes in steps."""
@@ -27,6 +28,7 @@ class Document:
         self._changed = lru_cache(1_024)(self._words_of)
         self.painted = lru_cache(2_048)(self._painted)
         self.cells = lru_cache(None)(self._cells)
+        self.is_plain = lru_cache(None)(self._is_plain)
         self._rows_of = lru_cache(2)(self._made_rows)
 
     def lines(self, file: int, side: Side) -> list[str]:
@@ -45,18 +47,22 @@ class Document:
         every = (max(self.cells(file, side), default=1) for file in range(len(self.files)) for side in sides)
         return max(every, default=1) or 1
 
-    def rows(self, opened: Collection[FoldId], *, beside: bool) -> list[Row]:
-        """The rows in one form; the same list for the same folds."""
+    def rows(self, opened: Collection[FoldId], *, beside: bool) -> Rows:
+        """The rows in one form; the same ones for the same folds."""
         return self._rows_of(frozenset(opened), beside)
 
-    def _made_rows(self, opened: frozenset[FoldId], beside: bool) -> list[Row]:
+    def _made_rows(self, opened: frozenset[FoldId], beside: bool) -> Rows:
         return (split_rows if beside else unified_rows)(self.files, opened)
+
+    def _is_plain(self, file: int, side: Side) -> bool:
+        """Whether every sign of a side is painted as one cell."""
+        text = self.files[file].before if side == "old" else self.files[file].after
+        return text is not None and text.isascii() and text.replace("\n", "").isprintable()
 
     def _cells(self, file: int, side: Side) -> list[int]:
         """How many cells each line of one side takes."""
         lines = self.lines(file, side)
-        text = self.files[file].before if side == "old" else self.files[file].after
-        if text is not None and text.isascii() and text.replace("\n", "").isprintable():
+        if self.is_plain(file, side):
             return [len(line) - line.endswith("\n") for line in lines]  # a sign is a cell, whatever it is painted as
         return [line_cells(line) for line in lines]
 
@@ -92,7 +98,7 @@ class Document:
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
         """What changed inside a line of a hunk that became another line, or was one."""
-        other = self._partners(file, hunk)[side].get(line)
+        other = self._partner(file, hunk, side, line)
         if other is None:
             return []
         return self._changed(file, line, other)[0] if side == "old" else self._changed(file, other, line)[1]
@@ -101,10 +107,20 @@ class Document:
         diff = self.files[file]
         return changed_words(diff.old[old].removesuffix("\n"), diff.new[new].removesuffix("\n"))
 
+    def _partner(self, file: int, hunk: int, side: Side, line: int) -> int | None:
+        """The line of the other side that a line of a hunk became or was."""
+        part = self.files[file].hunks[hunk]
+        olds, news = part.old_end - part.old, part.new_end - part.new
+        if not is_paired_by_order(olds, news):
+            return self._partners(file, hunk)[side].get(line)
+        mine, other = (part.old, part.new) if side == "old" else (part.new, part.old)
+        place = line - mine
+        return other + place if place < min(olds, news, _MOST_PAIRS) else None
+
     def _pairs_of(self, file: int, hunk: int) -> dict[Side, dict[int, int]]:
         """For each side of a hunk which line of the other one a line belongs to."""
         diff = self.files[file]
         part = diff.hunks[hunk]
-        pairs = line_pairs(diff.old[part.old : part.old_end], diff.new[part.new : part.new_end])[:_MOST_PAIRS]
+        pairs = line_pairs(diff.old[part.old : part.old_end], diff.new[part.new : part.new_end])
         together = [(part.old + old, part.new + new) for old, new in pairs]
         return {"old": dict(together), "new": {new: old for old, new in together}}

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping
 
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.layout import FoldId
-from workbench.tui.diff.marks import LineId
+from workbench.tui.diff.rows import FoldId, LineId
 
 _MOST = 4  # with and without a scroll bar, before and after the window got another size
 

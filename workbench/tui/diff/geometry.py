@@ -10,12 +10,13 @@ from itertools import accumulate
 
 from workbench.text import visible
 from workbench.tui.diff.document import Document
-from workbench.tui.diff.layout import FoldId, Row, Side, with_comments
+from workbench.tui.diff.layout import with_comments
 from workbench.tui.diff.lines import wrap_places
-from workbench.tui.diff.marks import LineId
+from workbench.tui.diff.rows import FoldId, LineId, Row, Side
 from workbench.tui.wording.word_wrap import wrapped
 
 NARROW = 60
+_ONE_LINE = ("file", "fold", "no-newline", "remark")
 LONGEST = 4_000
 """Signs of a line shown without wrapping; the rest is there when lines wrap."""
 
@@ -61,7 +62,7 @@ class Geometry:
     @cached_property
     def _hunk_tops(self) -> list[int]:
         """The first row of each hunk."""
-        return _hunk_tops(self.rows)
+        return self.rows.hunk_tops()
 
     @property
     def height(self) -> int:
@@ -98,49 +99,46 @@ class Geometry:
 
     def folds_around(self, hunk: int) -> list[FoldId]:
         """The folds directly above and below a hunk."""
-        row = self.hunk_row(hunk)
         above = self._hunk_tops[hunk - 1] if hunk else 0
         below = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
-        return [(at.file, at.old) for at in (*self.rows[above:row], *self.rows[row:below]) if at.kind == "fold"]
+        return self.rows.folds(above, below)
 
     def row_of(self, line: LineId) -> int:
         """The row of a line; of an unchanged line that is folded away the fold, of any other -1."""
-        file, side, number = line
-        for index, row in enumerate(self.rows):
-            at = row.old if side == "old" else row.new
-            if row.file == file and at >= 0 and at <= number < at + max(1, row.size if row.kind == "fold" else 1):
-                return index
-        return -1
+        return self.rows.row_of(line)
 
     def lines_from(self, row: int) -> tuple[int, int]:
         """The first old and the first new line at a row or below it; past the last where there is none."""
-        rows, past = self.rows[max(0, row) :], self.document.most_lines
-        old = next((found.old for found in rows if found.old >= 0), past)
-        return old, next((found.new for found in rows if found.new >= 0), past)
+        old, new = self.rows.lines_from(row)
+        past = self.document.most_lines
+        return old if old >= 0 else past, new if new >= 0 else past
 
     def wraps(self, row: Row, side: Side) -> list[int]:
         """Where the painted parts of one side of a row begin."""
         line = row.old if side == "old" else row.new
-        if line < 0 or row.kind in ("file", "fold", "no-newline", "remark"):
+        if line < 0 or row.kind in _ONE_LINE:
             return [0]
         if self.document.cells(row.file, side)[line] <= self.text_width:
             return [0]
         return wrap_places(self.document.painted(row.file, side, line).text, self.text_width)
 
     def _row_starts(self) -> list[int]:
-        return [0, *accumulate(self._row_height(row) for row in self.rows)]
+        return [0, *accumulate(height for _, head, count in self.rows.runs() for height in self._heights(head, count))]
 
-    def _row_height(self, row: Row) -> int:
-        if row.kind == "changed":
-            return max(len(self.wraps(row, "old")), len(self.wraps(row, "new")))
-        return len(self.wraps(row, "old" if row.kind == "removed" else "new"))
+    def _heights(self, head: Row, count: int) -> list[int]:
+        """How many screen lines each row of a run takes."""
+        if head.kind in _ONE_LINE:
+            return [1] * count
+        if head.kind == "changed":
+            sides = self._side_heights(head, count, "old"), self._side_heights(head, count, "new")
+            return [max(both) for both in zip(*sides, strict=True)]
+        return self._side_heights(head, count, "old" if head.kind == "removed" else "new")
 
-
-def _hunk_tops(rows: list[Row]) -> list[int]:
-    tops = []
-    file = hunk = -1
-    for index, row in enumerate(rows):
-        if row.hunk >= 0 and (row.hunk != hunk or row.file != file):
-            file, hunk = row.file, row.hunk
-            tops.append(index)
-    return tops
+    def _side_heights(self, head: Row, count: int, side: Side) -> list[int]:
+        line, width = head.old if side == "old" else head.new, self.text_width
+        if line < 0:
+            return [1] * count
+        cells = self.document.cells(head.file, side)[line : line + count]
+        if self.document.is_plain(head.file, side):
+            return [-(-size // width) or 1 for size in cells]
+        return [1 if size <= width else len(self.wraps(head.after(step), side)) for step, size in enumerate(cells)]

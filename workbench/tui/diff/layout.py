@@ -3,124 +3,133 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.diff.hunks import FileDiff, Hunk
 from workbench.diff.words import line_pairs
+from workbench.tui.diff.rows import FoldId, LineId, Row, Rows
 
 CONTEXT = 3
 _SMALL_FOLD = 3
 _MOST_LIKENED = 2_000
-
-RowKind: TypeAlias = Literal["file", "same", "removed", "added", "changed", "fold", "no-newline", "remark"]
-Side: TypeAlias = Literal["old", "new"]
-FoldId: TypeAlias = tuple[int, int]
-"""A fold by its file and the old line it begins at."""
+_NO_LINES = ("file", "fold", "no-newline")
 
 
-class Row(NamedTuple):
-    """One row: line numbers from 0, -1 where a side has none; `size` is how many lines a fold hides.
-
-    Kind "changed" is of the side-by-side form alone, where one row holds a removed and an added line.
-    """
-
-    kind: RowKind
-    file: int
-    old: int = -1
-    new: int = -1
-    hunk: int = -1
-    size: int = 0
-
-
-def unified_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> list[Row]:
+def unified_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> Rows:
     """Removed lines over added ones."""
-    return [row for index, diff in enumerate(diffs) for row in _rows(diff, index, opened, len(diffs) > 1, beside=False)]
+    return _all_rows(diffs, opened, beside=False)
 
 
-def split_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> list[Row]:
+def split_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> Rows:
     """Removed lines beside added ones."""
-    return [row for index, diff in enumerate(diffs) for row in _rows(diff, index, opened, len(diffs) > 1, beside=True)]
+    return _all_rows(diffs, opened, beside=True)
 
 
-def _rows(diff: FileDiff, file: int, opened: Collection[FoldId], several: bool, *, beside: bool) -> list[Row]:
-    rows = [Row("file", file)] if several or not diff.hunks or diff.note or diff.sign in "AD" else []
+def _all_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId], *, beside: bool) -> Rows:
+    rows = Rows()
+    for file, diff in enumerate(diffs):
+        if len(diffs) > 1 or not diff.hunks or diff.note or diff.sign in "AD":
+            rows.add(Row("file", file))
+        if diff.hunks:
+            _add_file(rows, diff, file, opened, beside)
+    return _with_ends(rows, diffs)
+
+
+def _add_file(rows: Rows, diff: FileDiff, file: int, opened: Collection[FoldId], beside: bool) -> None:
     likened = diff.added + diff.removed <= _MOST_LIKENED
     old = new = 0
     for index, hunk in enumerate(diff.hunks):
-        rows += _unchanged(diff, file, Hunk(old, hunk.old, new, hunk.new), opened)
-        rows += _beside(diff, file, index, likened) if beside else _over(diff, file, index)
+        _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), opened)
+        if beside:
+            _add_beside(rows, diff, file, index, likened)
+        else:
+            rows.add(Row("removed", file, hunk.old, -1, index), hunk.old_end - hunk.old)
+            rows.add(Row("added", file, -1, hunk.new, index), hunk.new_end - hunk.new)
         old, new = hunk.old_end, hunk.new_end
-    if diff.hunks:
-        rows += _unchanged(diff, file, Hunk(old, len(diff.old), new, len(diff.new)), opened)
-    return _with_ends(diff, rows)
+    _add_unchanged(rows, diff, file, Hunk(old, len(diff.old), new, len(diff.new)), opened)
 
 
-def _unchanged(diff: FileDiff, file: int, part: Hunk, opened: Collection[FoldId]) -> list[Row]:
+def _add_unchanged(rows: Rows, diff: FileDiff, file: int, part: Hunk, opened: Collection[FoldId]) -> None:
     size = part.old_end - part.old
     head = CONTEXT if part.old or part.new else 0
     tail = CONTEXT if part.old_end < len(diff.old) or part.new_end < len(diff.new) else 0
     hidden = size - head - tail
     if hidden <= _SMALL_FOLD or (file, part.old + head) in opened:
-        return [Row("same", file, part.old + step, part.new + step) for step in range(size)]
-    return [
-        *(Row("same", file, part.old + step, part.new + step) for step in range(head)),
-        Row("fold", file, part.old + head, part.new + head, size=hidden),
-        *(Row("same", file, part.old + step, part.new + step) for step in range(head + hidden, size)),
-    ]
+        rows.add(Row("same", file, part.old, part.new), size)
+        return
+    rows.add(Row("same", file, part.old, part.new), head)
+    rows.add(Row("fold", file, part.old + head, part.new + head, size=hidden))
+    rows.add(Row("same", file, part.old_end - tail, part.new_end - tail), tail)
 
 
-def _over(diff: FileDiff, file: int, index: int) -> list[Row]:
-    hunk = diff.hunks[index]
-    rows = [Row("removed", file, old, -1, index) for old in range(hunk.old, hunk.old_end)]
-    return rows + [Row("added", file, -1, new, index) for new in range(hunk.new, hunk.new_end)]
-
-
-def _beside(diff: FileDiff, file: int, index: int, likened: bool) -> list[Row]:
+def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool) -> None:
     hunk = diff.hunks[index]
     olds, news = hunk.old_end - hunk.old, hunk.new_end - hunk.new
-    pairs = [(place, place) for place in range(min(olds, news))]
     if likened:
         pairs = line_pairs(diff.old[hunk.old : hunk.old_end], diff.new[hunk.new : hunk.new_end])
-    rows: list[Row] = []
-    old = new = 0
+    else:
+        pairs = []
+        rows.add(Row("changed", file, hunk.old, hunk.new, index), min(olds, news))
+    old = new = 0 if likened else min(olds, news)
     for old_at, new_at in [*pairs, (olds, news)]:
-        for step in range(max(old_at - old, new_at - new)):
-            left = hunk.old + old + step if old + step < old_at else -1
-            right = hunk.new + new + step if new + step < new_at else -1
-            rows.append(Row("changed", file, left, right, index))
+        left, right = old_at - old, new_at - new
+        both = min(left, right)
+        rows.add(Row("changed", file, hunk.old + old, hunk.new + new, index), both)
+        rows.add(Row("changed", file, hunk.old + old + both, -1, index), left - both)
+        rows.add(Row("changed", file, -1, hunk.new + new + both, index), right - both)
         if old_at < olds and new_at < news:
-            rows.append(Row("changed", file, hunk.old + old_at, hunk.new + new_at, index))
+            rows.add(Row("changed", file, hunk.old + old_at, hunk.new + new_at, index))
         old, new = old_at + 1, new_at + 1
-    return rows
 
 
-def with_comments(rows: Sequence[Row], heights: Mapping[tuple[int, Side, int], int]) -> list[Row]:
+def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
     """The rows, and below each commented line as many rows as its comment takes; `size` counts them from 0."""
-    shown: list[Row] = []
-    for row in rows:
-        shown.append(row)
-        if row.kind in ("file", "fold", "no-newline"):
-            continue
-        lines: tuple[tuple[Side, int], ...] = (("old", row.old), ("new", row.new))
-        for side, line in lines:
-            if line < 0 or (side == "old" and row.kind == "same"):
-                continue
-            old, new = (line, -1) if side == "old" else (-1, line)
-            height = heights.get((row.file, side, line), 0)
-            shown += [Row("remark", row.file, old, new, row.hunk, part) for part in range(height)]
+    shown = Rows()
+    for _, head, count in rows.runs():
+        begun = 0
+        for step in _commented(head, count, heights):
+            shown.add(head.after(begun), step + 1 - begun)
+            _add_remarks(shown, head.after(step), heights)
+            begun = step + 1
+        shown.add(head.after(begun), count - begun)
     return shown
 
 
-def _with_ends(diff: FileDiff, rows: list[Row]) -> list[Row]:
+def _commented(head: Row, count: int, heights: Mapping[LineId, int]) -> list[int]:
+    """Which rows of a run, from 0, have a comment."""
+    if head.kind in _NO_LINES:
+        return []
+    found = set()
+    for file, side, line in heights:
+        at = head.new if side == "new" else -1 if head.kind == "same" else head.old
+        if file == head.file and 0 <= at <= line < at + count:
+            found.add(line - at)
+    return sorted(found)
+
+
+def _add_remarks(shown: Rows, row: Row, heights: Mapping[LineId, int]) -> None:
+    if row.kind != "same":
+        for part in range(heights.get((row.file, "old", row.old), 0)):
+            shown.add(Row("remark", row.file, row.old, -1, row.hunk, part))
+    for part in range(heights.get((row.file, "new", row.new), 0)):
+        shown.add(Row("remark", row.file, -1, row.new, row.hunk, part))
+
+
+def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
     """The rows, and after a last line that no newline ends a row that says so."""
-    last_old = len(diff.old) - 1 if diff.old and not diff.old[-1].endswith("\n") else None
-    last_new = len(diff.new) - 1 if diff.new and not diff.new[-1].endswith("\n") else None
-    if last_old is None and last_new is None:
+    last = {(file, "old", len(diff.old) - 1) for file, diff in enumerate(diffs) if _is_cut(diff.old)}
+    last |= {(file, "new", len(diff.new) - 1) for file, diff in enumerate(diffs) if _is_cut(diff.new)}
+    if not last:
         return rows
-    ended: list[Row] = []
-    for row in rows:
-        ended.append(row)
-        old, new = row.old == last_old, row.new == last_new
+    ended = Rows()
+    for _, head, count in rows.runs():  # the last line of a side is the last of its run
+        ended.add(head, count)
+        row = head.after(count - 1)
+        old, new = (row.file, "old", row.old) in last, (row.file, "new", row.new) in last
         if row.kind != "fold" and (old or new):
-            ended.append(Row("no-newline", row.file, row.old if old else -1, row.new if new else -1, row.hunk))
+            ended.add(Row("no-newline", row.file, row.old if old else -1, row.new if new else -1, row.hunk))
     return ended
+
+
+def _is_cut(lines: Sequence[str]) -> bool:
+    """Whether the last line has no newline."""
+    return bool(lines) and not lines[-1].endswith("\n")

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.tui.diff.layout import Side
-
-LineId = tuple[int, Side, int]
-"""A line of a document: file, side and line, each from 0."""
+from workbench.tui.diff.rows import LineId
 
 
 @dataclass(frozen=True)

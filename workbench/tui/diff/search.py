@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.diff.layout import Side
+from workbench.tui.diff.rows import Side
 
 MOST_MATCHES: Final = 10_000
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.diff.layout import Side
+from workbench.tui.diff.rows import Side
 
 LineId = tuple[Side, int]
 """A line of a file, counted from 0, before or after the change."""

@@ -183,11 +183,11 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         if len(names) > 1 and not self.is_busy and self.item.action_id in names:
             self.leave(Turn(names[(names.index(self.item.action_id) + by) % len(names)]))
 
-    def action_note(self, rejecting: bool) -> None:
+    async def action_note(self, rejecting: bool) -> None:
         """Ask for a reason, with which Enter rejects, or for a note that goes with either answer."""
         if not self.is_busy:
             self._rejecting = rejecting
-            self.box.open_note(_REASON_ASKED if rejecting else _NOTE_ASKED)
+            await self.box.open_note(_REASON_ASKED if rejecting else _NOTE_ASKED)
             self.early.end(open_text(self.box))
             self.tell()
 

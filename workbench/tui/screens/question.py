@@ -42,11 +42,16 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         self.watch(self.app, "app_focus", self.appeared, init=False)
 
     def on_screen_resume(self) -> None:
-        """Visible (again): the quiet time begins when it has been painted."""
+        """Visible (again): the quiet time begins when it has been painted.
+
+        The first frame is painted before this event is through, the one after a screen above is gone comes later.
+        """
         if self._withdrawn:
             self.leave(self.unanswered())
-            return
-        self.call_after_refresh(self.appeared)
+        elif self._ticks is None and not self.app._batch_count:  # nothing public says that frames are held back
+            self.call_later(self.appeared)
+        else:
+            self.call_after_refresh(self.appeared)
 
     def appeared(self) -> None:
         """In sight from now on: the quiet time begins."""

@@ -11,9 +11,9 @@ from rich.style import Style
 
 from workbench.text import visible
 from workbench.tui.diff.geometry import LONGEST, Geometry
-from workbench.tui.diff.layout import Row, Side
 from workbench.tui.diff.lines import cut_cells
 from workbench.tui.diff.marks import Marks
+from workbench.tui.diff.rows import Row, Side
 
 _SIGNS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
 _LEFT_OUT = {"removed": "stays", "added": "left-out"}

@@ -10,37 +10,23 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
 from workbench.diff.hunks import FileDiff
 from workbench.tui.diff.document import Document
-from workbench.tui.diff.geometries import Geometries
-from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.layout import FoldId
-from workbench.tui.diff.marks import LineId, Marks
+from workbench.tui.diff.marks import Marks
+from workbench.tui.widgets.diff_looks import LOOKS
+from workbench.tui.widgets.diff_page import DiffPage
 from workbench.tui.widgets.diff_painter import Painter
-from workbench.tui.widgets.painting import css_beside
-
-WIDE = 140
-"""From this width of the screen on a diff is shown side by side."""
-_NAMES = (
-    *("same", "added", "removed", "added-word", "removed-word", "nothing", "fold", "file", "note", "mark"),
-    *("gutter", "gutter-same", "gutter-added", "gutter-removed", "sign-same", "sign-added", "sign-removed"),
-    *("stays", "left-out", "gutter-stays", "gutter-left-out", "sign-stays", "sign-left-out"),
-    *("cursor", "match", "match-now", "remark"),
-    *("comment", "keyword", "string", "number", "builtin", "definition"),
-)
+from workbench.tui.widgets.painting import css_beside, style_of
 
 
-class DiffView(ScrollView, can_focus=True):
+class DiffView(DiffPage, can_focus=True):
     """Files compared: hunks to step through, unchanged parts folded, one or two columns."""
 
     DEFAULT_CSS = css_beside(__file__)
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"diff--{name}" for name in _NAMES}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "step(1)", "next hunk", id="diff.next"),
         Binding("k,p", "step(-1)", "previous hunk", id="diff.previous"),
@@ -58,19 +44,11 @@ class DiffView(ScrollView, can_focus=True):
             self.count = count
 
     def __init__(self, files: Sequence[FileDiff] = (), *, wrapped: bool = False, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.document = Document(files)
-        self.wrapped = wrapped
-        self.beside: bool | None = None
-        """Chosen by the person; None lets the width of the screen decide."""
+        super().__init__(files, wrapped=wrapped, id=id)
         self.current = -1
         self.left_out: Collection[int] = ()
         """Hunks that are not taken, counted over all files; they are shown as such."""
         self.marks = Marks()
-        self.comments: dict[LineId, str] = {}
-        self._opened: set[FoldId] = set()
-        self._look: Look | None = None
-        self._geometries = Geometries()
         self._styles: dict[str, Style] = {}
         self._working: Timer | None = None
 
@@ -87,38 +65,6 @@ class DiffView(ScrollView, can_focus=True):
         self.document = Document(files)
         self._keep_hunk()
 
-    @property
-    def geometry(self) -> Geometry:
-        """Rows and columns for the width there is now."""
-        look = Look(max(20, self.scrollable_content_region.width or self.size.width), self.is_beside, self.wrapped)
-        if self._look not in (None, look):
-            self.call_later(self.lay_out, anew=False)  # a scroll bar came or went: the height may be another one
-        self._look = look
-        return self._geometries.at(look, self.document, self._opened, self.comments)
-
-    @property
-    def is_beside(self) -> bool:
-        """Whether old and new stand side by side now."""
-        return self.beside if self.beside is not None else self.app.size.width >= WIDE
-
-    def rows_at(self, width: int) -> int:
-        """How many rows everything takes at a width."""
-        look = Look(width, self.is_beside, self.wrapped)
-        return self._geometries.at(look, self.document, self._opened, self.comments).height
-
-    def lay_out(self, *, anew: bool = True) -> None:
-        """Lay out for the width there is now; `anew` when there are other rows."""
-        if anew:
-            self._geometries.clear()
-        self._look = None
-        geometry = self.geometry
-        self.virtual_size = Size(geometry.look.width + geometry.overhang, geometry.height)
-        self.refresh()
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Lay out for the width there is now."""
-        self.lay_out(anew=False)
-
     def notify_style_update(self) -> None:
         """Another theme: forget the styles of the old one."""
         super().notify_style_update()
@@ -127,8 +73,7 @@ class DiffView(ScrollView, can_focus=True):
     def style_named(self, name: str) -> Style:
         """The Rich style of a part of the view, "" for itself; kept until the theme changes, it costs much."""
         if name not in self._styles:
-            own = f"diff--{name}"
-            self._styles[name] = self.get_component_rich_style(own, partial=True) if name else self.rich_style
+            self._styles[name] = style_of(self.app, LOOKS[name]) if name else self.rich_style
         return self._styles[name]
 
     def render_line(self, y: int) -> Strip:
@@ -180,10 +125,7 @@ class DiffView(ScrollView, can_focus=True):
     def action_fold(self) -> None:
         """Open the unchanged lines around the chosen hunk (all of them when none is chosen), or fold them again."""
         geometry = self.geometry
-        if self.current >= 0:
-            folds = geometry.folds_around(self.current)
-        else:
-            folds = [(row.file, row.old) for row in geometry.rows if row.kind == "fold"]
+        folds = geometry.folds_around(self.current) if self.current >= 0 else geometry.rows.folds()
         before = geometry.top_of(geometry.hunk_row(self.current)) if self.current >= 0 else 0
         if folds:
             self._opened.update(folds)

@@ -17,7 +17,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside
+from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside, style_of
 from workbench.tui.wording.pieces import Line, Piece
 
 
@@ -158,6 +158,5 @@ class LineList(ScrollView, can_focus=True):
         return as_strip(line, width, self._styles, ground)
 
     def _all_styles(self) -> dict[str, Style]:
-        parse = self.app.stylesheet.parse_style
-        plain = {name: parse(style).rich_style for name, style in STYLES.items()}
+        plain = {name: style_of(self.app, words) for name, words in STYLES.items()}
         return plain | {name: self.get_component_rich_style(f"line--{name}") for name in MARKS}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.app import App
 from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Static
@@ -58,6 +59,11 @@ def as_strip(line: Line, width: int, styles: Mapping[str, Style], base: Style) -
     plain = Style()
     segments = [Segment(piece.text, base + styles.get(piece.style, plain)) for piece in line if piece.text]
     return Strip(segments).adjust_cell_length(width, base)
+
+
+def style_of(app: App[Any], words: str) -> Style:
+    """What the words of a style mean in the theme there is now, as a part of a style: what they leave out stays."""
+    return app.stylesheet.parse_style(words).rich_style
 
 
 def css_beside(module: str) -> str:

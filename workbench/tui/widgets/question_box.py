@@ -26,6 +26,7 @@ from workbench.tui.wording.explain import what_runs, why_asked
 from workbench.tui.wording.question_keys import Hint
 
 _SIDES = 6  # border, padding, and the column of a scrollbar
+_SPARE = 2  # of these: what a text leaves free at its end; a diff knows its own scroll bar
 _WIDEST_TEXT = 104
 _WIDEST_DIFF = 190
 _SMALLEST_DIFF = 4
@@ -76,9 +77,6 @@ class QuestionBox(Vertical):
             yield self._hunks
         yield self._why
         yield Static(id="note-said")
-        note = Input(id="note", select_on_focus=False)
-        note.display = False
-        yield note
         yield self._keys
 
     def on_mount(self) -> None:
@@ -96,11 +94,14 @@ class QuestionBox(Vertical):
     @property
     def is_writing(self) -> bool:
         """Whether the line for the note is open."""
-        return bool(self.query_one("#note", Input).display)
+        return any(note.display for note in self.query("#note"))
 
-    def open_note(self, placeholder: str) -> None:
+    async def open_note(self, placeholder: str) -> None:
         """Let the person write; the keys are text from here on."""
-        note = self.query_one("#note", Input)
+        note = next(iter(self.query("#note").results(Input)), None)
+        if note is None:  # like the editor it comes when it is needed: a question waits for nothing it does not show
+            note = Input(id="note", select_on_focus=False)
+            await self.mount(note, before=self._keys)
         note.placeholder = placeholder
         note.value = self.note
         note.display = True
@@ -111,7 +112,7 @@ class QuestionBox(Vertical):
         """Back to the question, with a new note or the one there was."""
         if note is not None:
             self.note = note
-        self.query_one("#note", Input).display = False
+        self.query("#note").set(display=False)
         self.screen.set_focus(None)
         self.fit(self.screen.size)
 
@@ -198,7 +199,7 @@ class QuestionBox(Vertical):
         self._what.styles.margin = (0, 0, gaps - 1, 0)
         self._rows = {"what": what_rows}
         if diff is not None:
-            self._rows["diff"] = min(max(_SMALLEST_DIFF, left - what_rows), max(1, diff.rows_at(inner)))
+            self._rows["diff"] = diff.foresee(inner + _SPARE, max(_SMALLEST_DIFF, left - what_rows))
             diff.styles.height = self._rows["diff"]
 
     def _place_text(self, text: QuestionText, rows: int, width: int) -> None:

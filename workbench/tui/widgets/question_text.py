@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import ClassVar
+from typing import Final
 
 from rich.segment import Segment
 from textual.geometry import Size
@@ -12,20 +12,28 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from workbench.tui.diff.lines import wrap_places
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.painting import css_beside, style_of
 from workbench.tui.wording.explain import Said
 from workbench.tui.wording.word_wrap import row_starts
+
+_LOOKS: Final = {
+    "command": "bold $foreground",
+    "label": "$panel-title",
+    "argument": "$foreground",
+    "dim": "$dim",
+    "added": "on $diff-added",
+    "removed": "on $diff-removed",
+    "risk-low": "$risk-low",
+    "risk-medium": "$risk-medium",
+    "risk-high": "bold $risk-high",
+    "risk-unknown": "$risk-unknown",
+}
 
 
 class QuestionText(ScrollView, can_focus=False):
     """Shows all of its lines at any width; `by_word` wraps prose, otherwise every sign keeps its place."""
 
     DEFAULT_CSS = css_beside(__file__)
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *("text--command", "text--label", "text--argument", "text--dim"),
-        *("text--added", "text--removed"),
-        *("text--risk-low", "text--risk-medium", "text--risk-high", "text--risk-unknown"),
-    }
 
     def __init__(self, said: Sequence[Said], *, by_word: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -63,7 +71,7 @@ class QuestionText(ScrollView, can_focus=False):
         text, name = self._rows[place]
         style = self.rich_style
         if name:
-            style += self.get_component_rich_style(f"text--{name}", partial=True)
+            style += style_of(self.app, _LOOKS[name])
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
 
     def _wrapped(self, said: Said, width: int) -> Iterator[Said]:

@@ -10,8 +10,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.diff.layout import Row
-from workbench.tui.diff.marks import LineId, Marks, line_of
+from workbench.tui.diff.marks import Marks, line_of
+from workbench.tui.diff.rows import LineId, Row
 from workbench.tui.diff.search import Match
 from workbench.tui.widgets.diff_view import DiffView
 

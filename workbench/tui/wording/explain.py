@@ -23,7 +23,7 @@ _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "in
 
 
 class Said(NamedTuple):
-    """One line that is safe to show, and the name of its style (`text--…` of the text widget; "" for plain)."""
+    """One line that is safe to show, and the name of its style (of the text widget; "" for plain)."""
 
     text: str
     style: str = ""

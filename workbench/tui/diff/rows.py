@@ -1,0 +1,118 @@
+"""The rows of a diff as runs of consecutive lines: a row is made when it is looked at. Pure; made by `layout`.
+
+A hunk of many lines is one or two runs, so a long diff is laid out without a step for each of its lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+RowKind: TypeAlias = Literal["file", "same", "removed", "added", "changed", "fold", "no-newline", "remark"]
+Side: TypeAlias = Literal["old", "new"]
+FoldId: TypeAlias = tuple[int, int]
+"""A fold by its file and the old line it begins at."""
+LineId: TypeAlias = tuple[int, Side, int]
+"""A line of a document: file, side and line, each from 0."""
+
+
+class Row(NamedTuple):
+    """One row: line numbers from 0, -1 where a side has none; `size` is how many lines a fold hides.
+
+    Kind "changed" is of the side-by-side form alone, where one row holds a removed and an added line.
+    """
+
+    kind: RowKind
+    file: int
+    old: int = -1
+    new: int = -1
+    hunk: int = -1
+    size: int = 0
+
+    def after(self, lines: int) -> Row:
+        """The row so many lines further in its run."""
+        kind, file, old, new, hunk, size = self
+        return Row(kind, file, old + lines if old >= 0 else -1, new + lines if new >= 0 else -1, hunk, size)
+
+
+class Run(NamedTuple):
+    """Rows of one kind whose lines follow each other: where it begins among all rows, its first row, how many."""
+
+    start: int
+    head: Row
+    rows: int
+
+
+class Rows:
+    """All rows, in order."""
+
+    def __init__(self) -> None:
+        self._heads: list[Row] = []
+        self._starts: list[int] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: int) -> Row:
+        at = bisect_right(self._starts, index) - 1
+        return self._heads[at].after(index - self._starts[at])
+
+    def __iter__(self) -> Iterator[Row]:
+        return (head.after(step) for _, head, count in self.runs() for step in range(count))
+
+    def add(self, head: Row, count: int = 1) -> None:
+        """Some more rows at the end, beginning with this one."""
+        if count > 0:
+            self._heads.append(head)
+            self._starts.append(self._size)
+            self._size += count
+
+    def runs(self, first: int = 0, end: int | None = None) -> Iterator[Run]:
+        """The runs that reach into rows `first`..`end`."""
+        starts = self._starts
+        begin = max(0, bisect_right(starts, first) - 1)
+        for at in range(begin, len(starts) if end is None else bisect_left(starts, end)):
+            until = starts[at + 1] if at + 1 < len(starts) else self._size
+            yield Run(starts[at], self._heads[at], until - starts[at])
+
+    def hunk_tops(self) -> list[int]:
+        """The first row of each hunk."""
+        tops = []
+        file = hunk = -1
+        for start, head in zip(self._starts, self._heads, strict=True):
+            if head.hunk >= 0 and (head.hunk != hunk or head.file != file):
+                file, hunk = head.file, head.hunk
+                tops.append(start)
+        return tops
+
+    def folds(self, first: int = 0, end: int | None = None) -> list[FoldId]:
+        """The folds among rows `first`..`end`."""
+        return [(head.file, head.old) for _, head, _ in self.runs(first, end) if head.kind == "fold"]
+
+    def row_of(self, line: LineId) -> int:
+        """The row of a line; of an unchanged line that is folded away the fold, of any other -1."""
+        file, side, number = line
+        for start, head, count in self.runs():
+            at = head.old if side == "old" else head.new
+            if head.file == file and 0 <= at <= number:
+                if head.kind == "fold" and number < at + head.size:
+                    return start
+                if number < at + count:
+                    return start + number - at
+        return -1
+
+    def lines_from(self, row: int) -> LineNumbers:
+        """The first old and the first new line at a row or below it, -1 where there is none."""
+        old = new = -1
+        for start, head, _ in self.runs(max(0, row)):
+            here = head.after(max(0, row - start))
+            old, new = old if old >= 0 else here.old, new if new >= 0 else here.new
+            if old >= 0 and new >= 0:
+                break
+        return old, new
+
+
+LineNumbers: TypeAlias = tuple[int, int]
+"""A line of the old side and one of the new."""
