@@ -150,15 +150,22 @@ def test_a_question_of_the_agents_is_answered_by_number_and_left_open(world: Wor
     assert "blue" in json.dumps(seen[0].observation)
 
 
-def test_ctrl_c_stops_the_agent_and_a_message_goes_on(world: World):
-    with plain(world, bash("touch begun; sleep 777"), finish("Well then."), TERM="dumb") as terminal:
+def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(world: World):
+    sleeps = [bash(f"touch {name}; sleep 777") for name in ("begun", "again")]
+    with plain(world, *sleeps, finish("Well then."), TERM="dumb") as terminal:
         wait_for((world.project / "begun").exists, "the command to run")
         terminal.press("ctrl+c")
         terminal.wait_for("Stopped by you.")
         terminal.type("go on\n")
+        wait_for((world.project / "again").exists, "the next command to run")
+        terminal.type("/exit\n")
+        terminal.wait_until(lambda shown: shown.count("Stopped by you.") == 2, "the run to end")
+        terminal.type("/exit\n")
+        terminal.wait_for("Nothing runs; /quit leaves.")
+        terminal.type("go on\n")
         terminal.wait_for("Agent: Well then.")
         leave(terminal)
-    assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go", "go on"]
+    assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go", "go on", "go on"]
 
 
 def test_a_dumb_terminal_gets_plain_mode_and_is_told(world: World):

@@ -108,12 +108,19 @@ async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
         assert "/help" in labels(app)
         assert "/quit" in labels(app)
         await pilot.press(*"cmp")
-        assert labels(app) == ["/compact"]
+        assert labels(app) == ["/compact", "/compact undo"]
         await pilot.press("enter")
         await wait_until(pilot, lambda: link.commands)
         assert link.commands == [("compact",)]
         assert app.screen.query_one(Prompt).text == ""
         await wait_until(pilot, lambda: not app.screen.query_one(Suggestions).display)
+        await pilot.press(*"/cmp", "down", "enter")
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        await pilot.press(*"/compact", "space", "u")
+        assert labels(app) == ["undo"]
+        await pilot.press("tab", "enter")
+        await wait_until(pilot, lambda: len(link.commands) == 3)
+        assert link.commands[1:] == [("compact", "undo"), ("compact", "undo")]
 
 
 async def test_an_argument_is_chosen_from_its_list():

@@ -148,6 +148,10 @@ async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
         await wait_until(pilot, lambda: rows(app)[0].startswith("/compact"))
         await pilot.click("#palette-list", offset=(3, 0))
         await wait_until(pilot, lambda: len(app.screen_stack) == 1 and link.commands)
+        await opened(pilot, *"compact undo")
+        await wait_until(pilot, lambda: rows(app)[0].startswith("/compact undo"))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: link.commands == [("compact",), ("compact", "undo")])
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,9 @@ async def test_commands_do_what_they_say():
     link = FakeLink()
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        await pilot.press(*"/mode", "space", *"plan", "enter", *"/stop", "enter", *"/tasks", "enter")
+        await pilot.press(*"/mode", "space", *"plan", "enter", *"/stop", "enter", *"/exit", "enter", *"/tasks", "enter")
         await wait_until(pilot, lambda: app.focused is not None and app.focused.id == "tasks")
-        assert link.commands == [("mode", "plan"), ("interrupt",)]
+        assert link.commands == [("mode", "plan"), ("interrupt",), ("interrupt",)]
         await pilot.press("escape", *"/help", "enter")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
         await pilot.press("escape", *"/quit", "enter")

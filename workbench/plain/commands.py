@@ -26,7 +26,9 @@ WORDS: Final = {
     "mode MODE": f"when to ask: {', '.join(MODES)}",
     "model NAME": "another model from here on: a profile, or PROVIDER/NAME",
     "compact": "have the history summed up, so that it takes less of the model's window",
+    "compact undo": "send the history whole again, as before it was summed up",
     "stop": "stop the agent, as ctrl+c does",
+    "exit": "the same: it ends the run",
     "quit": "leave, as ctrl+d does; the session is kept",
 }
 _KEYS: Final = (
@@ -57,7 +59,8 @@ class Commands:
             "diff": lambda: say(*_changes(state)),
             "history": lambda: say(*(line for item in state.items for line in told(item, state.workspace))),
             "compact": link.compact,
-            "stop": link.interrupt,
+            "stop": self._stop,
+            "exit": self._stop,
             "quit": leave,
         }
 
@@ -77,6 +80,11 @@ class Commands:
             self._link.set_model(argument)
         else:
             self._say(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
+
+    def _stop(self) -> None:
+        if not (self._state.is_running or self._state.waiting):
+            self._say("Nothing runs; /quit leaves.")
+        self._link.interrupt()
 
     def _show(self, number: int) -> None:
         item = next((item for item in self._state.actions.values() if item.number == number), None)

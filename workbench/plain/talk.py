@@ -192,7 +192,7 @@ class Talk:
     def _take_line(self, line: str | None) -> None:
         if line is None:
             self._leave()
-        elif self._question is not None and line.strip() not in ("/stop", "/quit", "/status"):
+        elif self._question is not None and line.strip() not in ("/stop", "/exit", "/quit", "/status"):
             self._asker.take(line)
         elif line.startswith("/"):
             self._commands.run(line)

@@ -26,6 +26,7 @@ COMMANDS = (
     Command("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE", only_listed=True),
     Command("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
     Command("compact", "have the history summed up, so that it takes less of the model's window", "app.compact"),
+    Command("compact undo", "send the history whole again, as before it was summed up", "app.compact_undo"),
     Command("cost", "what the session took, and what fills the model's window", "spending"),
     Command("queue", "messages that wait for the agent: edit or drop them", "queue"),
     Command("tasks", "the agent's plan", "panel('tasks')"),
@@ -35,13 +36,12 @@ COMMANDS = (
     Command("search", "words in all sessions", "app.sessions", argument="WORDS"),
     Command("export", "write the session to a file: .md .html .jsonl .svg .cast", "app.export", argument="FILE"),
     Command("stop", "end the run; what waits is not run", "stop"),
+    Command("exit", "end the run, as /stop; /quit leaves", "stop"),
     Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
     Command("settings", "all settings: what holds, where it comes from, change it", "app.settings"),
     Command("demo", "try it with a scripted model", "app.demo(True)"),
     Command("quit", "leave; the session is kept", "app.quit"),
 )
-_OPPOSITE = Command("compact undo", "send the history whole again, as before it was summed up", "app.compact_undo")
-"""Of `compact`, named in its guide; the list keeps to what is often wanted."""
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
@@ -54,14 +54,21 @@ def command_named(name: str) -> Command | None:
     return _BY_NAME.get(name)
 
 
+def words_after(name: str) -> dict[str, str]:
+    """The second words that make other commands of this one, and what those do."""
+    both = (command.name.split(" ", 1) for command in COMMANDS if " " in command.name)
+    return {rest: _BY_NAME[f"{first} {rest}"].words for first, rest in both if first == name}
+
+
 def parse_command(text: str) -> tuple[Command, str] | None:
     """The command of a line and its argument; None when the text is a message. Raises UnknownCommand."""
     line = text.strip()
     if not line.startswith("/") or "\n" in line or "/" in line[1:].split(" ")[0]:
         return None
+    whole = _BY_NAME.get(" ".join(line[1:].split()))
+    if whole is not None:
+        return whole, ""
     name, _, argument = line[1:].partition(" ")
-    if line.split() == ["/compact", "undo"]:
-        return _OPPOSITE, ""
     command = _BY_NAME.get(name)
     if command is None or (argument.strip() and not command.argument):
         known = " ".join(f"/{each.name}" for each in COMMANDS)

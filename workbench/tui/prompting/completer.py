@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.text import first_line, visible
-from workbench.tui.commands import COMMANDS, command_named
+from workbench.tui.commands import COMMANDS, command_named, words_after
 from workbench.tui.prompting.fuzzy import best
 from workbench.tui.prompting.wishes import Wish, mention_of
 
@@ -111,7 +111,8 @@ class Completer:
         if wish.kind == "history":
             return [Choice(first_line(text, 300), _lines(text), text) for text in self._remembered(wish.query)]
         if wish.kind == "argument":
-            words = dict(self._arguments[wish.of]()) if wish.of in self._arguments else {}
+            listed = self._arguments.get(wish.of)
+            words = dict(listed()) if listed else words_after(wish.of)
             return [Choice(name, words[name], name, runs=True) for name in _named(wish.query, words)]
         names = [command.name for command in COMMANDS]
         return [_command(name) for name in _named(wish.query, names)]

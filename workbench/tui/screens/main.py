@@ -230,6 +230,8 @@ class MainScreen(Queueing):
 
     def action_stop(self) -> None:
         """End the run, also while a question waits: what waits is not run."""
+        if self.state.work == "idle":
+            self.say("nothing runs; /quit leaves")
         self.link.interrupt()
 
     def action_question(self) -> None:
