@@ -105,9 +105,10 @@ class Outlet:
         """The answer on stdout and how to go on on stderr."""
         if not self._as_json and self._answer:
             self._write(visible(self._answer.rstrip("\n")) + "\n")
-        self._narrator.close(session_id, question, unsaved)
         if left is not None and left.session is not None:
-            self._narrator.close(left.id, left.session.question, unsaved, left.agent)
+            self._narrator.close(session_id, left.session.question, unsaved, left.agent)
+        else:
+            self._narrator.close(session_id, question, unsaved)
 
     def _write(self, text: str) -> None:
         if self.is_broken:

@@ -35,19 +35,21 @@ def test_a_run_without_a_screen_gives_work_to_two_sub_agents(world: World):
     assert not world.processes()
 
 
-def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answered_there(world: World):
+def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answered_later(world: World):
     done = world.ohw("run", *work(world, WRITER))
     assert done.returncode == 3, done.stderr
-    (child,) = [entry.id for entry in list_sessions(world.locations) if entry.parent]
-    assert f"may execute_bash run for the sub-agent writer? Answer it with `ohw resume {child}`" in done.stderr
+    (own,) = [entry.id for entry in list_sessions(world.locations) if not entry.parent]
+    assert f"may execute_bash run for the sub-agent writer? Answer it with `ohw resume {own}`" in done.stderr
     assert not (world.project / "one.txt").exists()
-    with Terminal(["resume", child], 110, 34, world.env) as terminal:
-        terminal.wait_for("y approve")
+    with Terminal(["resume", own], 130, 40, world.env) as terminal:
+        terminal.wait_until(lambda shown: "y approve" in shown and "sub-agent writer" in shown, "the question")
         terminal.press("y")
+        terminal.wait_for("✓ Finished")
         terminal.wait_for("I wrote it.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     assert (world.project / "one.txt").exists()
+    wait_for(lambda: not world.processes(), "every process to be gone")
 
 
 def test_a_question_of_a_sub_agent_is_asked_on_the_screen_with_its_name(world: World):
@@ -64,7 +66,7 @@ def test_a_question_of_a_sub_agent_is_asked_on_the_screen_with_its_name(world: W
     wait_for(lambda: not world.processes(), "every process to be gone")
 
 
-def test_a_killed_engine_leaves_the_action_of_a_sub_agent_unknown(world: World):
+def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_with_the_answer(world: World):
     with Terminal(work(world, WRITER), 130, 40, world.env) as terminal:
         terminal.wait_for("y approve")
         engine_of(world).kill()
@@ -72,10 +74,15 @@ def test_a_killed_engine_leaves_the_action_of_a_sub_agent_unknown(world: World):
         terminal.press("escape")
         terminal.wait_until(lambda shown: "y approve" not in shown, "the question to be put off")
         say(terminal, "what happened?")
-        terminal.wait_for("the outcome is unknown")
+        terminal.wait_for("queued")
+        terminal.press("f8")
+        terminal.wait_for("y approve")
+        assert not (world.project / "one.txt").exists()
+        terminal.press("y")
+        terminal.wait_for("✓ Finished")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert not (world.project / "one.txt").exists()
+    assert (world.project / "one.txt").read_text() == "one\n"
     wait_for(lambda: not world.processes(), "every process to be gone")
 
 

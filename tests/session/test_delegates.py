@@ -28,10 +28,11 @@ from workbench.session.model_turn.history import messages
 from workbench.session.names import new_id, session_path
 from workbench.session.opening import OpenedSession, open_session, start_session
 from workbench.session.storage.catalog import find_session, last_session, list_sessions
-from workbench.session.storage.store import Store
+from workbench.session.storage.store import Store, delete_file
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool
 
 LONG = 30
+ONE_QUESTION = {"writer": [bash("touch one", risk="HIGH"), finish("Written.")]}
 
 
 class Place:
@@ -46,6 +47,7 @@ class Place:
         self.id = new_id("parent")
         self.opened: OpenedSession | None = None
         self.thread: threading.Thread | None = None
+        self.is_left = False
 
     def start(self, agents, *then, mode: str = "never", tools: dict | None = None, **limits: float) -> None:
         model = delegating(self.script, agents, *then)
@@ -54,7 +56,25 @@ class Place:
         self.opened.session.send("share the work")
         self.go_on()
 
+    def leave(self) -> None:
+        """As an engine does without a screen: it ends beside the question of its sub-agent."""
+        self.is_left = True
+        assert self.opened.delegates.leave()
+        self.join()
+
+    def kill(self) -> None:
+        """Open the session again from the files that a kill would have left now."""
+        files = {path: self.log(path.stem) for path in self.where.sessions.glob("*.session")}
+        self.close()
+        for path, events in files.items():
+            delete_file(path)
+            with Store.create(path) as store:
+                store.append(*events)
+        self.events = files[session_path(self.where, self.id)]
+        self.reopen()
+
     def reopen(self) -> None:
+        self.is_left = False
         self.opened.close()
         self.opened = open_session(self.where, self.settings, self.id, **self.heard)
 
@@ -67,7 +87,7 @@ class Place:
         self.thread.start()
 
     def drive(self) -> None:
-        while self.opened.session.step():
+        while self.opened.session.step() and not self.is_left:
             pass
 
     def join(self) -> None:
@@ -271,45 +291,145 @@ def test_an_interrupt_ends_the_sub_agent_that_waits(place):
     assert place.waiting() == []
 
 
-def test_where_nobody_can_answer_the_question_stays_open_in_its_log(place):
-    place.start({"writer": [bash("touch one", risk="HIGH"), finish("Never.")]}, mode="medium")
+def calls(place) -> list[Event]:
+    """What the parent's log says of its calls themselves."""
+    kinds = ("action_started", "action_observed", "action_abandoned")
+    return [event for event in place.log() if event.kind in kinds]
+
+
+def test_where_nobody_can_answer_the_question_stays_open_and_is_asked_again(place):
+    place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
-    assert place.opened.delegates.leave()
+    place.leave()
+    assert [event.kind for event in calls(place)] == ["action_started"]
+    place.reopen()
+    place.go_on()
+    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    assert place.opened.delegates.waiting.agent == "writer"
+    place.decide(place.waiting()[0], "approved")
     place.join()
-    first = next(event for event in place.log() if isinstance(event, ActionObserved))
-    assert "stopped at a question" in first.observation["content"][0]["text"]
+    assert (place.folder / "one").exists()
+    assert place.results() == ["Written."]
+    assert place.opened.session.ended == "finished"
+    (child,) = place.children()
+    assert [event.kind for event in place.log(child)].count("action_started") == 2  # the command, and its end
+    assert faults_of(messages(place.log())) == []
+
+
+def test_what_its_sub_agent_came_to_alone_is_the_result_of_the_call(place):
+    place.start(ONE_QUESTION, mode="medium")
+    wait_for(question(place), "the question")
+    place.leave()
+    place.opened.close()
     (child,) = place.children()
     alone = open_session(place.where, place.settings, child, on_event=lambda event: None, on_live=lambda event: None)
     try:
-        assert alone.session.question.proposed.arguments["command"] == "touch one"
+        asked = alone.session.question
+        alone.session.decide(asked.proposed.action_id, "approved", fingerprint=asked.assessed.fingerprint)
+        while alone.session.step():
+            pass
     finally:
         alone.close()
+    place.reopen()
+    place.go_on()
+    place.join()
+    assert place.results() == ["Written."]
+    steps = [event.event for event in place.log() if isinstance(event, DelegateStep)]
+    assert [step.seq for step in steps] == sorted(
+        {step.seq for step in steps}
+    )  # each told once, also what it did alone
+    assert [step.kind for step in steps].count("action_observed") == 2
+    assert place.waiting() == []
 
 
-def test_a_session_killed_beside_a_sub_agent_knows_that_the_outcome_is_unknown(place):
-    place.start({"writer": [bash("touch one", risk="HIGH"), finish("Never.")]}, mode="medium")
+def test_after_a_kill_the_question_of_a_sub_agent_is_asked_again_and_the_call_goes_on(place):
+    place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
-    with Store.open(session_path(place.where, place.id), readonly=True) as store:
-        copied = list(store.events())
-    place.close()
-    place.opened = None
-    other = "20260101-copy-1111"
-    with Store.create(session_path(place.where, other)) as store:  # the log as a kill would have left it
-        store.append(copied[0].model_copy(update={"id": other}), *copied[1:])
-    again = open_session(place.where, place.settings, other, on_event=lambda event: None, on_live=lambda event: None)
-    try:
-        assert again.session.phase == "idle"
-        kinds = [event.kind for event in again.events()]
-        assert kinds[-2:] == ["action_abandoned", "run_ended"]
-        assert kinds.count("action_started") == 1
-        (child,) = place.children()
-        known = next(event.known for event in again.events() if event.kind == "action_abandoned")
-        assert (
-            known == f"its sub-agent writer waits for an answer of the person's, which `ohw resume {child}` still takes"
-        )
-        assert known in messages(again.events())[-1]["content"]
-    finally:
-        again.close()
+    place.kill()
+    assert place.opened.session.phase == "acting"
+    assert [event.kind for event in calls(place)] == ["action_started"]
+    place.go_on()
+    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    place.decide(place.waiting()[0], "rejected")
+    place.join()
+    assert place.results() == ["Written."]
+    assert [event.kind for event in calls(place)][:2] == ["action_started", "action_observed"]
+    assert not (place.folder / "one").exists()
+
+
+def test_a_session_killed_beside_sub_agents_asks_again_for_those_that_wait_and_knows_nothing_of_the_others(place):
+    wait = "touch began; while [ ! -e go ]; do sleep 0.05; done"
+    place.start(ONE_QUESTION | {"busy": [bash(wait), finish("Never.")]}, mode="high")
+    wait_for(question(place), "the question")
+    wait_for((place.folder / "began").exists, "the other to work")
+    place.kill()
+    abandoned = [event for event in place.log() if event.kind == "action_abandoned"]
+    assert len(abandoned) == 1
+    busy = next(event.session for event in place.log() if isinstance(event, DelegateStep) and event.agent == "busy")
+    assert abandoned[0].known == f"what its sub-agent busy did is in its own log, session {busy}"
+    assert place.opened.session.phase == "acting"
+    place.go_on()
+    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    place.decide(place.waiting()[0], "approved")
+    place.join()
+    assert place.results() == ["Written."]
+    assert place.opened.session.ended == "finished"
+    assert faults_of(messages(place.log())) == []
+
+
+def test_an_answer_that_comes_before_the_sub_agent_is_there_again_waits_for_it(place):
+    place.start(ONE_QUESTION, mode="medium")
+    wait_for(question(place), "the question")
+    place.kill()
+    early = threading.Thread(target=place.decide, args=(place.waiting()[0], "approved"))
+    early.start()
+    place.go_on()
+    early.join(LONG)
+    place.join()
+    assert place.results() == ["Written."]
+    assert (place.folder / "one").exists()
+
+
+def test_who_leaves_before_the_sub_agent_is_there_again_keeps_its_question(place):
+    place.start(ONE_QUESTION, mode="medium")
+    wait_for(question(place), "the question")
+    place.kill()
+    place.is_left = True
+    assert place.opened.delegates.leave()
+    place.go_on()
+    place.join()
+    assert [event.kind for event in calls(place)] == ["action_started"]
+    place.reopen()
+    place.go_on()
+    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    place.decide(place.waiting()[0], "approved")
+    place.join()
+    assert place.results() == ["Written."]
+
+
+def test_a_call_that_is_gone_on_with_can_be_interrupted(place):
+    place.start(ONE_QUESTION, mode="medium")
+    wait_for(question(place), "the question")
+    place.kill()
+    place.go_on()
+    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    place.opened.session.interrupt()
+    place.join()
+    assert place.opened.session.ended == "interrupted"
+    assert place.opened.delegates.waiting is None
+
+
+def test_a_session_killed_while_its_sub_agent_works_knows_that_the_outcome_is_unknown(place):
+    place.start({"busy": [bash("touch began; while [ ! -e go ]; do sleep 0.05; done"), finish("Never.")]})
+    wait_for((place.folder / "began").exists, "the sub-agent to work")
+    place.kill()
+    assert place.opened.session.phase == "idle"
+    log = place.log()
+    assert [event.kind for event in log][-2:] == ["action_abandoned", "run_ended"]
+    assert [event.kind for event in log].count("action_started") == 1
+    (child,) = place.children()
+    assert log[-2].known == f"what its sub-agent busy did is in its own log, session {child}"
+    assert log[-2].known in messages(log)[-1]["content"]
 
 
 def test_its_limit_of_steps_is_its_own(place):

@@ -42,9 +42,12 @@ class AtWork:
     session: str
     question: str = ""
     """Its action that waits for the person."""
+    told: int = 0
+    """The number, in its own log, of the last event that was told."""
 
     def follow(self, event: Event) -> None:
         """Take in the next of its events."""
+        self.told = max(self.told, event.seq)
         match event:
             case ActionAssessed() if event.needs_decision or event.needs_answer:
                 self.question = event.action_id
@@ -66,6 +69,11 @@ class OpenAction:
     def is_waiting(self) -> bool:
         """Whether a person has to decide or to answer."""
         return bool(self.assessed and (self.assessed.needs_decision or self.asks_person) and self.decided is None)
+
+    @property
+    def waits_below(self) -> bool:
+        """Whether its sub-agent waits for the person."""
+        return self.sub_agent is not None and bool(self.sub_agent.question)
 
     @property
     def asks_person(self) -> bool:
@@ -138,6 +146,12 @@ class Ledger:
     def queued(self) -> int:
         """How many messages of the person's wait for the agent's next step."""
         return len(self.unread) if self.is_running else 0
+
+    @property
+    def sub_agents_asking(self) -> tuple[str, ...]:
+        """The sessions of sub-agents in which a question to the person is open."""
+        calls = self.batch.values()
+        return tuple(call.sub_agent.session for call in calls if call.sub_agent and call.waits_below)
 
     @property
     def next_action(self) -> OpenAction | None:

@@ -23,7 +23,7 @@ from workbench.security.rules.book import RuleBook
 from workbench.security.secrets import KNOWN
 from workbench.session.acting.asked import tell_of_answer
 from workbench.session.bounds.allowance import Allowance
-from workbench.session.bounds.limits import Limits
+from workbench.session.bounds.limits import Limits, limits_of
 from workbench.session.delegation.delegates import Delegates
 from workbench.session.events import Event, LiveEvent, Mode, SessionStarted, SettingsChanged
 from workbench.session.model_turn.models import SessionModels
@@ -159,13 +159,15 @@ def start_session(
         )
         for event in store.append(started, *(SettingsChanged(rule=rule) for rule in settings.rules)):
             heard["on_event"](event)
-        usual = _limits(settings, models)
+        usual = limits_of(settings, knows_windows=models.have_windows)
         limits = parent.allowance.of(usual) if parent else usual
         return _put_together(resources, locations, settings, Parts(started, store, equipment, models, limits), **heard)
 
 
-def open_session(locations: Locations, settings: Settings, session_id: str, **heard: Unpack[Heard]) -> OpenedSession:
-    """A session from its file, made whole after a stop in the middle; settings given by flag change it."""
+def open_session(
+    locations: Locations, settings: Settings, session_id: str, *, parent: Parent | None = None, **heard: Unpack[Heard]
+) -> OpenedSession:
+    """A session from its file, made whole after a stop; a sub-agent goes on for its `parent`; flags change settings."""
     path = session_path(locations, session_id)
     if not path.is_file():
         raise UsageError(f"there is no session {session_id}; `ohw sessions` lists them")
@@ -173,15 +175,19 @@ def open_session(locations: Locations, settings: Settings, session_id: str, **he
         resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
         store = resources.enter_context(Store.open(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
-        models = SessionModels(settings)
+        models = parent.models if parent else SessionModels(settings)
         started = last_settings(store, models)
+        if parent and started.parent != parent.id:
+            raise UsageError(f"session {session_id} works for another one")
         given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
         started = started.model_copy(update={"model": given.get("model", started.model)})
         if "api_base" in settings.given:
             models.remember(started.model, settings.api_base)
         folder = checked_workspace(Path(started.workspace))
         equipment = _equip(resources, locations, settings, folder, session_id, is_child=bool(started.parent))
-        parts = Parts(started, store, equipment, models, _limits(settings, models))
+        usual = limits_of(settings, knows_windows=models.have_windows)
+        limits = parent.allowance.of(usual, goes_on=True) if parent else usual
+        parts = Parts(started, store, equipment, models, limits)
         opened = _put_together(resources, locations, settings, parts, **heard)
     with ExitStack() as undo:
         undo.callback(opened.close)
@@ -251,7 +257,8 @@ def _put_together(
         session.files.keep_copies_in(Repository(locations, folder, started.parent))
     resources.callback(session.close)
     parent = Parent(started.id, models, session.allowance)
-    equipment.delegates.use(partial(_start_child, locations, settings, Path(started.workspace), parent, session))
+    start = partial(_start_child, locations, settings, Path(started.workspace), parent, session)
+    equipment.delegates.use(start, session.sub_agents_asking)
     return OpenedSession(
         id=started.id,
         session=session,
@@ -260,19 +267,6 @@ def _put_together(
         delegates=equipment.delegates,
         _store=store,
         _resources=resources.pop_all(),
-    )
-
-
-def _limits(settings: Settings, models: SessionModels) -> Limits:
-    return Limits(
-        max_steps=settings.max_steps,
-        max_observe=settings.max_observe,
-        token_limit=settings.token_limit,
-        max_cost=settings.max_cost,
-        stop_loops=settings.stop_loops,
-        condense_percent=settings.condense_percent,
-        condense_events=settings.condense_events,
-        context_window=0 if models.have_windows else settings.context_window,
     )
 
 
@@ -286,12 +280,17 @@ def _start_child(
     *,
     agent: str,
     max_steps: int,
+    session_id: str,
     **heard: Unpack[Heard],
 ) -> OpenedSession:
-    """A sub-agent's session, with the model and the mode its parent has now."""
+    """A sub-agent's session, new or the one of that id, with the model and the mode its parent has now."""
     model, mode, rules = session.chosen
-    steps = session.allowance.steps(max_steps)
-    chosen = replace(settings, model=model, mode=mode, max_steps=steps, rules=rules)
-    opened = start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)
+    if session_id:
+        same = replace(settings, model=model, mode=mode, max_steps=max_steps, given=("model", "mode"))
+        opened = open_session(locations, same, session_id, parent=parent, **heard)
+    else:
+        steps = session.allowance.steps(max_steps)
+        chosen = replace(settings, model=model, mode=mode, max_steps=steps, rules=rules)
+        opened = start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)
     opened.session.refused.above = session.refused
     return opened

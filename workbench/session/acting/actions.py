@@ -131,7 +131,8 @@ class Actions:
             group = self._group()
             if not group:
                 return
-            self._journal.commit(*(ActionStarted(action_id=run.proposed.action_id) for run in group), lasting=False)
+            begun = (ActionStarted(action_id=run.proposed.action_id) for run in group if run.sub_agent is None)
+            self._journal.commit(*begun, lasting=False)
         fault: StoreError | None = None
         for run, result in self.runner.results(group, cancel):
             try:
@@ -142,13 +143,15 @@ class Actions:
             raise fault
 
     def _group(self) -> list[Run]:
-        """The actions that start now: the next one, and behind it those that may run at the same time."""
+        """The actions that start now, or go on: the next one, and behind it those that may at the same time."""
         group: list[Run] = []
         for action in list(self._journal.ledger.batch.values())[:AT_ONCE]:
+            if group and bool(group[0].sub_agent) != bool(action.sub_agent):
+                break
             readied = self._beside(action) if group else self._next(action)
             if readied is None:
                 break
-            group.append(Run(action.proposed, readied))
+            group.append(Run(action.proposed, readied, action.sub_agent))
             if not runs_beside(readied.tool):
                 break
         return group

@@ -17,12 +17,15 @@ _INTERRUPTED = "This call was not run: the person interrupted."
 def after_a_stop(ledger: Ledger) -> list[Event]:
     """The events that make a half-done run whole again after a kill; nothing is ever run a second time.
 
-    A question that was open stays open. Otherwise the run ends, a decided action without a result is abandoned: a
-    restart by itself neither runs an action nor calls the model.
+    A question that was open stays open, that of a sub-agent too: the call it works for goes on with it. Otherwise the
+    run ends, a decided action without a result is abandoned: a restart by itself neither runs an action nor calls the
+    model.
     """
     if ledger.phase == "deciding":
         return []
     unknown = [action for action in ledger.batch.values() if action.decided or action.started]
+    if any(action.waits_below for action in unknown):
+        return [_closed(action) for action in unknown if action.started and not action.waits_below]
     return _ended(ledger, unknown, _BEFORE, "interrupted", _STOPPED)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,7 @@ from workbench.session.events import (
 )
 from workbench.session.lane import Job, Lane, LeftBehind, as_they_end
 from workbench.session.lane import run as run_alone
+from workbench.session.ledger import AtWork
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolDefinition
 
@@ -64,15 +66,24 @@ class Run:
 
     proposed: ActionProposed
     readied: Readied
+    sub_agent: AtWork | None = None
+    """Who works for it already: it was begun before the session was opened, and goes on."""
 
 
-@dataclass(frozen=True)
+class LeftOpen(Exception):
+    """A call ended without a result: it waits for a person who is not there, and goes on when the log is opened."""
+
+
+@dataclass
 class CallPlace:
     """The call that runs in this thread: its action, and the way of what belongs to it into the log and to screens."""
 
     action_id: str
     report: _Report
     show: Callable[[LiveEvent], None]
+    sub_agent: AtWork | None = None
+    is_left: bool = False
+    """Whether it is left open: what the tool gives back is then no result."""
 
 
 CALL_PLACE: ContextVar[CallPlace | None] = ContextVar("CALL_PLACE", default=None)
@@ -88,7 +99,7 @@ class Runner:
         self._lanes = [Lane(f"session-tools-{number}") for number in range(AT_ONCE)]
 
     def results(self, group: Sequence[Run], cancel: Cancel) -> Iterator[tuple[Run, Result]]:
-        """Run all at once (at most AT_ONCE) and give each result as it comes."""
+        """Run all at once (at most AT_ONCE) and give each result as it comes; a call that is left open has none."""
         runs = {
             Job(lane, partial(self._called, run, cancel), run.readied.tool.interrupt): run
             for lane, run in zip(self._lanes, group, strict=False)
@@ -97,7 +108,8 @@ class Runner:
         try:
             for job, future in as_they_end(tuple(runs), cancel, _GRACE):
                 self._show_rest(runs[job].proposed.action_id)
-                yield runs[job], _result(runs[job], future)
+                with suppress(LeftOpen):
+                    yield runs[job], _result(runs[job], future)
         finally:
             for run in group:
                 if run.readied.tool.executor is not None:
@@ -128,10 +140,14 @@ class Runner:
     def _called(self, run: Run, cancel: Cancel) -> _Seen:
         if cancel.is_set:
             return None
-        CALL_PLACE.set(CallPlace(run.proposed.action_id, self._report, self._on_live))
+        place = CallPlace(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
+        CALL_PLACE.set(place)
         began = time.monotonic()
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
-        return work(), time.monotonic() - began
+        seen = work()
+        if place.is_left:
+            raise LeftOpen
+        return seen, time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
         """Pass on what holds no secret; the last word waits for what follows it."""

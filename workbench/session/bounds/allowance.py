@@ -24,10 +24,14 @@ class Allowance:
         """The limit that is reached, in words; empty when there is none."""
         return self._limits.over(self._journal.ledger, self._journal.tokens)
 
-    def of(self, usual: Limits) -> Limits:
-        """The limits of a sub-agent; it looks at those of the run too, which what it spends counts in."""
-        left = self._limits.token_limit - self._journal.tokens.spent
-        return replace(usual, token_limit=max(1, left) if self._limits.token_limit else 0, max_cost=0, above=self.over)
+    def of(self, usual: Limits, *, goes_on: bool = False) -> Limits:
+        """The limits of a sub-agent; it looks at those of the run too, which what it spends counts in.
+
+        Of one that goes on with its work only those count: its own tokens are among what the run has spent.
+        """
+        has_own = self._limits.token_limit and not goes_on
+        left = max(1, self._limits.token_limit - self._journal.tokens.spent) if has_own else 0
+        return replace(usual, token_limit=left, max_cost=0, above=self.over)
 
     def steps(self, wanted: int) -> int:
         """The calls of the model a sub-agent may make, not more than the run itself has left. Raises NothingLeft."""

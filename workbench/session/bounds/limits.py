@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from workbench.config import Settings
 from workbench.session.events import (
     ActionObserved,
     DelegateStep,
@@ -72,6 +73,20 @@ class Limits:
 
 
 USUAL_LIMITS = Limits()
+
+
+def limits_of(settings: Settings, *, knows_windows: bool) -> Limits:
+    """What the settings say; the window set there counts where no model is known to have one of its own."""
+    return Limits(
+        max_steps=settings.max_steps,
+        max_observe=settings.max_observe,
+        token_limit=settings.token_limit,
+        max_cost=settings.max_cost,
+        stop_loops=settings.stop_loops,
+        condense_percent=settings.condense_percent,
+        condense_events=settings.condense_events,
+        context_window=0 if knows_windows else settings.context_window,
+    )
 
 
 def dollars(amount: float) -> str:

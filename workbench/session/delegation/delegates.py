@@ -7,8 +7,9 @@ actions are `session:action` there, by which a decision finds its way back.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from workbench.session.acting.decisions import Refused
 from workbench.session.acting.running import CALL_PLACE
 from workbench.session.delegation.sub_agent import Starter, SubAgent
 from workbench.session.events import Mode
@@ -16,6 +17,10 @@ from workbench.session.session import Session
 from workbench.tools.delegation import Delegated
 
 _NOT_BEGUN = "The sub-agent was not started: the run was stopped."
+
+_NOT_YET = "the sub-agent is only just being opened again; answer once more"
+_OPENING = 10.0
+"""Seconds an answer waits for the sub-agent it is for."""
 
 
 class Delegates:
@@ -25,34 +30,46 @@ class Delegates:
         self.on_wait: Callable[[], None] = lambda: None
         """Called from any thread when `waiting` may have changed."""
         self._start: Starter | None = None
-        self._lock = threading.Lock()
+        self._expected: set[str] = set()  # sessions of those that go on with their work, not open yet
+        self._is_left = False
+        self._changed = threading.Condition()
         self._starting = threading.Lock()
         self._working: list[SubAgent] = []
 
-    def use(self, start: Starter) -> None:
-        """Start them so from here on; the tools of a session are opened before it is."""
+    def use(self, start: Starter, expected: Iterable[str] = ()) -> None:
+        """Start them so from here on (the tools of a session are opened before it is); the `expected` will go on."""
         self._start = start
+        self._expected.update(expected)
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
-        """Have a sub-agent do the task; returns when it has come to its end."""
+        """Have a sub-agent do the task, or go on with it; returns when it has come to its end."""
         one = SubAgent(agent, CALL_PLACE.get(), lambda: self.on_wait())
-        with self._lock:
+        with self._changed:
             self._working.append(one)
+            if self._is_left:
+                one.leave()
         try:
             with self._starting:  # opening tools is nothing for two threads at once
                 if self._start is None or not one.begin(self._start, max_steps):
                     return Delegated(_NOT_BEGUN, is_error=True)
+            self._expect_no_more(one)
             return one.work(task)
         finally:
             one.close()
-            with self._lock:
+            with self._changed:
                 self._working.remove(one)
+            self._expect_no_more(one)
             if self.waiting is not None:  # the others were only waiting for this one
                 self.on_wait()
 
     def _now(self) -> list[SubAgent]:
-        with self._lock:
+        with self._changed:
             return list(self._working)
+
+    def _expect_no_more(self, one: SubAgent) -> None:
+        with self._changed:
+            self._expected.discard(one.id)
+            self._changed.notify_all()
 
     def interrupt(self) -> None:
         """Stop all of them."""
@@ -66,18 +83,26 @@ class Delegates:
         return working[0] if working and all(one.is_waiting for one in working) else None
 
     def leave(self) -> bool:
-        """Where all wait for the person: leave their questions open and end their calls; whether it was so."""
-        if self.waiting is None:
+        """Where all wait for the person: leave their questions and calls open; whether it was so."""
+        if self.waiting is None and not self._expected:
             return False
+        with self._changed:
+            self._is_left = True
         for one in self._now():
             one.leave()
         return True
 
     def command(self, action_id: str, give: Callable[[Session, str], None]) -> bool:
-        """Give a command about an action to the sub-agent whose it is; False when there is none of that id."""
+        """Give a command about an action to the sub-agent whose it is; False when there is none. Raises Refused.
+
+        The answer to a question of an earlier time may come before the sub-agent is there again: it waits for that.
+        """
         session_id, _, its_id = action_id.partition(":")
+        with self._changed:
+            if not self._changed.wait_for(lambda: session_id not in self._expected, _OPENING):
+                raise Refused(_NOT_YET)
         for one in self._now():
-            if its_id and one.id == session_id:
+            if its_id and one.id == session_id and one.session is not None:
                 one.command(lambda session: give(session, its_id))
                 return True
         return False

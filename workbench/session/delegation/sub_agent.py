@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from workbench.session.acting.running import CallPlace
@@ -15,6 +15,7 @@ from workbench.session.events import (
     ModelResponded,
     RunEnded,
     ToolOutput,
+    UserMessage,
     VersionTaken,
 )
 from workbench.session.session import Session
@@ -29,10 +30,14 @@ _LEFT = "The sub-agent stopped at a question to the person that nobody was there
 
 
 class Started(Protocol):
-    """A session that was started for a sub-agent."""
+    """A session that was started, or opened again, for a sub-agent."""
 
     id: str
     session: Session
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """What its log holds."""
+        ...
 
     def close(self) -> None:
         """Give back all it holds."""
@@ -40,12 +45,18 @@ class Started(Protocol):
 
 
 class Starter(Protocol):
-    """Starts the session of a sub-agent; raises WorkbenchError."""
+    """Starts the session of a sub-agent, or opens the one there is; raises WorkbenchError."""
 
     def __call__(
-        self, *, agent: str, max_steps: int, on_event: Callable[[Event], None], on_live: Callable[[LiveEvent], None]
+        self,
+        *,
+        agent: str,
+        max_steps: int,
+        session_id: str,
+        on_event: Callable[[Event], None],
+        on_live: Callable[[LiveEvent], None],
     ) -> Started:
-        """The session, with nothing said in it yet."""
+        """The session of that id; without one a new one, with nothing said in it yet."""
         ...
 
 
@@ -54,7 +65,9 @@ class SubAgent:
 
     def __init__(self, agent: str, place: CallPlace | None, on_wait: Callable[[], None]) -> None:
         self.agent = agent
-        self.id = ""
+        self.before = place.sub_agent if place else None
+        """What the log knows of its work before the session was opened."""
+        self.id = self.before.session if self.before else ""
         self.session: Session | None = None
         self.is_waiting = False
         self._place = place
@@ -68,18 +81,30 @@ class SubAgent:
         self._end: RunEnded | None = None
 
     def begin(self, start: Starter, max_steps: int) -> bool:
-        """Open its session, unless it was stopped before."""
-        if self._stopped:
+        """Open its session, unless it was stopped or left before."""
+        if self._stopped or self._left:
             return False
-        self._started = start(agent=self.agent, max_steps=max_steps, on_event=self._heard, on_live=self._live)
-        self.id, self.session = self._started.id, self._started.session
+        opened = self._started = start(
+            agent=self.agent, max_steps=max_steps, session_id=self.id, on_event=self._heard, on_live=self._live
+        )
+        if self.before is not None:
+            self._recall(opened, self.before.told)
+        self.id, self.session = opened.id, opened.session
         return True
+
+    def _recall(self, opened: Started, told: int) -> None:
+        """Remember what it did before, and tell of that what the parent's log does not hold."""
+        for event in opened.events():
+            self._remember(event)
+            if event.seq > told:
+                self._tell(event)
 
     def work(self, task: str) -> Delegated:
         """Drive the session until its run has ended; waits in between for the person."""
         session = self.session
         assert session is not None
-        session.send(_TASK.format(agent=self.agent, task=task))
+        if self.before is None:
+            session.send(_TASK.format(agent=self.agent, task=task))
         if self._stopped:
             session.interrupt()
         while True:
@@ -105,12 +130,14 @@ class SubAgent:
         self.command(lambda session: session.interrupt())
 
     def leave(self) -> None:
-        """Stop driving it; its question stays open in its log."""
+        """Stop driving it; its question stays open in its log, and its parent's call too."""
         self._left = True
+        if self._place is not None and (self.id or self.before):
+            self._place.is_left = True
         self._changed.set()
 
     def command(self, give: Callable[[Session], None]) -> None:
-        """Do something to its session, and let it go on."""
+        """Do something to its session, if that is open, and let it go on."""
         try:
             if self.session is not None:
                 give(self.session)
@@ -123,19 +150,34 @@ class SubAgent:
             self._started.close()
 
     def _heard(self, event: Event) -> None:
-        """Its session committed an event: keep what the outcome is made of, and tell the parent."""
+        """Its session committed an event; what comes while that is opened again is recalled from its log."""
+        if self.session is not None:
+            self._remember(event)
+            self._tell(event)
+
+    def _remember(self, event: Event) -> None:
+        """Keep what the outcome is made of."""
         match event:
+            case UserMessage():
+                self._end = None
             case ModelResponded():
                 self._said = event.text.strip() or self._said
             case ActionObserved() if event.ran:
                 self._result = observed_text(event.observation)
             case RunEnded():
                 self._end = event
-            case VersionTaken() if event.notice and self._place is not None:
-                its = f"{self.id}:{event.action_id}" if event.action_id else ""
-                self._place.report(event.model_copy(update={"action_id": its}))
-        step = told(self._place.action_id, self.agent, self.id, event) if self._place and self.id else None
-        if step is not None and self._place is not None:
+
+    def _tell(self, event: Event) -> None:
+        """Tell the parent's log."""
+        if self._place is None:
+            return
+        step: Event | None
+        if isinstance(event, VersionTaken) and event.notice:
+            its = f"{self.id}:{event.action_id}" if event.action_id else ""
+            step = event.model_copy(update={"action_id": its})
+        else:
+            step = told(self._place.action_id, self.agent, self.id, event)
+        if step is not None:
             self._place.report(step)
 
     def _live(self, event: LiveEvent) -> None:
