@@ -61,6 +61,7 @@ def test_every_module_class_and_public_function_says_what_it_is():
         ("workbench.cli", ("textual", "pydantic", "litellm", "rich")),
         ("workbench.tools.builtin", ("pexpect", "textual", "litellm")),
         ("workbench.tools.execute_ipython_cell.impl", ("IPython", "matplotlib", "PIL")),
+        ("workbench.tools.browser.impl", ("playwright", "greenlet", "asyncio")),
     ],
 )
 def test_importing_a_layer_stays_cheap(module, unwanted):

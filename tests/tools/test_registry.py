@@ -40,6 +40,7 @@ def _forget():
 def test_the_built_in_tools_are_known_from_the_start():
     assert list_registered_tools() == [
         "ask_human",
+        "browser",
         "create_chat_completion",
         "delegate",
         "edit_file",

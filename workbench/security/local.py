@@ -39,7 +39,7 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places
         return assess_file(str(arguments.get("command", "edit")), str(arguments.get("path", "")), places)
     if tool.name in {"python_execute", "execute_ipython_cell"}:
         return _code(str(arguments.get("code", "")), places, folder, is_cell=tool.name == "execute_ipython_cell")
-    return _by_its_hints(tool)
+    return _browser(tool, str(arguments.get("code", "")), places) if tool.name == "browser" else _by_its_hints(tool)
 
 
 def _shell(command: str, places: Places, folder: str, *, is_input: bool) -> Assessment:
@@ -63,6 +63,13 @@ def _code(code: str, places: Places, folder: str, *, is_cell: bool) -> Assessmen
     from workbench.security.shell.tools.interpreters import rated_code
 
     return one(*rated_code(code), code)
+
+
+def _browser(tool: ToolDefinition, code: str, places: Places) -> Assessment:
+    """Calls for the browser, on the page that it shows now."""
+    from workbench.security.browser import assess_calls
+
+    return assess_calls(code, places, str(getattr(tool.executor, "url", "")))
 
 
 def _by_its_hints(tool: ToolDefinition) -> Assessment:

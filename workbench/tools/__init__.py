@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.tools.arguments import ArgumentError as ArgumentError
     from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
+    from workbench.tools.browser.definition import BrowserTool as BrowserTool
     from workbench.tools.builtin import BUILTIN_TOOLS as BUILTIN_TOOLS
     from workbench.tools.builtin import open_tools as open_tools
     from workbench.tools.completion import Answer as Answer
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "arguments": ("ArgumentError",),
     "ask_human.definition": ("AskHumanTool",),
+    "browser.definition": ("BrowserTool",),
     "builtin": ("BUILTIN_TOOLS", "open_tools"),
     "completion": ("Answer", "Completion", "CompletionError"),
     "edit_file.definition": ("LLMBasedFileEditTool",),

@@ -28,6 +28,7 @@ _BUILTIN = {
     "openapi": "workbench.tools.openapi.definition:OpenAPITools",
     "web_read": "workbench.tools.web_read.definition:WebReadTool",
     "python_execute": "workbench.tools.python_execute.definition:PythonExecuteTool",
+    "browser": "workbench.tools.browser.definition:BrowserTool",
     "execute_ipython_cell": "workbench.tools.execute_ipython_cell.definition:IPythonTool",
     "create_chat_completion": "workbench.tools.create_chat_completion.definition:CreateChatCompletionTool",
     "edit_file": "workbench.tools.edit_file.definition:LLMBasedFileEditTool",

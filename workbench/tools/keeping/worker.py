@@ -67,9 +67,12 @@ class Worker:
     def ask(self, request: Message) -> None:
         """Send a request; its answer is the message that carries its number."""
         self._asked += 1
-        line = json.dumps({"id": self._asked, **request}).encode() + b"\n"
+        self.tell({"id": self._asked, **request})
+
+    def tell(self, message: Message) -> None:
+        """Send what needs no answer."""
         try:
-            self._socket.sendall(line)
+            self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
             self._is_gone = True
 

@@ -1,0 +1,260 @@
+"""The browser on pages of a local server: forms, tabs, downloads, pages that misbehave, and no process left."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.tools.shells import eventually
+from tests.tools.web.site import Site, Visit, free_port
+from workbench.tools import BrowserTool, Tool, ToolContext, resolve_tool
+from workbench.tools.browser import finding
+
+pytestmark = pytest.mark.timeout(400)
+
+FORM = b"""<title>Order</title><h1>Order</h1><form action="/done">
+<label>Name <input name="name"></label> <label>Password <input type="password" name="secret" value="geheim"></label>
+<label>Size <select name="size"><option>small<option>large</select></label>
+<label>File <input type="file" name="file" onchange="document.title = this.files[0].name"></label>
+<button>Send</button></form>
+<a href="/two" target="_blank">New tab</a> <a href="/report" download>Report</a>
+<button onclick="document.title = confirm('Really?')">Ask</button>
+<button onclick="this.textContent = 'Pressed'">Count</button>
+<iframe srcdoc="<button onclick='parent.document.title = 1'>Inside</button>"></iframe>
+<div style="height: 3000px"></div><a href="/last">Last</a>"""
+
+
+def page(body: bytes, kind: str = "text/html; charset=utf-8", **headers: str):
+    return lambda visit: visit.answer(body, kind, **headers)
+
+
+def half(visit: Visit) -> None:
+    """A page that never ends."""
+    visit.begin("text/html")
+    visit.send(b"<title>Half</title><h1>The beginning</h1>" + b"<p>more</p>" * 200)
+    visit.hold()
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    pages = {
+        "/": page(FORM),
+        "/done": lambda visit: visit.answer(f"<title>Done</title>{visit.path}".encode()),
+        "/two": page(b"<title>Second</title><h1>Two</h1>"),
+        "/report": page(b"a,b\n", "text/csv", content_disposition='attachment; filename="../../.profile"'),
+        "/half": half,
+        "/hangs": page(b"<title>Hangs</title><button onclick='setTimeout(() => { while (true) {} })'>Hang</button>"),
+        "/away": lambda visit: visit.send_on("http://10.1.2.3/"),
+        "/elsewhere": lambda visit: visit.send_on(f"http://127.0.0.1:{free_port()}/"),
+        "/long": page(b"<title>Long</title>" + b"<p>one line of it</p>" * 5_000),
+    }
+    with Site(pages) as made:
+        yield made
+
+
+def use(tool: BrowserTool, *calls: str, tab: int | None = None):
+    return tool(tool.action_from_arguments({"code": "\n".join(calls), **({"tab": tab} if tab else {})}))
+
+
+def id_of(seen, name: str) -> str:
+    """The id of the element with that name in the tree."""
+    found = re.search(rf'"{name}".*?\[ref=(\w+)\]', seen.text)
+    assert found, f"no {name} in\n{seen.text}"
+    return found[1]
+
+
+def test_a_form_is_filled_and_sent(tool, site, place):
+    seen = use(tool, f"goto('{site.url()}')")
+    assert not seen.is_error, seen.text
+    assert (seen.url, seen.title) == (site.url(), "Order")
+    assert "geheim" not in seen.text  # what stands in a field for a password
+    assert [part.type for part in seen.content] == ["text", "image"]
+    assert seen.content[1].mime_type == "image/jpeg"
+    assert base64.b64decode(seen.content[1].data).startswith(b"\xff\xd8")
+    (place / "letter.txt").write_text("text")
+    name, size, file = (id_of(seen, each) for each in ("Name", "Size", "File"))
+    filled = use(
+        tool,
+        f"fill('{name}', 'wrong')",
+        f"clear('{name}')",
+        f"fill('{name}', 'Ada')",
+        f"press('{name}', 'End')",
+        f"press('{name}', 'x')",
+        f"select_option('{size}', ['large'])",
+        f"upload_file('{file}', '{place / 'letter.txt'}')",
+    )
+    assert not filled.is_error, filled.text
+    assert filled.title == "letter.txt"
+    assert id_of(filled, "Name") == name  # ids stay as long as the page does
+    sent = use(tool, f"click('{id_of(filled, 'Send')}')")
+    assert sent.title == "Done"
+    assert "/done?name=Adax&secret=geheim&size=large&file=letter.txt" in sent.text
+    back = use(tool, "go_back()")
+    assert back.url == site.url()
+    assert use(tool, "go_forward()").title == "Done"
+
+
+def test_clicks_reach_frames_and_what_is_out_of_sight(tool, site):
+    seen = use(tool, f"goto('{site.url()}')")
+    seen = use(tool, f"click('{id_of(seen, 'Count')}')")
+    assert "Pressed" in seen.text
+    seen = use(tool, f"hover('{id_of(seen, 'Send')}')", f"focus('{id_of(seen, 'Name')}')", "scroll(0, 500)")
+    assert not seen.is_error
+    assert use(tool, f"click('{id_of(seen, 'Inside')}')").title == "1"
+    assert "/last" in use(tool, f"click('{id_of(seen, 'Last')}')").url
+
+
+def test_a_call_that_fails_ends_the_list_and_the_page_is_shown(tool, site):
+    use(tool, f"goto('{site.url()}')")
+    seen = use(tool, "click('e999')", f"goto('{site.url('/two')}')")
+    assert seen.is_error
+    assert "there is no element e999" in seen.error
+    assert seen.title == "Order"
+
+
+def test_tabs_are_listed_and_chosen(tool, site):
+    seen = use(tool, f"goto('{site.url()}')")
+    seen = use(tool, f"click('{id_of(seen, 'New tab')}')")
+    assert seen.title == "Second"
+    assert [line.split(" ")[0] for line in seen.tabs] == ["Order", "Second"]
+    assert "  2. Second" in seen.text
+    assert use(tool, "noop(0)", tab=1).title == "Order"
+    assert "there is no tab 7" in use(tool, "noop(0)", tab=7).error
+    assert use(tool, "noop(0)", tab=2).title == "Second"
+
+
+def test_a_dialog_gets_the_careful_answer_and_is_told(tool, site):
+    seen = use(tool, f"goto('{site.url()}')")
+    seen = use(tool, f"click('{id_of(seen, 'Ask')}')")
+    assert "a dialog (confirm) was answered with Cancel: Really?" in seen.text
+    assert seen.title == "false"
+
+
+def test_downloads_go_into_the_workspace_under_a_plain_name(tool, site, place):
+    seen = use(tool, f"goto('{site.url()}')")
+    report = id_of(seen, "Report")
+    first, second = use(tool, f"click('{report}')"), use(tool, f"click('{report}')")
+    saved = [Path(name) for name in (*first.downloads, *second.downloads)]
+    assert len(set(saved)) == 2
+    assert {path.parent for path in saved} == {place / "downloads"}
+    assert [path.read_text() for path in saved] == ["a,b\n"] * 2
+    assert not any(path.name.startswith(".") for path in saved)
+
+
+def test_addresses_that_are_not_public_are_not_reached_also_by_the_way(tool, site):
+    seen = use(tool, "goto('http://10.1.2.3/')")
+    assert "10.1.2.3:80 was not reached" in seen.text
+    assert "`private` in [tools.browser]" in seen.text
+    seen = use(tool, f"goto('{site.url('/away')}')")
+    assert "10.1.2.3:80 was not reached" in seen.text
+    seen = use(tool, f"goto('{site.url('/elsewhere')}')")
+    assert re.search(r"127.0.0.1:\d+ was not reached: .*; goto\('http://127.0.0.1:\d+/…'\) opens it", seen.text)
+    assert "This address may not be reached" in seen.text
+
+
+def test_a_wrong_certificate_is_said_and_the_page_not_opened(tool):
+    with Site({"/": page(b"<h1>secret</h1>")}, tls=True) as site:
+        seen = use(tool, f"goto('{site.url()}')")
+    assert seen.is_error
+    assert "the certificate of" in seen.error
+    assert "secret" not in seen.text
+    assert site.visits == []
+
+
+def test_what_does_not_answer_is_said(tool):
+    seen = use(tool, f"goto('http://127.0.0.1:{free_port()}/')")
+    assert "could not be reached" in seen.text
+    assert "cannot be opened safely" in use(tool, "goto('http://127.0.0.1:9/')").error
+
+
+def test_a_long_page_is_cut_and_says_so(tool, site):
+    seen = use(tool, f"goto('{site.url('/long')}')")
+    assert len(seen.text) < 17_000
+    assert "lines left out" in seen.text
+
+
+def test_pages_that_never_end_or_hang_do_not_hold_it_up(chromium, site, tmp_path):
+    with BrowserTool(tmp_path, executable=chromium, seconds=2, pictures=False) as tool:
+        seen = use(tool, f"goto('{site.url('/half')}')")
+        assert "had not loaded to its end" in seen.text
+        assert "The beginning" in seen.text
+        assert [part.type for part in seen.content] == ["text"]
+        seen = use(tool, f"goto('{site.url('/hangs')}')")
+        seen = use(tool, f"click('{id_of(seen, 'Hang')}')")
+        assert "did not answer any more and was closed" in seen.text
+        results = []
+        thread = threading.Thread(target=lambda: results.append(use(tool, "noop(10000)", "noop(10000)")))
+        thread.start()
+        eventually(lambda: tool.executor._running, "it does not run")
+        tool.interrupt()
+        thread.join(30)
+        assert "nterrupted" in results[0].error
+        assert use(tool, f"goto('{site.url('/two')}')").title == "Second"
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if "chrom" in process.name():
+                    process.kill()
+        lost = use(tool, "noop(0)")
+        assert lost.is_error
+        assert use(tool, f"goto('{site.url('/two')}')").title == "Second"
+    assert not (tmp_path / "downloads").exists()
+
+
+OWNER = """
+import sys
+from workbench.tools.browser.definition import BrowserAction, BrowserTool
+tool = BrowserTool(sys.argv[1], executable=sys.argv[2])
+seen = tool(BrowserAction(code="goto('about:blank')"))
+print("ready" if not seen.is_error else seen.text, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_death_of_the_owner_and_a_close_leave_no_process(chromium, tmp_path):
+    command = [sys.executable, "-c", OWNER, str(tmp_path), chromium]
+    env = {**os.environ, "OPENAI_API_KEY": "sk-of-the-test"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "ready\n"
+        below = psutil.Process(owner.pid).children(recursive=True)
+        names = {process.name() for process in below}
+        assert any("chrom" in name for name in names), names
+        assert not any(
+            "sk-of-the-test" in "".join(process.environ().values()) for process in below if process.is_running()
+        )
+        owner.send_signal(signal.SIGKILL)
+    eventually(lambda: not any(process.is_running() and process.status() != "zombie" for process in below), "left")
+
+
+def test_without_chromium_or_playwright_it_says_what_to_install(tmp_path, monkeypatch):
+    with BrowserTool(tmp_path, executable="/no/such/browser") as tool:
+        assert "`executable` in [tools.browser]" in use(tool, "noop()").error
+    with BrowserTool(tmp_path, executable="/bin/false") as tool:
+        assert "/bin/false could not be started" in use(tool, "noop()").error
+    monkeypatch.setattr(finding.shutil, "which", lambda name: None)
+    monkeypatch.setattr(finding, "_APPS", ())
+    with BrowserTool(tmp_path) as tool:
+        assert "There is no Chromium" in use(tool, "noop()").error
+        assert "apt-get install chromium" in use(tool, "noop()").text
+    monkeypatch.setattr(finding.importlib.util, "find_spec", lambda name: None)
+    with BrowserTool(tmp_path) as tool:
+        assert "workbench[browser]" in use(tool, "noop()").text
+
+
+def test_it_is_made_for_a_session_by_name(tmp_path):
+    (tool,) = resolve_tool(Tool("browser", {"private": ["10.0.0.0/8"]}), ToolContext(str(tmp_path), tmp_path / "state"))
+    with tool:
+        assert not tool.is_read_only
+        assert "security_risk" in tool.to_openai_tool()["function"]["parameters"]["required"]
+        assert tool.action_from_arguments({"code": "noop()"}).visualize.plain == "noop()"

@@ -1,0 +1,162 @@
+"""The calls that the browser knows, read from text without evaluating any of it; used by the action and the rating."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+MOST_CALLS: Final = 20
+LONGEST_WAIT: Final = 10_000
+_ID = re.compile(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
+_BUTTONS = ("left", "right", "middle")
+_KEYS = ("Alt", "Control", "Meta", "Shift", "ControlOrMeta")
+_NEEDED: Final = object()
+
+
+class CallError(ValueError):
+    """A text that is no list of calls; the message says what is allowed."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call with all its arguments by name."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(repr(value) for value in self.arguments.values())})"
+
+
+def _element(value: Any) -> str:
+    found = _ID.fullmatch(str(value).strip())
+    if found is None:
+        raise CallError(f"{value!r} is no id of an element; ids look like e12 and stand in the tree as [ref=e12]")
+    return found[1]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise CallError(f"{value!r} must be a text in quotes")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 100_000:
+        raise CallError(f"{value!r} must be a number")
+    return value
+
+
+def _wait(value: Any) -> float:
+    return min(max(_number(value), 0), LONGEST_WAIT)
+
+
+def _texts(value: Any) -> list[str]:
+    return [_text(each) for each in (value if isinstance(value, list) else [value])]
+
+
+def _button(value: Any) -> str:
+    if value not in _BUTTONS:
+        raise CallError(f"{value!r} must be one of {', '.join(_BUTTONS)}")
+    return str(value)
+
+
+def _modifiers(value: Any) -> list[str]:
+    if wrong := [each for each in _texts(value) if each not in _KEYS]:
+        raise CallError(f"{wrong[0]!r} must be one of {', '.join(_KEYS)}")
+    return _texts(value)
+
+
+def _url(value: Any) -> str:
+    url = _text(value).strip()
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise CallError(f"{value!r} is no address") from None
+    if url == "about:blank":
+        return url
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise CallError(f"{value!r} cannot be opened: an address begins with http:// or https:// and names a host")
+    if parts.username is not None or parts.password is not None:
+        raise CallError("an address must not hold a name or a password")
+    return url
+
+
+_CLICK = {"bid": (_element, _NEEDED), "button": (_button, "left"), "modifiers": (_modifiers, [])}
+CALLS: Final[Mapping[str, Mapping[str, tuple[Any, Any]]]] = {
+    "goto": {"url": (_url, _NEEDED)},
+    "go_back": {},
+    "go_forward": {},
+    "noop": {"wait_ms": (_wait, 1000)},
+    "scroll": {"delta_x": (_number, _NEEDED), "delta_y": (_number, _NEEDED)},
+    "fill": {"bid": (_element, _NEEDED), "value": (_text, _NEEDED)},
+    "select_option": {"bid": (_element, _NEEDED), "options": (_texts, _NEEDED)},
+    "click": _CLICK,
+    "dblclick": _CLICK,
+    "hover": {"bid": (_element, _NEEDED)},
+    "press": {"bid": (_element, _NEEDED), "key_comb": (_text, _NEEDED)},
+    "focus": {"bid": (_element, _NEEDED)},
+    "clear": {"bid": (_element, _NEEDED)},
+    "drag_and_drop": {"from_bid": (_element, _NEEDED), "to_bid": (_element, _NEEDED)},
+    "upload_file": {"bid": (_element, _NEEDED), "file": (_texts, _NEEDED)},
+}
+"""Names -> parameters: how a value is checked, and what it is when it is left out."""
+
+
+def parse_calls(code: str) -> list[Call]:
+    """The calls in their order; raises CallError. Only literals may stand as arguments."""
+    try:
+        tree = ast.parse(code.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise CallError(f"the code cannot be read ({error}); write one call a line, such as click('e12')") from None
+    if not 0 < len(tree.body) <= MOST_CALLS:
+        raise CallError(f"write 1 to {MOST_CALLS} calls, one a line; there are {', '.join(CALLS)}")
+    return [_call(statement) for statement in tree.body]
+
+
+def _call(statement: ast.stmt) -> Call:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise CallError(f"line {statement.lineno} is no plain call; nothing else than calls is understood, one a line")
+    name = call.func.id
+    if name not in CALLS:
+        raise CallError(f"there is no call {name}; there are {', '.join(CALLS)}")
+    given = dict(zip(CALLS[name], map(_literal, call.args), strict=False))
+    if len(call.args) > len(CALLS[name]):
+        raise CallError(f"{name} takes at most {len(CALLS[name])} arguments: {_signature(name)}")
+    for keyword in call.keywords:
+        parameter = keyword.arg or "**"
+        if parameter not in CALLS[name] or parameter in given:
+            raise CallError(f"{name} cannot be given {parameter} there: {_signature(name)}")
+        given[parameter] = _literal(keyword.value)
+    return Call(name, _checked(name, given))
+
+
+def _checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    checked = {}
+    for parameter, (check, default) in CALLS[name].items():
+        if parameter not in given and default is _NEEDED:
+            raise CallError(f"{name} needs {parameter}: {_signature(name)}")
+        try:
+            checked[parameter] = check(given[parameter]) if parameter in given else default
+        except CallError as error:
+            raise CallError(f"{name}: {error}") from None
+    return checked
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value that is written there."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
+        raise CallError(f"line {node.lineno}: only texts, numbers and lists of them may stand as arguments") from None
+
+
+def _signature(name: str) -> str:
+    parts = [each if default is _NEEDED else f"{each}={default!r}" for each, (_, default) in CALLS[name].items()]
+    return f"{name}({', '.join(parts)})"

@@ -1,0 +1,108 @@
+"""The tool `browser` as model and session see it: calls go in, the page comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator
+from rich.text import Text
+
+from workbench.text import visible
+from workbench.tools.browser.calls import parse_calls
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+
+SECONDS = 15.0
+_DESCRIPTION = """Drive a browser: open pages, read them, click and fill forms. Back come address, title, tabs, the page as a tree of its elements and a picture of what is in sight.
+
+`code` holds calls, one a line, done in order until one fails. Elements are named by their ids: `[ref=e12]` in the tree is 'e12'.
+* goto('https://…'), go_back(), go_forward(), noop(wait_ms), scroll(delta_x, delta_y) in pixels
+* click('e12', button='left', modifiers=[]), dblclick, hover('e12'), focus('e12'), press('e12', 'Control+a'), drag_and_drop('e1', 'e2')
+* fill('e12', 'text'), clear('e12'), select_option('e12', ['label']), upload_file('e12', '/absolute/path')
+
+Nothing else is understood: no variables, no other functions. Ids stay as long as the page does; after a change read the new tree. Tabs are listed with numbers; `tab` chooses one before the calls. Dialogs are answered with Cancel (alerts with OK). Downloads land in the folder downloads of the workspace.
+For pages that need no clicking use web_read."""  # noqa: E501
+_SHORT = "Drive a browser with calls such as goto('https://…'), click('e12'), fill('e3', 'text'); the page comes back as a tree of elements with ids, and as a picture."  # noqa: E501
+
+
+class BrowserAction(Action):
+    """Calls for the browser."""
+
+    code: str = Field(max_length=20_000, description="The calls, one a line.")
+    tab: int | None = Field(None, ge=1, description="The tab to do them in; without it the one in front.")
+
+    @field_validator("code")
+    @classmethod
+    def _readable(cls, code: str) -> str:
+        parse_calls(code)
+        return code
+
+    @property
+    def visualize(self) -> Text:
+        """The calls."""
+        return Text(visible(self.code))
+
+
+class BrowserObservation(Observation):
+    """The page as it is after the calls; `error` says which call failed and why."""
+
+    url: str = ""
+    title: str = ""
+    tabs: Sequence[str] = ()
+    error: str = ""
+    downloads: Sequence[str] = ()
+
+    @property
+    def visualize(self) -> Text:
+        """Where it is and what is there; an error in red."""
+        return Text(visible(self.text), "red" if self.is_error else "")
+
+
+class BrowserTool(ToolDefinition[BrowserAction, BrowserObservation]):
+    """A browser, ready to use; it starts with the first call."""
+
+    def __init__(
+        self,
+        workspace: str | Path | None = None,
+        *,
+        state_dir: Path | None = None,
+        executable: str = "",
+        private: bool | list[str] = False,
+        pictures: bool = True,
+        seconds: float = SECONDS,
+        hidden_env: Collection[str] = (),
+    ) -> None:
+        """`private` allows addresses that are not public: all, or hosts and networks; a page may load for `seconds`."""
+        from workbench.tools.browser.impl import BrowserExecutor
+
+        executor = BrowserExecutor(
+            Path(workspace or ".").absolute(),
+            state_dir,
+            executable=executable,
+            private=private,
+            pictures=pictures,
+            seconds=seconds,
+            hidden_env=hidden_env,
+        )
+        super().__init__(
+            name="browser",
+            description=_DESCRIPTION,
+            short_description=_SHORT,
+            action_type=BrowserAction,
+            observation_type=BrowserObservation,
+            annotations=ToolAnnotations(
+                title="Use a browser",
+                readOnlyHint=False,
+                destructiveHint=True,
+                idempotentHint=False,
+                openWorldHint=True,
+            ),
+            executor=executor,
+        )
+
+    @classmethod
+    def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
+        """A browser for a session."""
+        return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

@@ -1,0 +1,47 @@
+"""Finds what the browser tool needs: playwright beside the workbench, and a Chromium; used by `impl`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+_NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+    "microsoft-edge-stable",
+    "brave-browser",
+)
+_APPS = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
+_HOW = (
+    "There is no {what}, which the browser needs. Tell the person: install it with {how}. "
+    "Until then use web_read for pages that need no clicking, or execute_bash."
+)
+
+
+class Missing(Exception):
+    """Something is not installed; the text says what and how to get it."""
+
+
+def find_chromium(named: str = "") -> str:
+    """The browser's program: the one that is named, or the system's; raises Missing."""
+    if importlib.util.find_spec("playwright") is None:
+        raise Missing(_HOW.format(what="playwright", how="`uv tool install 'workbench[browser]'` (or pip)"))
+    if named:
+        found = shutil.which(str(Path(named).expanduser()))
+        if found is None:
+            raise Missing(f"There is no program {named}, which `executable` in [tools.browser] of the settings names.")
+        return found
+    for name in _NAMES:
+        found = shutil.which(name)
+        if found:
+            return found
+    for app in _APPS:
+        path = Path("/Applications") / app
+        if os.access(path, os.X_OK):
+            return str(path)
+    how = "`apt-get install chromium` (or that of the system), or name one with `executable` in [tools.browser]"
+    raise Missing(_HOW.format(what="Chromium", how=how))

@@ -1,0 +1,159 @@
+"""The way of the browser to the network: a proxy on loopback that connects only to addresses that may be reached.
+
+The browser resolves no names itself, so redirects, parts of pages and names that lead elsewhere the second time all
+pass here. Public addresses are open; others when the settings name them, or, on this machine, when `goto` named host
+and port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import time
+from urllib.parse import urlsplit
+
+from workbench.tools.web.addresses import Addresses, Refused
+
+_LONGEST_HEAD = 1 << 16
+_CHUNK = 1 << 16
+_PATIENCE = 20.0
+_LOOPBACK = ["127.0.0.0/8", "::1/128"]
+_HOP = re.compile(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
+_MOST_REFUSALS = 5
+_EXPECTED_WITHIN = 0.5
+
+
+class Gate:
+    """The proxy; `refused` tells what it kept the browser from since it was last emptied."""
+
+    def __init__(self, private: bool | list[str]) -> None:
+        self._addresses = Addresses(private)
+        self._own = Addresses(_LOOPBACK)
+        self._named: set[tuple[str, int]] = set()
+        self._expected: set[str] = set()
+        self._server: asyncio.Server | None = None
+        self.refused: dict[str, None] = {}
+
+    async def open(self) -> str:
+        """Listen; gives the proxy's address."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_LONGEST_HEAD)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def name(self, url: str) -> None:
+        """A page that was asked for by its address: it may be on this machine."""
+        parts = urlsplit(url)
+        self._named.add((parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)))
+
+    def expect(self, url: str) -> None:
+        """A page asks for this. What no page asked for is the browser's own talk with its maker: not let through."""
+        self._expected.add(urlsplit(url).hostname or "")
+
+    async def _is_expected(self, host: str) -> bool:
+        """The connection may be there a moment before the word of what it is for."""
+        until = time.monotonic() + _EXPECTED_WITHIN
+        while host not in self._expected and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        return host in self._expected
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection of the browser: one request, or one tunnel."""
+        try:
+            await self._pass(reader, writer)
+        except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+            with contextlib.suppress(OSError):
+                writer.write(_answer(502, "Bad Gateway", "This address could not be reached."))
+        finally:
+            await _closed(writer)
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        line, _, rest = head.partition(b"\r\n")
+        method, target, version = line.decode("latin-1").split(" ")
+        is_tunnel = method == "CONNECT"
+        parts = urlsplit(f"//{target}" if is_tunnel else target)
+        host, port = parts.hostname or "", parts.port or (443 if is_tunnel else 80)
+        try:
+            if not await self._is_expected(host):
+                raise Refused("")
+            there, back = await self._connected(host, port)
+        except Refused as why:
+            self._refuse(writer, host, port, str(why))
+            return
+        try:
+            if is_tunnel:
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+                first = f"{method} {path} {version}\r\n".encode("latin-1")
+                back.write(first + _HOP.sub(b"", rest[:-2]) + b"Connection: close\r\n\r\n")
+            answer = _copied(there, writer) if is_tunnel else self._answered(there, writer)
+            await _both(_copied(reader, back), answer)
+        finally:
+            await _closed(back)
+
+    async def _connected(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to an address that was checked; raises Refused or OSError."""
+        known = self._own if (host, port) in self._named and _is_own(host) else self._addresses
+        fault: OSError | None = None
+        for address in await asyncio.wait_for(known.of(host, port), _PATIENCE):
+            try:
+                return await asyncio.wait_for(asyncio.open_connection(address, port), _PATIENCE)
+            except OSError as error:
+                fault = error
+        raise fault or OSError("no address")
+
+    async def _answered(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """The answer to a plain request; the browser shall not use the connection for another one."""
+        try:
+            head = await there.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError as error:
+            writer.write(error.partial)
+            return
+        writer.write(_HOP.sub(b"", head[:-2]) + b"Connection: close\r\n\r\n")
+        await _copied(there, writer)
+
+    def _refuse(self, writer: asyncio.StreamWriter, host: str, port: int, why: str) -> None:
+        if why and len(self.refused) < _MOST_REFUSALS:
+            hint = f"; goto('http://{host}:{port}/…') opens it by its address" if _is_own(host) else ""
+            self.refused[f"{host}:{port} was not reached: {why.replace('tools.web_read', 'tools.browser')}{hint}"] = (
+                None
+            )
+        writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
+
+
+def _answer(status: int, reason: str, text: str) -> bytes:
+    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n"
+    return f"{head}Connection: close\r\n\r\n{text}".encode()
+
+
+def _is_own(host: str) -> bool:
+    return (
+        host in ("localhost", "::1")
+        or host.endswith(".localhost")
+        or re.fullmatch(r"127(?:\.\d+){3}", host) is not None
+    )
+
+
+async def _both(up: object, down: object) -> None:
+    """Both directions at once, until the answer has ended."""
+    tasks = [asyncio.ensure_future(up), asyncio.ensure_future(down)]  # type: ignore[call-overload]
+    try:
+        await tasks[1]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_CHUNK):
+            writer.write(data)
+            await writer.drain()
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError, TimeoutError):
+        writer.close()
+        await asyncio.wait_for(writer.wait_closed(), 5)

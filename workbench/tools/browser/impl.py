@@ -1,0 +1,168 @@
+"""Runs `browser`: starts the program that drives it with the first call, and tells what it saw."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from workbench.tools.browser.calls import parse_calls
+from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
+from workbench.tools.browser.finding import Missing, find_chromium
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.keeping.kept_process import small_process
+from workbench.tools.keeping.worker import Worker
+from workbench.tools.schema import ImageContent, TextContent
+
+_START, _ANSWER, _AFTER_STOP = 60.0, 120.0, 0.15
+_SAID = 1_500
+_LOST = "The browser ended and its tabs are gone; the next call starts it again."
+
+
+class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
+    """Keeps the browser of one session; calls are done one after the other."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        state_dir: Path | None = None,
+        *,
+        executable: str = "",
+        private: bool | list[str] = False,
+        pictures: bool = True,
+        seconds: float = SECONDS,
+        hidden_env: Collection[str] = (),
+    ) -> None:
+        self._workspace = workspace
+        self._state_dir = state_dir
+        self._executable = executable
+        self._private = private
+        self._pictures = pictures
+        self._seconds = seconds
+        self._hidden = hidden_env
+        self._one_call = threading.Lock()
+        self._worker: Worker | None = None
+        self._running: Worker | None = None
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self.url = ""
+        """Where the tab in front is, for the rating of what is done there."""
+
+    def __call__(self, action: BrowserAction) -> BrowserObservation:
+        """Do the calls."""
+        with self._one_call:
+            try:
+                worker = self._ready()
+                return self._done(worker, action)
+            except Missing as missing:
+                return BrowserObservation.from_text(str(missing), is_error=True, error=str(missing))
+            finally:
+                self._running = None
+
+    def _ready(self) -> Worker:
+        """The browser that is there, or a new one; raises Missing."""
+        if self._worker is not None and not self._worker.is_gone:
+            self._running = self._worker
+            self._worker.forget_stop()
+            return self._worker
+        self._end()
+        program = find_chromium(self._executable)
+        try:
+            words = small_process("browser.program", bare=False)
+            self._worker = self._running = Worker(
+                lambda number: [*words, str(number)], self._workspace, hidden_env=self._hidden
+            )
+        except OSError as error:
+            raise Missing(f"The browser could not be started in {self._workspace}: {error.strerror}.") from error
+        self._open(self._worker, program)
+        return self._worker
+
+    def _open(self, worker: Worker, program: str) -> None:
+        said = bytearray()
+        worker.ask(
+            {
+                "executable": program,
+                "profile": str(self._profile()),
+                "private": self._private,
+                "seconds": self._seconds,
+                "workspace": str(self._workspace),
+            }
+        )
+        end, answer = worker.answer(_START, said.extend)
+        failed = str(answer.get("failed", "")) if end == "answer" else said.decode(errors="replace").strip() or end
+        if failed:
+            self._end()
+            raise Missing(f"{program} could not be started: {failed[-_SAID:]}")
+
+    def _profile(self) -> Path:
+        """A private folder for cookies and the like: of the session, not the person's own."""
+        if self._state_dir is not None:
+            place = self._state_dir / "browser"
+        else:
+            if self._temporary is None:
+                self._temporary = tempfile.TemporaryDirectory(prefix="ohw-browser-", ignore_cleanup_errors=True)
+            place = Path(self._temporary.name)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return place
+
+    def _done(self, worker: Worker, action: BrowserAction) -> BrowserObservation:
+        calls = [(call.name, dict(call.arguments)) for call in parse_calls(action.code)]
+        worker.ask({"calls": calls, "tab": action.tab, "pictures": self._pictures})
+        said = bytearray()
+        end, answer = worker.answer(_ANSWER, said.extend)
+        if end in ("stop", "time"):
+            worker.tell({"stop": True})
+            end, answer = worker.answer(_AFTER_STOP, said.extend)
+            if end in ("stop", "time"):
+                return BrowserObservation.from_text("[Interrupted.]", is_error=True, error="interrupted", url=self.url)
+        if end == "gone":
+            self._end()
+            self.url = ""
+            return BrowserObservation.from_text(f"[{_LOST}]", is_error=True, error=_LOST)
+        return self._told(answer)
+
+    def _told(self, answer: dict[str, Any]) -> BrowserObservation:
+        self.url = str(answer.get("url", ""))
+        error, tree, tabs = str(answer["error"]), str(answer.get("tree", "")), list(answer.get("tabs", ()))
+        lines = [f"[Error: {error}]"] if error else []
+        lines += [f"[{note}]" for note in answer["notes"]]
+        lines += [f"Address: {self.url}", *([f"Title: {answer['title']}"] if answer.get("title") else [])]
+        lines += ["Tabs:", *(f"  {number}. {each}" for number, each in enumerate(tabs, 1))] if len(tabs) > 1 else []
+        lines += ["", tree or "(the page is empty)"]
+        content: list[TextContent | ImageContent] = [TextContent(text="\n".join(lines))]
+        if answer.get("picture"):
+            content.append(ImageContent(data=answer["picture"], mime_type="image/jpeg"))
+        return BrowserObservation(
+            content=content,
+            is_error=bool(error),
+            url=self.url,
+            title=str(answer.get("title", "")),
+            tabs=tabs,
+            error=error,
+            downloads=list(answer["downloads"]),
+        )
+
+    def interrupt(self) -> None:
+        """Stop the calls that are done now; the browser stays."""
+        running = self._running
+        if running is not None:
+            running.stop()
+
+    def _end(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def close(self) -> None:
+        """End the browser with all its processes."""
+        running = self._running
+        if running is not None:
+            running.hang_up()
+        with self._one_call:
+            self._end()
+            if self._temporary is not None:
+                with contextlib.suppress(OSError):
+                    self._temporary.cleanup()
+                self._temporary = None

@@ -1,0 +1,99 @@
+"""The program behind `browser`: takes requests from a socket and drives the browser; started by `impl`, under a keeper.
+
+The first line says how to open it; then each line is `{"id", "calls", "tab"}`, and `{"stop": true}` ends what is on its
+way. Answers carry the same id, so one that comes too late is for nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import socket
+import sys
+from typing import Any
+
+from playwright.async_api import Error
+
+from workbench.tools.browser.calls import Call
+from workbench.tools.browser.doing import Failed, do
+from workbench.tools.browser.seeing import seen
+from workbench.tools.browser.tabs import Tabs, opened
+
+_LONGEST_LINE = 1 << 22
+_SECONDS = 90.0
+_METHOD = re.compile(r"\A[A-Z]\w+\.\w+: (?:Error: )?")
+"""What an error of playwright begins with."""
+
+
+def main() -> None:
+    """Serve the socket whose number is given."""
+    number = int(sys.argv[1])
+    os.set_inheritable(number, False)
+    asyncio.run(_serve(socket.socket(fileno=number)))
+
+
+async def _serve(channel: socket.socket) -> None:
+    reader, writer = await asyncio.open_connection(sock=channel, limit=_LONGEST_LINE)
+
+    async def say(message: dict[str, Any]) -> None:
+        writer.write(json.dumps(message).encode() + b"\n")
+        await writer.drain()
+
+    request = json.loads(await reader.readline())
+    try:
+        tabs = await opened(request)
+    except (Error, OSError) as error:
+        await say({"id": request["id"], "failed": str(error)})
+        return
+    tabs.context.on("close", lambda _: os._exit(1))  # without a browser there is nothing to do; it is started again
+    await say({"id": request["id"]})
+    running: asyncio.Task[None] | None = None
+    while line := await reader.readline():
+        request = json.loads(line)
+        if running is not None and request.get("stop"):
+            running.cancel()
+        elif not request.get("stop"):
+            if running is not None:
+                await asyncio.wait([running])
+            running = asyncio.create_task(_answered(tabs, request, say))
+
+
+async def _answered(tabs: Tabs, request: dict[str, Any], say: Any) -> None:
+    """Do the calls and tell what is there then, also when one failed."""
+    error = ""
+    try:
+        async with asyncio.timeout(_SECONDS):
+            error = await _done(tabs, request)
+    except TimeoutError:
+        error = f"the calls were not done within {_SECONDS:g} seconds"
+    except asyncio.CancelledError:
+        error = "interrupted"
+    try:
+        page = await seen(tabs, pictures=request["pictures"])
+    except asyncio.CancelledError:
+        page = {}
+    await say({"id": request["id"], "error": error, **page, **tabs.notes()})
+
+
+async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
+    """What went wrong, with the call it went wrong in."""
+    await tabs.revive()
+    if request["tab"] is not None and not await tabs.choose(request["tab"]):
+        return f"there is no tab {request['tab']}"
+    for name, arguments in request["calls"]:
+        call = Call(name, arguments)
+        try:
+            await do(tabs, call)
+        except (Failed, Error) as error:
+            return f"{call}: {_plain(error)}"
+    return ""
+
+
+def _plain(error: Exception) -> str:
+    """The first line of an error, and the last one of what was tried."""
+    lines = [line.strip(" -") for line in str(error).splitlines() if line.strip(" -")]
+    lines = [line for line in lines if line != "Call log:"]
+    said = _METHOD.sub("", lines[0]) if lines else type(error).__name__
+    return f"{said} ({lines[-1]})" if len(lines) > 1 else said

@@ -1,0 +1,187 @@
+"""The browser and its tabs; what happens on its own (dialogs, downloads, new tabs) is noted for the next answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import BrowserContext, Dialog, Download, Error, Page, Request, async_playwright
+
+from workbench.tools.browser.gate import Gate
+
+_MOST_TABS = 10
+_MOST_NOTES = 10
+_LARGEST = 200_000_000
+_SAFE = re.compile(r"[^\w.() -]+")
+_SIZE = {"width": 1280, "height": 800}
+_FLAGS = (
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+)
+
+
+async def opened(request: dict[str, Any]) -> Tabs:
+    """The browser with its profile, its way to the network and one empty tab."""
+    gate = Gate(request["private"])
+    address, playwright = await asyncio.gather(gate.open(), async_playwright().start())
+    context = await playwright.chromium.launch_persistent_context(
+        request["profile"],
+        executable_path=request["executable"],
+        headless=True,
+        chromium_sandbox=os.getuid() != 0,  # root has no other way; everybody else keeps it
+        args=list(_FLAGS),
+        proxy={"server": address},
+        viewport=_SIZE,  # type: ignore[arg-type]
+        accept_downloads=True,
+        service_workers="block",
+    )
+    return Tabs(context, gate, Path(request["workspace"]) / "downloads", request["seconds"])
+
+
+class Tabs:
+    """The open tabs, the one in front, and notes on what happened."""
+
+    def __init__(self, context: BrowserContext, gate: Gate, downloads: Path, seconds: float) -> None:
+        """A page may take `seconds` to load."""
+        self.context = context
+        self.seconds = seconds
+        self.gate = gate
+        self._folder = downloads
+        self._notes: dict[str, None] = {}
+        self._saved: list[str] = []
+        self._saving: set[asyncio.Task[None]] = set()
+        self._loading: dict[Request, float] = {}
+        self.front = context.pages[0]
+        for page in context.pages:
+            self._watch(page)
+        context.on("page", self._opened)
+        context.on("request", self._begins)
+        for ended in ("requestfinished", "requestfailed"):
+            context.on(ended, self._ends)
+
+    @property
+    def pages(self) -> list[Page]:
+        """All tabs, oldest first."""
+        return self.context.pages
+
+    async def choose(self, number: int) -> bool:
+        """Bring a tab to the front; False where there is none of that number."""
+        if not 0 < number <= len(self.pages):
+            return False
+        self.front = self.pages[number - 1]
+        await self.front.bring_to_front()
+        return True
+
+    async def revive(self) -> None:
+        """A tab in front, also where a page closed the last one."""
+        if self.front.is_closed():
+            self.front = self.pages[-1] if self.pages else await self.context.new_page()
+
+    async def renew(self) -> None:
+        """A tab that does not answer any more is given up for an empty one."""
+        lost = self.front
+        self.front = await self.context.new_page()
+        with contextlib.suppress(Error):
+            await asyncio.wait_for(lost.close(), 2)
+        self.note("the tab did not answer any more and was closed")
+
+    def note(self, text: str) -> None:
+        """Something to tell with the next answer."""
+        if len(self._notes) < _MOST_NOTES:
+            self._notes[text[:500]] = None
+
+    def notes(self) -> dict[str, Any]:
+        """What happened since the last answer."""
+        told = {"notes": [*self._notes, *self.gate.refused], "downloads": self._saved}
+        self._notes, self._saved = {}, []
+        self.gate.refused = {}
+        return told
+
+    async def quiet(self, seconds: float) -> None:
+        """Wait until nothing is loading, at most so long; what loads for ever already does not count."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            now = time.monotonic()
+            if not self._saving and not any(now - begun < 2 for begun in self._loading.values()):
+                return
+            await asyncio.sleep(0.02)
+
+    def _begins(self, request: Request) -> None:
+        self.gate.expect(request.url)
+        self._loading[request] = time.monotonic()
+
+    def _ends(self, request: Request) -> None:
+        self._loading.pop(request, None)
+
+    def _opened(self, page: Page) -> None:
+        if len(self.pages) > _MOST_TABS:
+            self._later(page.close())
+            self.note(f"a page wanted to open one more tab; there are {_MOST_TABS} already")
+            return
+        self._watch(page)
+        self.front = page
+
+    def _watch(self, page: Page) -> None:
+        page.on("dialog", self._answer)
+        page.on("download", self._download)
+        page.on("websocket", lambda socket: self.gate.expect(socket.url))
+        page.on("close", self._closed)
+        page.on("crash", lambda _: self.note("the page crashed"))
+
+    def _closed(self, page: Page) -> None:
+        if self.front is page and self.pages:
+            self.front = self.pages[-1]
+
+    async def _answer(self, dialog: Dialog) -> None:
+        """A dialog cannot wait for the next call: alerts are accepted, questions get the careful answer."""
+        accepts = dialog.type in ("alert", "beforeunload")
+        with contextlib.suppress(Error):
+            await (dialog.accept() if accepts else dialog.dismiss())
+        self.note(f"a dialog ({dialog.type}) was answered with {'OK' if accepts else 'Cancel'}: {dialog.message}")
+
+    def _download(self, download: Download) -> None:
+        self._later(self._save(download))
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._saving.add(task)
+        task.add_done_callback(self._saving.discard)
+
+    async def _save(self, download: Download) -> None:
+        """Into the workspace, under a plain name that is still free."""
+        name = _SAFE.sub("_", download.suggested_filename).lstrip(". ")[-100:] or "download"
+        try:
+            path = await asyncio.wait_for(download.path(), 60)
+            size = path.stat().st_size
+            if size > _LARGEST:
+                raise OSError(0, f"it has {size // 10**6} MB; at most {_LARGEST // 10**6} are kept")
+            self._saved.append(str(self._copied(path, name)))
+        except (Error, OSError, TimeoutError) as error:
+            why = getattr(error, "strerror", "") or str(error) or "it took more than 60 seconds"
+            self.note(f"the download {name} was not kept: {why}")
+            with contextlib.suppress(Error):
+                await download.cancel()
+        else:
+            self.note(f"downloaded: {self._saved[-1]}")
+
+    def _copied(self, path: Path, name: str) -> Path:
+        self._folder.mkdir(exist_ok=True)
+        if self._folder.is_symlink() or not self._folder.resolve().is_relative_to(self._folder.parent.resolve()):
+            raise OSError(0, f"{self._folder} leads out of the workspace")
+        for number in range(1, 1000):
+            whole = self._folder / (name if number == 1 else f"{number}-{name}")
+            try:
+                with whole.open("xb") as target, path.open("rb") as source:
+                    while piece := source.read(1 << 20):
+                        target.write(piece)
+            except FileExistsError:
+                continue
+            return whole
+        raise OSError(0, f"there are too many files called {name}")
