@@ -64,8 +64,8 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
     def _ready(self) -> Worker:
         """The browser that is there, or a new one; raises Missing."""
         if self._worker is not None and not self._worker.is_gone:
-            self._running = self._worker
             self._worker.forget_stop()
+            self._running = self._worker
             return self._worker
         self._end()
         program = find_chromium(self._executable)

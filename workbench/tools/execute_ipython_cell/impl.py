@@ -109,8 +109,8 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             worker = self._kernels.current
         if worker is not None and not action.restart:
             worker.drain(lambda data: None)
-            self._running = worker
             worker.forget_stop()
+            self._running = worker
             return worker
         if worker is not None or action.restart:
             lead.append("[A new interpreter was started; variables of before are gone.]")
