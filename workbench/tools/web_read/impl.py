@@ -47,7 +47,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
         """The part of the page that was asked for."""
         known = None if action.fresh else self._shelf.get(action.url, action.part)
         if known is not None:
-            return _shown(action, known, kept=True)
+            return page_of(known, action.page, kept=True)
         try:
             found = self._calls.run(lambda: self._read(action), self._limits.seconds + _CONVERTING)
         except Interrupted:
@@ -58,7 +58,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
             return _failed(action, str(error))
         if found.status < 300:
             self._shelf.put(action.url, action.part, found)
-        return _shown(action, found, kept=False)
+        return page_of(found, action.page, kept=False)
 
     def interrupt(self) -> None:
         """End what runs."""
@@ -96,7 +96,7 @@ def _failed(action: WebReadAction, text: str) -> WebReadObservation:
     return WebReadObservation.from_text(visible(text), is_error=True, url=action.url)
 
 
-def _shown(action: WebReadAction, found: Document, *, kept: bool) -> WebReadObservation:
+def page_of(found: Document, page: int, *, kept: bool) -> WebReadObservation:
     """One part, or why there is none."""
     parts = parts_of(found.text)
     wrong = ""
@@ -104,15 +104,15 @@ def _shown(action: WebReadAction, found: Document, *, kept: bool) -> WebReadObse
         wrong = f"{found.url} answered {found.status}, so this is not the page you asked for.\n{found.text[:_FAILED]}"
     elif not found.text:
         wrong = f"{found.url} holds no text that can be read; perhaps scripts build it, or it is made of images."
-    elif action.page > len(parts):
-        wrong = f"There is no page {action.page}: {found.url} has {len(parts)}."
+    elif page > len(parts):
+        wrong = f"There is no page {page}: {found.url} has {len(parts)}."
     return WebReadObservation.from_text(
-        wrong or _told(found, parts, action.page),
+        wrong or _told(found, parts, page),
         is_error=bool(wrong),
         url=found.url,
         title=found.title,
         kind=found.kind,
-        page=action.page,
+        page=page,
         pages=len(parts),
         status=found.status,
         kept=kept,

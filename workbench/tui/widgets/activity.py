@@ -18,6 +18,8 @@ _NAMES = {
     "edit_file": "editing",
     "glob": "looking for files",
     "grep": "searching",
+    "web_read": "reading a page",
+    "find_tools": "looking for tools",
     "python_execute": "running Python",
     "task_tracker": "planning",
     "think": "thinking",

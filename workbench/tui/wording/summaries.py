@@ -40,6 +40,8 @@ _TOOL_SIGNS: Final = {
     "python_execute": "λ",
     "glob": "⌕",
     "grep": "⌕",
+    "find_tools": "⌕",
+    "web_read": "⇣",
     "task_tracker": "▤",
     "think": "✎",
     ASK_TOOL: "¿",
@@ -51,6 +53,8 @@ _MAIN_ARGUMENT: Final = {
     ASK_TOOL: "question",
     "finish": "message",
     "python_execute": "code",
+    "web_read": "url",
+    "find_tools": "query",
     DELEGATE_TOOL: "inputs",
 }
 """What a call of the tool is about, where that is one text."""

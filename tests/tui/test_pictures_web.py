@@ -1,0 +1,77 @@
+"""Golden pictures of reading the web: the question about an address and what came of it; `--snapshot-update`."""
+
+from typing import Any
+
+import pytest
+
+from tests.tui.picture_sessions import MODEL, assess
+from tests.tui.sample_session import Script
+from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.trial import wait_until
+from workbench.security.web import assess_address
+from workbench.session import events as ev
+from workbench.tools.web_read.impl import page_of
+from workbench.tools.web_read.pages import Document
+from workbench.tui.opening import open_action
+from workbench.tui.screens.pager import PagerScreen
+
+__all__ = ["folder"]
+
+URL = "https://docs.python.org/3/library/decimal.html"
+TEXT = """# decimal: numbers with ten fingers
+
+The `decimal` module gives exact arithmetic for amounts of money.
+
+- Ten cents are held [as they are](https://docs.python.org/3/library/decimal.html#rounding), not as nearly ten cents.
+- Three of them less thirty are nothing, to the last digit.
+
+```python
+from decimal import Decimal
+Decimal("12.50") + Decimal("-3")
+```
+"""
+SIZES = [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")]
+
+
+def asked() -> Script:
+    script = Script().start(model=MODEL).user("Which type should hold amounts? Look it up.")
+    script.answer("I read what Python's documentation says about decimal numbers.")
+    return script
+
+
+def question() -> list[Any]:
+    script = asked()
+    name = script.propose("web_read", "UNKNOWN", "Read about decimal numbers", url=URL)
+    found = assess_address(URL)
+    always = "allow web_read in https://docs.python.org/**"
+    assess(script, name, found.risk, reasons=found.reasons, always=always)
+    return [*script.events, ev.EngineState(state="deciding")]
+
+
+def answered() -> list[Any]:
+    script = asked()
+    document = Document(URL, "decimal — Python 3 documentation", "html", TEXT)
+    seen = page_of(document, 1, kept=False).model_dump(mode="json")
+    told = {f"_{name}": value for name, value in seen.items() if name != "content"}
+    script.run("web_read", seen["content"][0]["text"], "MEDIUM", url=URL, _seconds=0.84, **told)
+    script.answer("`Decimal` holds amounts exactly; floats do not.")
+    script.add(ev.RunEnded, reason="finished", detail="")
+    return [*script.events, ev.EngineState(state="idle")]
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"), SIZES, ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}"
+)
+@pytest.mark.parametrize("state", [question, answered], ids=lambda state: state.__name__)
+async def test_reading_a_page(state, size, theme, folder, picture):
+    events = state()
+    link, app = app_with(events, folder, theme)
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        if state is answered:
+            open_action(app, app.state, "a1", app.opened.link)
+            await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))
+        words = "exact arithmetic" if state is answered else "reads from the network"
+        await wait_until(pilot, lambda: words in text_on(app))
+        await at_rest(pilot)
+        assert picture(app)
