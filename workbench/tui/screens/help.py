@@ -17,8 +17,11 @@ from textual.widgets.option_list import Option
 from workbench.tui.key_names import key_name, key_of
 
 GUIDES = Path(__file__).parents[2] / "guide"
-_GUIDES = ("keys", "approval", "rules", "reviewing", "models", "settings", "tools", "safety", "versions", "terminals")
-TITLES = {name: name.title() for name in _GUIDES}
+_GUIDES = (
+    *("keys", "approval", "rules", "reviewing", "models", "settings", "tools", "web", "openapi", "safety", "versions"),
+    "terminals",
+)
+TITLES = {name: name.title() for name in _GUIDES} | {"openapi": "OpenAPI"}
 
 
 class HelpScreen(ModalScreen[None]):
