@@ -12,7 +12,6 @@ from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
-from workbench.tui.widgets.welcome import Welcome
 
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 
@@ -106,17 +105,6 @@ async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named
         await typed(pilot, "hello")
         await wait_until(pilot, lambda: link.commands == [("send", "hello")])
         assert asked == ["bad", "fast"]
-
-
-async def test_the_welcome_of_a_first_run_names_what_was_found_and_how_to_use_it():
-    found = [("Ollama at 127.0.0.1:11434", "/model ollama_chat/qwen3:8b"), ("a key in [/X]\x1b[31m", "/model x/NAME")]
-    app = workbench_app(None, set={"model": None}, find=lambda: found)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await wait_until(pilot, lambda: "Ollama" in app.screen.query_one(Welcome).render().plain)
-        said = app.screen.query_one(Welcome).render().plain
-        assert "  /model ollama_chat/qwen3:8b\na key in [/X]" in said
-        assert "\x1b" not in said
-        assert "F9" in said
 
 
 async def test_compact_asks_for_condensing_and_the_log_says_so():

@@ -37,12 +37,12 @@ from workbench.tui.signals import Signals
 from workbench.tui.themes import DEFAULT, variable_defaults
 from workbench.tui.theming import ThemeFolder
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.welcome import Welcome
 from workbench.tui.widgets.writing import Writing
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import PastSession
     from workbench.tui.setting.book import SettingsBook
+    from workbench.tui.setting.ways import Way
 
 _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
@@ -69,7 +69,7 @@ class WorkbenchApp(AppManners, AppKeys):
         history: Path | None = None,
         demo: Callable[[], Opened] | None = None,
         start: Callable[[str], Opened] | None = None,
-        find: Callable[[], Sequence[tuple[str, str]]] | None = None,
+        ways: Callable[[], Sequence[Way]] | None = None,
         sessions: Callable[[], Sequence[PastSession]] | None = None,
         resume: Callable[[str], Opened] | None = None,
         settings_file: Path | None = None,
@@ -78,8 +78,8 @@ class WorkbenchApp(AppManners, AppKeys):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the person's folder, `history` the file of what they sent; when no model is set up, `demo` makes
-        a session of the demo, `start` one on the model of that name, and `find` looks for models there are to use: what
-        was found, and how to use it. `sessions` finds the sessions there are, `resume` opens one by its id. `book`
+        a session of the demo, `start` one on the model of that name, and `ways` finds what there is to begin with, for
+        the first run. `sessions` finds the sessions there are, `resume` opens one by its id. `book`
         writes the settings; `problems` are what was wrong in `settings_file`.
         """
         super().__init__()
@@ -91,7 +91,7 @@ class WorkbenchApp(AppManners, AppKeys):
         self.state.work = "starting" if opened.link is not None else "idle"
         self.demo, self.start = demo, start
         self.sessions, self.resume = sessions, resume
-        self._find = find
+        self.ways = ways
         self.settings_file = settings_file
         self.book = book
         self.problems = tuple(problems)
@@ -122,8 +122,8 @@ class WorkbenchApp(AppManners, AppKeys):
         self._themes.watch()
         self.call_after_refresh(self.ask_trust)
         self.run_worker(self._report())
-        if self.opened.link is None and self._find is not None:
-            self.run_worker(self._tell_found(self._find))
+        if self.opened.link is None:
+            self.call_after_refresh(self.action_setup)
 
     async def _report(self) -> None:
         """One notice of all that is wrong in the settings; what is wrong does not count."""
@@ -140,12 +140,6 @@ class WorkbenchApp(AppManners, AppKeys):
         if problems:
             said = visible("\n".join(problems))
             self.notify(said, title="Settings", severity="warning", markup=False, timeout=20)
-
-    async def _tell_found(self, find: Callable[[], Sequence[tuple[str, str]]]) -> None:
-        """The welcome of a first run names the models there are to use."""
-        found = await in_daemon(find)
-        for welcome in self.screen_stack[0].query(Welcome):
-            welcome.tell(found)
 
     @on(BehindScrolled)
     def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:

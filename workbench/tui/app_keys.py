@@ -19,6 +19,7 @@ from workbench.tui.fold.state import SessionState
 from workbench.tui.opened import Opened
 from workbench.tui.opening import (
     export_session,
+    open_first_run,
     open_help,
     open_models,
     open_palette,
@@ -33,6 +34,7 @@ from workbench.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry, PastSession
     from workbench.tui.setting.book import SettingsBook
+    from workbench.tui.setting.ways import Way
 
 
 class AppKeys(App[int]):
@@ -57,6 +59,7 @@ class AppKeys(App[int]):
     """What is wrong in the settings, a line each."""
     demo: Callable[[], Opened] | None = None
     start: Callable[[str], Opened] | None = None
+    ways: Callable[[], Sequence[Way]] | None = None
     sessions: Callable[[], Sequence[PastSession]] | None = None
     resume: Callable[[str], Opened] | None = None
 
@@ -93,6 +96,25 @@ class AppKeys(App[int]):
     def action_change_theme(self, name: str = "") -> None:
         """Other colours: by name, or tried in a list."""
         choose_theme(self, name)
+
+    def action_setup(self) -> None:
+        """Choose a model to begin with: found, tested, kept."""
+        if self.ways is not None:
+            open_first_run(self, self.ways, self._begin_on)
+
+    async def _begin_on(self, way: Way | None) -> None:
+        """A session on what was chosen; it is kept for the next time where that is possible."""
+        from workbench.tui.screens.first_run import DEMO
+
+        if way is None or self.book is None:
+            return
+        if way is DEMO:
+            await self.action_demo(anywhere=True)
+            return
+        name, problem = self.book.keep(way)
+        if problem:
+            self.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
+        await self.action_model(name)
 
     def action_settings(self) -> None:
         """Every setting, to be looked at and changed."""
@@ -145,10 +167,13 @@ class AppKeys(App[int]):
             self.notify(visible(str(error)), severity="error", markup=False)
             return
         before, self.opened = self.opened.link, opened
+        written = "" if before else "".join(prompt.text for prompt in self.screen_stack[0].query(Prompt))
         self.state = SessionState(workspace=str(opened.workspace))
         if before is not None:
             before.close()
         await self._replace_main()
+        if written and not opened.message:
+            self.screen.query_one(Prompt).give_back(written)
         self.ask_trust()
 
     def ask_trust(self) -> None:

@@ -38,6 +38,7 @@ COMMANDS = (
     Command("stop", "end the run; what waits is not run", "stop"),
     Command("exit", "end the run, as /stop; /quit leaves", "stop"),
     Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
+    Command("setup", "find a model to begin with: keys, local servers; one test call", "app.setup"),
     Command("settings", "all settings: what holds, where it comes from, change it", "app.settings"),
     Command("demo", "try it with a scripted model", "app.demo(True)"),
     Command("quit", "leave; the session is kept", "app.quit"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry
     from workbench.tui.screens.palette import FindSessions
     from workbench.tui.setting.book import SettingsBook
+    from workbench.tui.setting.ways import Way
     from workbench.tui.trusting import TrustQuestion
 
 SetRule = Callable[..., None]
@@ -122,6 +123,18 @@ def open_sessions(
 
     if not isinstance(app.screen, SessionsScreen):
         app.push_screen(SessionsScreen(Shelf(Locations.from_environment(), current), set_title, search), chosen)
+
+
+def open_first_run(
+    app: App[Any], look: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
+) -> None:
+    """What there is to begin with; not twice."""
+    from workbench.tui.screens.first_run import FirstRunScreen
+    from workbench.tui.widgets.prompt import Prompt
+
+    below = app.screen
+    if not isinstance(below, FirstRunScreen):
+        app.push_screen(FirstRunScreen(look, lambda text: below.query_one(Prompt).type_in(text)), chosen)
 
 
 def open_settings(app: App[Any], book: SettingsBook) -> None:

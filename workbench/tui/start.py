@@ -19,6 +19,7 @@ from workbench.tui.opened import Opened
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.setting.book import SettingsBook
 from workbench.tui.setting.live import take_over
+from workbench.tui.setting.ways import Way, ways
 from workbench.tui.trusting import trust_question
 
 
@@ -44,7 +45,7 @@ def open_screen(
         history=locations.prompt_history,
         demo=opener.demo,
         start=start,
-        find=opener.found,
+        ways=opener.ways,
         sessions=opener.past,
         resume=opener.resume,
         settings_file=locations.settings_file,
@@ -95,15 +96,9 @@ class Opener:
         SessionModels(settings, dict(os.environ)).open(name).close()
         return replace(self, settings=settings).session(workspace)
 
-    def found(self) -> list[tuple[str, str]]:
-        """The models there are to use, each with what to write: profiles, servers of this machine, keys."""
-        from workbench.llm.discovery import found_models
-
-        named = [(f"The profile {name}", f"/model {name}") for name in self.settings.models]
-        return named + [
-            (each.what, f"ohw {each.options}" if each.api_base else f"/model {each.models[0]}")
-            for each in found_models()
-        ]
+    def ways(self) -> list[Way]:
+        """The models there are to begin with: profiles, servers of this machine, keys."""
+        return list(ways(self.settings))
 
     def demo(self) -> Opened:
         """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""

@@ -58,10 +58,10 @@ class SettingsScreen(ModalScreen[None]):
             yield SettingList(id="settings-list")
             yield Static(id="settings-about")
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         """Read them beside the screen."""
         self.set_focus(self.query_one(SettingList))
-        await self._load()
+        self.run_worker(self._load())
 
     async def _load(self) -> None:
         themes = sorted(self.app.available_themes)

@@ -16,6 +16,7 @@ from workbench.profiles import read_profile
 if TYPE_CHECKING:  # pydantic is not needed before a form is opened
     from workbench.settings_edit import Place
     from workbench.tui.setting.entries import Entry
+    from workbench.tui.setting.ways import Way
 
 Taken = Callable[[Settings], None]
 
@@ -106,10 +107,8 @@ class SettingsBook:
         given = {name: getattr(before, name) for name in before.given}
         after = load_settings(self._locations, self._env, lenient=True, **given)
         agreed = [each for each in before.trusted if each not in after.trusted and each.startswith("sha256:")]
-        self.settings = replace(after, trusted=(*after.trusted, *agreed), rules=before.rules)
         self._look()
-        for taken in self._taken:
-            taken(self.settings)
+        self._count(replace(after, trusted=(*after.trusted, *agreed), rules=before.rules))
 
     def _look(self) -> None:
         self._written, self.problems = written_settings(self._locations)
@@ -126,6 +125,25 @@ class SettingsBook:
         if raw is None or _at(self._written, entry.place) is not None:
             return ""
         return f"{shown(raw)!r} does not count: {self.check(entry, shown(raw)) or 'it is of another kind'}"
+
+    def keep(self, way: Way) -> tuple[str, str]:
+        """Begin sessions with this model from now on: the name of its profile, and why it could not be written."""
+        from workbench.tui.setting.ways import kept
+
+        name, changes = kept(way, self.settings.models)
+        try:
+            self.write(changes)
+        except UsageError as error:
+            table = {place[2]: value for place, value in changes.items() if place[0] == "models"}
+            models = {**self.settings.models, name: table} if table else self.settings.models
+            self._count(replace(self.settings, model=name, models=models))
+            return name, str(error)
+        return name, ""
+
+    def _count(self, settings: Settings) -> None:
+        self.settings = settings
+        for taken in self._taken:
+            taken(settings)
 
     def _value(self, entry: Entry, text: str) -> Any:
         """None for the usual value."""

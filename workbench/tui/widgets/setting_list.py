@@ -27,6 +27,7 @@ class SettingList(LineList):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._rows: Sequence[SettingRow] = ()
+        self._empty = "…"
 
     @property
     def current(self) -> SettingRow | None:
@@ -36,7 +37,7 @@ class SettingList(LineList):
     def show(self, rows: Sequence[SettingRow]) -> None:
         """Other rows; the cursor stays on its setting where that is among them."""
         before = self.current
-        self._rows = rows
+        self._rows, self._empty = rows, "Nothing fits"
         self.set_count(len(rows) or 1)
         places = [row.entry.place for row in rows]
         self._go(places.index(before.entry.place) if before and before.entry.place in places else 0)
@@ -46,7 +47,7 @@ class SettingList(LineList):
     def line(self, index: int, width: int) -> Line:
         """One row; its group stands where it begins."""
         if not self._rows:
-            return [Piece("Nothing fits", "dim")]
+            return [Piece(self._empty, "dim")]
         is_first = index == 0 or self._rows[index - 1].entry.group != self._rows[index].entry.group
         return setting_row(self._rows[index], width, with_group=is_first)
 

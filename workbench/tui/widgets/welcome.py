@@ -15,12 +15,6 @@ from workbench.text import visible
 from workbench.tui.fold.state import SessionState
 from workbench.tui.key_names import key_of
 
-_SETUP = (
-    ("Name one when you start:", "ohw --model anthropic/claude-sonnet-4-5"),
-    ("A server on this machine:", "ohw --model openai/NAME --api-base http://127.0.0.1:8080/v1"),
-    ("Or for good, in settings.toml (ohw locate says where it is):", 'model = "anthropic/claude-sonnet-4-5"'),
-)
-_MOST_FOUND = 4
 _MOST_SENT = 4_000
 """Characters of a message that are shown."""
 
@@ -32,7 +26,6 @@ class Welcome(Widget):
         super().__init__(id="welcome")
         self._state = state
         self._has_model = has_model
-        self._found: Sequence[tuple[str, str]] = ()
         self._sent: Sequence[str] = ()
 
     def show(self, sent: Sequence[str], *, is_needed: bool) -> None:
@@ -44,16 +37,11 @@ class Welcome(Widget):
             self.border_title = "Conversation" if sent else None
             self.refresh(layout=True)  # the session may have come with its own folder and mode
 
-    def tell(self, found: Sequence[tuple[str, str]]) -> None:
-        """Models there are to use: what was found, and how to use it."""
-        self._found = found[:_MOST_FOUND]
-        self.refresh(layout=True)
-
     def render(self) -> Content:
         """A few lines; never more than a small screen holds."""
         if self._sent:
             return Content("\n\n").join(map(_on_the_way, self._sent))
-        lines = self._ready() if self._has_model else _advice(self._found, key_of(self.app, "demo", "f9"))
+        lines = self._ready() if self._has_model else _advice(key_of(self.app, "demo", "f9"))
         return Content("\n").join(lines)
 
     def _ready(self) -> list[Content]:
@@ -79,23 +67,15 @@ def _on_the_way(text: str) -> Content:
     return Content.assemble(("You", "bold $primary"), (" · on its way", "$sign-waiting"), "\n", said)
 
 
-def _advice(found: Sequence[tuple[str, str]], demo: str) -> list[Content]:
-    lines = [Content.styled("No model is set up yet.", "bold $warning"), Content("")]
-    if found:
-        lines.append(Content("What was found here, and what to write to use it:"))
-    for what, how in [*found, _SETUP[-1]] if found else _SETUP:
-        lines += [Content.styled(visible(what, lines=False), "$dim"), _command(how)]
-    if not found:
-        said = "Keys are read from the provider's usual variable, such as ANTHROPIC_API_KEY."
-        lines.append(Content.styled(said, "$dim"))
-    lines += [
-        Content(""),
-        Content.assemble(
-            "Or try it without one: ", (demo, "bold $primary"), " or ", ("/demo", "bold $primary"), " starts the demo."
-        ),
-    ]
+def _advice(demo: str) -> list[Content]:
+    ways = (
+        (("/setup",), "finds keys and local servers, tests one call and keeps it"),
+        (("/model PROVIDER/NAME",), "names one, such as anthropic/claude-sonnet-4-5"),
+        (("ohw --model PROVIDER/NAME",), "names one when you start"),
+        ((demo, "/demo"), "needs none: a scripted agent mends a small project"),
+    )
+    lines = [Content.styled("No model is set up yet.", "bold $warning")]
+    for names, words in ways:
+        lines += [Content(""), Content(" or ").join(Content.styled(name, "bold $primary") for name in names)]
+        lines.append(Content.styled(f"  {words}", "$dim"))
     return lines
-
-
-def _command(how: str) -> Content:
-    return Content.styled(f"  {visible(how, lines=False)}", "bold")

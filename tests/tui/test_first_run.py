@@ -1,0 +1,182 @@
+"""The first run: what was found, one test call, a profile that is kept; or the demo; and never a dead end."""
+
+import threading
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.test_pictures import text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.config import Locations, Settings, load_settings
+from workbench.tui.app import Opened
+from workbench.tui.screens.first_run import FirstRunScreen
+from workbench.tui.screens.help import HelpScreen
+from workbench.tui.screens.main import MainScreen
+from workbench.tui.setting.book import SettingsBook
+from workbench.tui.setting.live import take_over
+from workbench.tui.setting.ways import Way, kept, read_way, ways, wrong_way
+from workbench.tui.widgets.prompt import Prompt
+
+WORKS = Way("scripted/demo", "A scripted one")
+FAILS = Way("scripted/none-such", "One that is not [/X]\x1b[31m there")
+OF_A_PROVIDER = Way("mistral/NAME", "A key in MISTRAL_API_KEY")
+
+
+@pytest.fixture
+def where(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return Locations.from_environment({"HOME": str(tmp_path)})
+
+
+def first_app(where, found, **more):
+    """An app without a model; what it starts is in the list."""
+    started = []
+    book = SettingsBook(where, Settings(), {})
+
+    def start(name):
+        started.append(name)
+        return Opened(FakeLink(), where.data)
+
+    look = found if callable(found) else lambda: found
+    app = workbench_app(None, set={"model": None}, book=book, ways=look, start=start, **more)
+    book.tell(lambda settings: take_over(app, settings))
+    return app, started
+
+
+async def ready(pilot, row: str = "Another model") -> FirstRunScreen:
+    """The screen lists what was found, and takes an enter."""
+    app = pilot.app
+    await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen) and row in text_on(app))
+    app.screen._quiet_from = 0.0
+    return app.screen
+
+
+async def chosen(pilot, screen, row: str) -> None:
+    rows = screen.query_one(OptionList)
+    labels = [rows.get_option_at_index(at).prompt.plain for at in range(rows.option_count)]
+    rows.highlighted = next(at for at, label in enumerate(labels) if label.startswith(row))
+    screen._quiet_from = 0.0
+    await pilot.press("enter")
+
+
+def test_profiles_servers_and_keys_are_ways_to_begin(monkeypatch):
+    monkeypatch.setattr("workbench.llm.discovery.SERVERS", ())
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
+    settings = Settings(models={"fast": {"model": "openai/small"}})
+    found = list(ways(settings))
+    assert found[0] == Way("openai/small", "Your profile fast", profile="fast")
+    assert "A key in ANTHROPIC_API_KEY" in [way.what for way in found]
+    assert "sk-of-the-test" not in repr(found)
+
+
+def test_what_is_kept_has_a_name_of_its_own():
+    assert kept(Way("a/b", profile="fast"), {"fast"}) == ("fast", {("model",): "fast"})
+    name, changes = kept(Way("openai/q w:8", api_base="http://h/v1"), {"q-w:8"})
+    assert name == "q-w:8-2"
+    assert changes == {
+        ("model",): "q-w:8-2",
+        ("models", "q-w:8-2", "model"): "openai/q w:8",
+        ("models", "q-w:8-2", "api_base"): "http://h/v1",
+    }
+
+
+def test_what_cannot_be_a_model_is_said_before_it_is_called():
+    assert wrong_way(read_way(" openai/x  http://h:8/v1 ")) == ""
+    for text in ("gpt-5", "/x", "openai/", "mistral/NAME"):
+        assert "PROVIDER/NAME" in wrong_way(read_way(text))
+    assert "address" in wrong_way(read_way("openai/x localhost:8000"))
+
+
+async def test_a_model_that_answers_is_kept_as_a_profile_and_the_session_begins_with_what_was_written(where):
+    app, started = first_app(where, [FAILS, WORKS], message="look at this")
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = await ready(pilot, "A scripted one")
+        await chosen(pilot, screen, "scripted/demo")
+        await wait_until(pilot, lambda: "✓ scripted/demo" in text_on(app))
+        assert not where.settings_file.exists()
+        assert "enter begins with it, and keeps it in your settings" in text_on(app)
+        await chosen(pilot, screen, "scripted/demo")
+        await wait_until(pilot, lambda: started == ["demo"] and isinstance(app.screen, MainScreen))
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "look at this")
+    assert load_settings(where, {}).model == "demo"
+    assert load_settings(where, {}).profile("demo").model == "scripted/demo"
+
+
+async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_same(where):
+    app, started = first_app(where, [FAILS])
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot, "One that is not [/X]")
+        assert "\x1b" not in text_on(app)
+        await chosen(pilot, screen, "scripted/none-such")
+        await wait_until(pilot, lambda: "✗ " in text_on(app) and "all the same" in text_on(app))
+        await pilot.press("ctrl+t")
+        await wait_until(pilot, lambda: "is asked for one word" in text_on(app))
+        await wait_until(pilot, lambda: "✗ " in text_on(app))
+        assert started == []
+        where.config.parent.mkdir(parents=True, exist_ok=True)
+        where.config.write_text("a file in the way")
+        await chosen(pilot, screen, "scripted/none-such")
+        await wait_until(pilot, lambda: started == ["none-such"])
+        assert any("it is not kept" in note.message for note in app._notifications)
+        assert app.settings.profile("none-such").model == "scripted/none-such"
+
+
+async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_line(where):
+    app, started = first_app(where, [OF_A_PROVIDER])
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot, "MISTRAL_API_KEY")
+        await chosen(pilot, screen, "mistral/")
+        line = screen.query_one(Input)
+        await wait_until(pilot, lambda: line.has_focus and line.value == "mistral/")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "✗ write it as PROVIDER/NAME" in text_on(app))
+        line.value = "scripted/demo"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "✓ scripted/demo" in text_on(app))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: started == ["demo"])
+
+
+async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where):
+    demo = FakeLink()
+    found = []
+    app, started = first_app(where, lambda: list(found), demo=lambda: Opened(demo, where.data, "find the fault"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot, "Nothing was found")
+        found.append(WORKS)
+        await chosen(pilot, screen, "Look again")
+        await wait_until(pilot, lambda: "A scripted one" in text_on(app))
+        await chosen(pilot, screen, "The demo")
+        await wait_until(pilot, lambda: demo.commands == [("send", "find the fault")])
+    assert started == []
+
+
+async def test_escape_leads_to_the_advice_and_setup_back_again_and_help_lists_its_keys(where):
+    app, _ = first_app(where, [WORKS])
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot, "A scripted one")
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await wait_until(pilot, lambda: "Not now" in text_on(app))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.screen is screen)
+        await chosen(pilot, screen, "Another model")
+        await pilot.press("escape", "escape")
+        await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await wait_until(pilot, lambda: "/setup" in text_on(app))
+        await pilot.press(*"/setup", "enter")
+        await ready(pilot, "A scripted one")
+
+
+async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(where):
+    held = threading.Event()
+    app, started = first_app(where, lambda: (held.wait(30) and [WORKS]) or [WORKS])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
+        await pilot.press(*"go on", "enter")
+        held.set()
+        await wait_until(pilot, lambda: "A scripted one" in text_on(app))
+        assert "is asked for" not in text_on(app)
+        assert app.screen_stack[0].query_one(Prompt).text == "go on"
+    assert started == []

@@ -1,0 +1,51 @@
+"""Golden pictures of the first run: what was found, nothing, a name to write, and what came of a test call."""
+
+import pytest
+
+from tests.tui.test_pictures import at_rest, folder, text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.engine.trial import Outcome
+from workbench.tui.screens.first_run import FirstRunScreen
+from workbench.tui.setting.ways import Way
+
+__all__ = ["folder"]
+
+FOUND = [
+    Way("openai/gpt-5-mini", "Your profile fast", profile="fast"),
+    Way("ollama_chat/qwen3-coder:30b", "Ollama at 127.0.0.1:11434"),
+    Way("openai/devstral-small", "LM Studio at 127.0.0.1:1234", "http://127.0.0.1:1234/v1"),
+    Way("anthropic/claude-sonnet-4-5", "A key in ANTHROPIC_API_KEY"),
+    Way("mistral/NAME", "A key in MISTRAL_API_KEY"),
+]
+WORKED = 'ollama_chat/qwen3-coder:30b works: it said "Ready." after 1.2 s; 23 tokens in, 2 out, cost ?'
+REFUSED = "the provider refused the key of anthropic/claude-sonnet-4-5: check ANTHROPIC_API_KEY"
+
+
+def with_outcome(screen, number, outcome):
+    screen._trials.outcomes[FOUND[number]] = outcome
+    screen.query_one("#first-rows").highlighted = number
+    screen._tell(FOUND[number])
+
+
+CASES = {
+    "found": (FOUND, lambda screen: None, "MISTRAL"),
+    "nothing": ([], lambda screen: None, "Nothing was found"),
+    "named": (FOUND, lambda screen: screen._write("mistral/"), "esc goes back"),
+    "works": (FOUND, lambda screen: with_outcome(screen, 1, Outcome(True, WORKED)), "enter begins"),
+    "fails": (FOUND, lambda screen: with_outcome(screen, 3, Outcome(False, REFUSED)), "all the same"),
+}
+
+
+@pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("case", CASES)
+async def test_first_run(case, size, theme, folder, picture):
+    ways, then, words = CASES[case]
+    app = workbench_app(None, folder=folder, set={"model": None, "theme": theme}, ways=lambda: ways)
+    async with app.run_test(size=size) as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
+        await wait_until(pilot, lambda: ("MISTRAL" if ways else "Nothing was found") in text_on(app))
+        then(app.screen)
+        await wait_until(pilot, lambda: words in text_on(app))
+        await at_rest(pilot)
+        assert picture(app)

@@ -1,0 +1,223 @@
+"""The first run: what was found to begin with, one test call of it, and what works is kept; or the demo."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.text import visible
+from workbench.tui.background import in_daemon
+from workbench.tui.key_names import key_of
+from workbench.tui.setting.trials import Trials
+from workbench.tui.setting.ways import Way, read_way, wrong_way
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.wording.pieces import pad
+
+DEMO: Final = Way("scripted/demo")
+"""What the screen dismisses with for the demo."""
+_QUIET: Final = 0.5
+"""Seconds of quiet before an enter counts: what was typed ahead calls no model."""
+_INTRO: Final = (
+    "No model is set up yet. Choose one: enter makes one test call, and what works is kept in your settings."
+)
+_NOTHING: Final = (
+    "Nothing was found: no key of a provider in the environment, no server on the usual ports of Ollama, LM Studio and "
+    "vLLM. Start one and look again, set a variable such as ANTHROPIC_API_KEY before you start ohw, or name a model."
+)
+_OTHERS: Final = (
+    ("name", "Another model", "by its name, and its address"),
+    ("again", "Look again", "for keys and servers"),
+    ("demo", "The demo", "a scripted agent mends a small project"),
+)
+_LINE: Final = "PROVIDER/NAME, and behind a blank http://… of a server of your own"
+
+
+class FirstRunScreen(ModalScreen[Way | None]):
+    """Dismisses with the model to begin with, with `DEMO`, or with None; letters go to the prompt below."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Not now", id="setup.close"),
+        Binding("ctrl+t", "test", "Make the test call again", id="setup.test"),
+    ]
+
+    def __init__(self, look: Callable[[], Sequence[Way]], typed: Callable[[str], None]) -> None:
+        """`look` finds what there is, in a thread; `typed` takes what is meant for the prompt."""
+        super().__init__(id="first-run")
+        self._look = look
+        self._typed = typed
+        self._ways: Sequence[Way] = ()
+        self._trials = Trials()
+        self._quiet_from = 0.0
+
+    def compose(self) -> ComposeResult:
+        """What to do, what there is, a line for a name, and what came of the test."""
+        with Vertical(id="first-box") as box:
+            box.border_title = "Welcome to ohw"
+            close, again = key_of(self.app, "setup.close", "escape"), key_of(self.app, "setup.test", "ctrl+t")
+            box.border_subtitle = (
+                f"↑↓ enter · {again} tests again · {close} not now · {key_of(self.app, 'help', 'f1')} help"
+            )
+            yield Static(Content(_INTRO), id="first-intro")
+            yield OptionList(id="first-rows")
+            line = Input(placeholder=_LINE, select_on_focus=False, id="first-line")
+            line.display = False
+            yield line
+            yield Static(id="first-note")
+
+    def on_mount(self) -> None:
+        """Look for models beside the screen."""
+        self._wait()
+        self._fill()
+        self.set_focus(self.query_one(OptionList))
+        self.run_worker(self._find())
+
+    def on_unmount(self) -> None:
+        """Nobody waits for an answer any more."""
+        self._trials.stop()
+
+    def on_key(self, event: events.Key) -> None:
+        """Words are for the prompt, and an enter behind them is none for this screen."""
+        if event.is_printable and event.character and not isinstance(self.focused, Input):
+            event.stop()
+            self._wait()
+            self._typed(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """So is a paste."""
+        event.stop()
+        self._typed(event.text)
+
+    async def _find(self) -> None:
+        self._say("● looking for servers on this machine and for keys in the environment …")
+        found = await in_daemon(lambda: list(self._look()))
+        if self.is_attached:
+            self._ways = found
+            self._fill()
+            if not found:
+                self._say(_NOTHING)
+                self.query_one(OptionList).action_last()  # the demo needs nothing
+            else:
+                self._say("")
+
+    def _fill(self) -> None:
+        rows = self.query_one(OptionList)
+        before = rows.highlighted
+        rows.clear_options()
+        rows.add_options(_options(self._ways))
+        rows.highlighted = before if before and before < rows.option_count and not self._ways else 0
+
+    @on(OptionList.OptionSelected)
+    def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
+        """A model is tested, then taken; the others do what they say."""
+        name = chosen.option.id or ""
+        if not self.is_current or time.monotonic() < self._quiet_from:
+            return
+        if name == "demo":
+            self.dismiss(DEMO)
+        elif name == "again":
+            self.run_worker(self._find(), exclusive=True)
+        elif name == "name":
+            self._write("")
+        elif not self._ways[int(name)].is_named:
+            self._write(self._ways[int(name)].provider)
+        else:
+            self._take(self._ways[int(name)])
+
+    @on(OptionList.OptionHighlighted)
+    def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
+        """What is known of the model under the cursor."""
+        name = looked.option.id or ""
+        if name.isdecimal() and self._ways[int(name)] in self._trials.outcomes:
+            self._tell(self._ways[int(name)])
+
+    @on(Input.Submitted)
+    def on_named(self, event: Input.Submitted) -> None:
+        """The model of that name."""
+        way = read_way(event.value)
+        if wrong := wrong_way(way):
+            self._say(f"✗ {wrong}")
+        else:
+            self._take(way)
+
+    def action_leave(self) -> None:
+        """Out of the line, then out of the screen."""
+        line = self.query_one(Input)
+        if line.display:
+            line.display = False
+            self._trials.stop()
+            self._say("")
+            self.set_focus(self.query_one(OptionList))
+        else:
+            self.dismiss(None)
+
+    def action_test(self) -> None:
+        """Call the model once more."""
+        way = self._under_cursor()
+        if way is not None and not wrong_way(way):
+            self._trials.outcomes.pop(way, None)
+            self._take(way)
+
+    def _under_cursor(self) -> Way | None:
+        line, at = self.query_one(Input), self.query_one(OptionList).highlighted
+        if line.display:
+            return read_way(line.value)
+        return self._ways[at] if at is not None and at < len(self._ways) else None
+
+    def _write(self, begin: str) -> None:
+        line = self.query_one(Input)
+        line.value, line.display = begin, True
+        line.cursor_position = len(begin)
+        self.set_focus(line)
+        self._say("enter makes one test call · esc goes back to the list")
+
+    def _take(self, way: Way) -> None:
+        """Test it; once it was, begin with it."""
+        if way in self._trials.outcomes:
+            self.dismiss(way)
+            return
+        self._say(f"● {way.model} is asked for one word …")
+        self.run_worker(self._ask(way), exclusive=True)
+
+    async def _ask(self, way: Way) -> None:
+        if await self._trials.ask(way) is not None and self.is_attached:
+            self._wait()
+            self._tell(way)
+
+    def _tell(self, way: Way) -> None:
+        outcome = self._trials.outcomes[way]
+        begin = "enter begins with it, and keeps it in your settings"
+        more = begin if outcome.works else f"{begin} all the same"
+        self._say(f"{'✓' if outcome.works else '✗'} {outcome.said}", more)
+
+    def _say(self, line: str, more: str = "") -> None:
+        style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")
+        parts = [Content.styled(visible(line, lines=False), style)] + ([Content(more)] if more else [])
+        self.query_one("#first-note", Static).update(Content("\n").join(parts))
+
+    def _wait(self) -> None:
+        self._quiet_from = time.monotonic() + _QUIET
+
+
+def _options(ways: Sequence[Way]) -> Iterator[Option]:
+    width = min(44, max((len(way.model) for way in ways), default=14))
+    for number, way in enumerate(ways):
+        yield Option(_row(way.model, way.what, width), id=str(number))
+    for name, title, words in _OTHERS:
+        yield Option(_row(title, words, width), id=name)
+
+
+def _row(name: str, words: str, width: int) -> Content:
+    return Content.assemble(
+        (pad(visible(name, lines=False), width), "bold"), (f"  {visible(words, lines=False)}", "$dim")
+    )

@@ -1,0 +1,75 @@
+"""Models to begin with: profiles, servers of this machine, providers whose key is set; and how one is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from workbench.config import Settings
+
+_MOST: Final = 4
+"""Models of one server that are offered."""
+_UNNAMED: Final = "NAME"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One model to begin with, and where it was found."""
+
+    model: str
+    """As PROVIDER/NAME; it ends in `/NAME` where only the provider is known."""
+    what: str = ""
+    api_base: str = ""
+    profile: str = ""
+    """The profile it has already."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it can be called as it stands."""
+        return not self.model.endswith(f"/{_UNNAMED}")
+
+    @property
+    def provider(self) -> str:
+        """What stands before the name, for one who writes the rest."""
+        return self.model.removesuffix(_UNNAMED) if not self.is_named else ""
+
+
+def ways(settings: Settings) -> Iterator[Way]:
+    """What there is, found by looking at the environment and at the usual ports; takes up to a second."""
+    from workbench.llm.discovery import found_keys, found_servers
+
+    for name in settings.models:
+        yield Way(settings.profile(name).model, f"Your profile {name}", profile=name)
+    for found in found_servers():
+        yield from (Way(model, found.what, found.api_base) for model in found.models[:_MOST])
+    yield from (Way(found.models[0], found.what) for found in found_keys())
+
+
+def read_way(text: str) -> Way:
+    """A model and perhaps the address of its server, as a person writes them."""
+    model, _, address = text.strip().partition(" ")
+    return Way(model, "", address.strip())
+
+
+def wrong_way(way: Way) -> str:
+    """Why a model cannot be called as it was written; empty when it can."""
+    provider, _, name = way.model.partition("/")
+    if not provider or not name or not way.is_named:
+        return "write it as PROVIDER/NAME, such as openai/gpt-5"
+    if way.api_base and not re.match(r"https?://[^/\s]", way.api_base):
+        return "write the address behind a blank, such as http://localhost:8000/v1"
+    return ""
+
+
+def kept(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:
+    """The name of its profile, and what is to be written so that sessions begin with it."""
+    if way.profile:
+        return way.profile, {("model",): way.profile}
+    usual = re.sub(r"[^\w.:@+-]", "-", way.model.rpartition("/")[2])[:50] or "mine"
+    name = next(each for each in (usual, *(f"{usual}-{number}" for number in range(2, 1000))) if each not in taken)
+    changes: dict[tuple[str, ...], Any] = {("model",): name, ("models", name, "model"): way.model}
+    if way.api_base:
+        changes["models", name, "api_base"] = way.api_base
+    return name, changes
