@@ -8,6 +8,7 @@ from pathlib import Path
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse, ToolCall
 from workbench.session.bounds.limits import Limits
 from workbench.session.events import SessionStarted
+from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 from workbench.tools.executor import FileChange, ToolExecutor
@@ -237,6 +238,18 @@ class Desk:
         more.setdefault("fingerprint", shown.assessed.fingerprint)
         self.session.decide(shown.proposed.action_id, verdict, **more)
         self.run()
+
+    def waiting(self) -> list[OpenAction]:
+        """All that waits for the person, as the log says."""
+        ledger = Ledger()
+        for event in self.log():
+            ledger.apply(event)
+        return ledger.waiting
+
+    def decide(self, action: OpenAction, verdict: str = "approved", **more) -> None:
+        """Decide on it as it was shown, and nothing else."""
+        print_ = action.assessed.fingerprint
+        self.session.decide(action.proposed.action_id, verdict, **{"fingerprint": print_, **more})
 
     def log(self) -> list:
         return list(self.store.events())

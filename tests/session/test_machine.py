@@ -84,9 +84,11 @@ class SessionMachine(RuleBasedStateMachine):
                 return
 
     @precondition(lambda self: self.desk.session.question is not None)
-    @rule(verdict=st.sampled_from(["approved", "rejected"]), stale=st.booleans())
-    def the_person_decides(self, verdict, stale):
-        shown = self.desk.session.question
+    @rule(verdict=st.sampled_from(["approved", "rejected"]), stale=st.booleans(), at=st.integers(0, 5))
+    def the_person_decides(self, verdict, stale, at):
+        """On any of the questions that are open, in any order."""
+        waiting = self.desk.waiting()
+        shown = waiting[at % len(waiting)]
         print_ = "stale" if stale else shown.assessed.fingerprint
         try:
             self.desk.session.decide(shown.proposed.action_id, verdict, fingerprint=print_)
@@ -141,6 +143,18 @@ class SessionMachine(RuleBasedStateMachine):
         if hasattr(self, "desk"):
             ended = [e.action_id for e in self.desk.log() if e.kind in ("action_observed", "action_abandoned")]
             assert len(ended) == len(set(ended))
+
+    @invariant()
+    def actions_of_one_answer_start_in_its_order(self):
+        if hasattr(self, "desk"):
+            log = self.desk.log()
+            places = {e.action_id: (e.response_id, e.position) for e in log if e.kind == "action_proposed"}
+            last = ("", 0)
+            for event in log:
+                if event.kind == "action_started":
+                    place = places[event.action_id]
+                    assert place[0] != last[0] or place[1] > last[1]
+                    last = place
 
     @invariant()
     def requests_are_valid(self):

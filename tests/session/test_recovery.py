@@ -50,16 +50,33 @@ def killed_at(moment: str, folder: Path, mode: str = "medium") -> None:
 def test_a_decided_action_is_abandoned_after_a_kill_and_never_run_again(desk, tmp_path, moment):
     killed_at(moment, tmp_path)
     d = desk(says("I look first."))
-    before = list(d.notes)
-    assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
-    assert "action_abandoned" in d.kinds()
-    d.session.send("go on")
     d.run()
+    before = list(d.notes)
+    assert d.kinds().count("action_abandoned") == 1
+    assert d.session.question.proposed.arguments == {"text": "two"}, "the question that was open beside it still is"
+    d.answer("rejected")
     assert d.notes == before == (["one"] if moment == "inside" else [])
     first, second = [m["content"] for m in d.agent.requests[0] if m["role"] == "tool"]
     assert "unknown" in first
-    assert "not run" in second
+    assert "rejected" in second
     assert faults_of(d.agent.requests[0]) == []
+
+
+def test_what_was_approved_ahead_is_not_run_by_a_restart(desk):
+    d = desk(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
+    d.session.send("go")
+    d.run()
+    for action in d.waiting():
+        d.decide(action)
+    d.reopen()
+    d.run()
+    assert (d.session.phase, d.session.ended, d.notes) == ("idle", "interrupted", [])
+    d.session.send("go on")
+    d.run()
+    first, second = [m["content"] for m in d.agent.requests[-1] if m["role"] == "tool"]
+    assert "unknown" in first
+    assert "not run" in second
+    assert d.notes == []
 
 
 @pytest.mark.parametrize("moment", ["action_proposed", "action_assessed"])
@@ -91,7 +108,11 @@ def test_a_restart_by_itself_runs_nothing(desk, tmp_path, mode):
     killed_at("action_observed", tmp_path, mode)
     d = desk(says("ok"))
     d.run()
-    assert (d.session.phase, d.session.ended, d.notes) == ("idle", "interrupted", ["one"])
+    assert d.notes == ["one"]
+    if mode == "medium":
+        assert d.session.phase == "deciding", "the second was asked about ahead, and still is"
+        d.session.interrupt()
+    assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
     d.session.send("go on")
     d.run()
     assert d.notes == ["one"]

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown
-from tests.tui.diff_app import Decision, ScreenApp, painted, until
+from tests.tui.diff_app import Decision, ScreenApp, painted, question, until
 from workbench.tui.approving.decision import All, Later, Turn
 from workbench.tui.approving.together import together
 from workbench.tui.screens.approve_all import ApproveAllScreen
+from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
 
 LIST = replace(command("ls ~/.config", risk="LOW"), action_id="low", fingerprint="f1")
@@ -139,3 +140,16 @@ async def test_nothing_is_left_to_approve_together_when_the_person_changed_all_o
         await pilot.press("space", "Y")
         await until(pilot, lambda: any("each is approved by itself" in note.message for note in app._notifications))
         assert app.screen is app.pushed
+
+
+async def test_one_that_comes_to_wait_beside_it_enters_the_list() -> None:
+    app, clock = ask(LIST, 1, 1, (LIST,))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        assert "Y all" not in keys_shown(app)
+        question(app).stands_beside(WAITING)
+        await until(pilot, lambda: "Y all" in keys_shown(app))
+        assert batch(app).splitlines()[0].startswith("▌ 1")
+        assert "1 of 3" in str(app.pushed.query_one(QuestionBox).border_title)
+        await pilot.press("left")
+        await until(pilot, lambda: app.results == [Turn("high")])

@@ -285,6 +285,41 @@ async def test_a_question_that_is_settled_elsewhere_goes_away():
         assert link.commands == []
 
 
+async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again():
+    script = asked()
+    script.ask("execute_bash", command="rm -rf dist")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        for name in ("a1", "a2"):
+            await wait_until(
+                pilot,
+                lambda name=name: isinstance(app.screen, ApprovalScreen) and app.screen.item is app.state.actions[name],
+            )
+            await arm(pilot)
+            await pilot.press("y")
+            await wait_until(pilot, lambda name=name: link.commands[-1:] == [("decide", name, "approved", "f", "")])
+        approved = script.add(ev.ActionDecided, action_id="a2", verdict="approved", by="person", fingerprint="f")
+        again = script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("refused before",), fingerprint="f")
+        link.bring(approved, again)
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert app.screen.item.reasons == ("refused before",)
+
+
+async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_again():
+    script = asked()
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        link.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", needs_decision=False))
+        await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
+        assert (app.state.waiting, app.state.actions["a1"].phase) == ([], "proposed")
+        link.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", fingerprint="f"))
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert link.commands == []
+
+
 async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
     app = workbench_app(FakeLink(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:

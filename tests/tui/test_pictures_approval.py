@@ -1,15 +1,21 @@
 """Golden pictures of the question: hunks, edits, a batch, hidden text, always; `--snapshot-update` makes them."""
 
+import tempfile
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.session.fake_agent import Desk, calls
 from tests.tui.picture_sessions import assess, begun
 from tests.tui.sample_session import WORKSPACE
 from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
 from tests.tui.trial import wait_until
+from workbench.llm.model import ModelUsage
 from workbench.session import events as ev
+from workbench.tools import BashTool, FileEditorTool
 
 __all__ = ["folder"]
 
@@ -46,6 +52,12 @@ class Store:
         """Write everything."""
         self.path.write_text(json.dumps(self.amounts))
 '''
+SUM = """        result = 0
+        for amount in self.amounts.values():
+            result += amount
+        return result
+"""
+BUILT_IN = "        return sum(self.amounts.values())\n"
 AFTER = (
     BEFORE.replace(
         "        self.amounts = json.loads(self.path.read_text())\n",
@@ -65,19 +77,35 @@ def an_edit() -> list[Any]:
     return [*script.events, ev.EngineState(state="deciding")]
 
 
-def a_batch() -> list[Any]:
-    script = begun()
-    three = (
-        ("ls -la ~/.config", "LOW", "MEDIUM"),
-        ("make docs", "MEDIUM", "MEDIUM"),
-        ("rm -rf build dist", "LOW", "HIGH"),
-    )
-    for number, (command, said, risk) in enumerate(three):
-        name = script.propose("execute_bash", said, "Clean and document", command=command)
-        assess(
-            script, name, risk, fingerprint=f"f{number}", reasons=("deletes what git does not hold",) * (number == 2)
+@cache
+def of_one_answer() -> tuple[Any, ...]:
+    """What a real session asks when one answer of its model makes three calls, told as if of the pictures' folder."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        (place / "src").mkdir()
+        (place / "src" / "store.py").write_text(BEFORE)
+        edit = {"command": "str_replace", "path": f"{place}/src/store.py", "old_str": SUM, "new_str": BUILT_IN}
+        three = calls(
+            ("str_replace_editor", {**edit, "summary": "Sum by what Python brings"}, "LOW"),
+            ("execute_bash", {"command": "make docs", "summary": "Write the documentation anew"}, "MEDIUM"),
+            ("execute_bash", {"command": "git clean -fdx && make", "summary": "Build from nothing"}, "LOW"),
+            text="I shorten the sum, then build everything anew.",
+            usage=ModelUsage(input=12_000, output=180, window=200_000),
+            cost=0.021,
         )
-    return [*script.events, ev.EngineState(state="deciding")]
+        d = Desk(place, three)
+        d.tools.update(execute_bash=BashTool(working_dir=str(place)), str_replace_editor=FileEditorTool())
+        d.session.send("Make the sum shorter and build everything anew.")
+        d.run()
+        lines = [event.model_dump_json() for event in d.log()]
+        d.close()
+        for tool in d.tools.values():
+            tool.close()
+    return tuple(ev.EVENT.validate_json(line.replace(str(place), WORKSPACE)) for line in lines)
+
+
+def a_batch() -> list[Any]:
+    return [*of_one_answer(), ev.EngineState(state="deciding")]
 
 
 def hidden() -> list[Any]:
@@ -117,7 +145,7 @@ PICTURES = [
     Picture("a_hunk_edited", an_edit, ("j", "k", "k", "e"), "ctrl+s keep the text"),
     Picture("a_hunk_after_its_edit", an_edit, ("j", "k", "j", "e", *"# ", "ctrl+s"), "edited"),
     Picture("a_command_edited", a_test_run, ("e",), "ctrl+s keep the text"),
-    Picture("batch_of_three", a_batch, ("right",), "2 of 3"),
+    Picture("batch_of_three", a_batch, (), "1 of 3"),
     Picture("all_of_a_batch", a_batch, ("right", "Y"), "Approve all 2"),
     Picture("hidden_text", hidden, (), "HIGH"),
     Picture("always", a_test_run, ("a",), "Where it counts"),

@@ -30,6 +30,8 @@ _RECALLED: Final = 12
 _AGAIN: Final = 2.0
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _OVER: Final = frozenset({"done", "failed", "rejected", "skipped", "lost"})
+_Shown = tuple[str, str, int]
+"""One question: the action, its fingerprint, and the event that asked."""
 
 
 class Talk:
@@ -42,9 +44,9 @@ class Talk:
         self._console = console
         self._asker = LineAsker(console)
         self._commands = Commands(state, link, console.say, self._ask_again, self._leave)
-        self._question: tuple[tuple[str, str], asyncio.Task[None]] | None = None
-        self._settled: set[tuple[str, str]] = set()
-        self._later: set[tuple[str, str]] = set()
+        self._question: tuple[_Shown, asyncio.Task[None]] | None = None
+        self._settled: set[_Shown] = set()
+        self._later: set[_Shown] = set()
         self._sent: list[str] = []
         self._told: set[tuple[str, str]] = set()
         self._leave_until = 0.0
@@ -154,7 +156,7 @@ class Talk:
             is_free = self._is_ready and (bool(self._later) or not self._state.is_running) and not self._sent
             self._console.ask(_PROMPT if is_free and self._state.work != "starting" else "")
 
-    async def _ask(self, key: tuple[str, str], waiting: list[tuple[str, str]]) -> None:
+    async def _ask(self, key: _Shown, waiting: list[_Shown]) -> None:
         self._console.ask("")
         self._asker.begin()
         place = f" {waiting.index(key) + 1} of {len(waiting)}" if len(waiting) > 1 else ""
@@ -169,8 +171,8 @@ class Talk:
         if not task.cancelled() and (fault := task.exception()) is not None and not self._code.done():
             self._code.set_exception(fault)
 
-    def _carry(self, key: tuple[str, str], outcome: Outcome) -> None:
-        action_id, fingerprint = key
+    def _carry(self, key: _Shown, outcome: Outcome) -> None:
+        action_id, fingerprint, _ = key
         if isinstance(outcome, Decision):
             self._settled.add(key)
             self._link.decide(action_id, outcome.verdict, fingerprint, outcome.note, **outcome.changes)
@@ -231,5 +233,5 @@ class Talk:
             self._code.set_result(code)
 
 
-def _key(item: ActionItem) -> tuple[str, str]:
-    return item.action_id, item.fingerprint
+def _key(item: ActionItem) -> _Shown:
+    return item.action_id, item.fingerprint, item.asked

@@ -101,6 +101,8 @@ class ActionProposed(EventBase):
 class ActionAssessed(EventBase):
     """What is known before anybody is asked. `needs_decision` is false when mode or rule decides by itself.
 
+    Actions of one answer may be assessed ahead of their turn; a later one of the same action takes the place of the
+    earlier, and without `needs_decision` it takes the question back until that turn.
     With `needs_answer` the action is a question to the person: nothing runs, and their answer becomes its result.
     `always` is the rule, if any, that "always" would save.
     """

@@ -40,8 +40,8 @@ class AtWork:
 
     agent: str
     session: str
-    question: str = ""
-    """Its action that waits for the person."""
+    questions: set[str] = field(default_factory=set)
+    """Its actions that wait for the person."""
     told: int = 0
     """The number, in its own log, of the last event that was told."""
 
@@ -50,9 +50,9 @@ class AtWork:
         self.told = max(self.told, event.seq)
         match event:
             case ActionAssessed() if event.needs_decision or event.needs_answer:
-                self.question = event.action_id
-            case ActionDecided() | ActionObserved() | ActionAbandoned() if event.action_id == self.question:
-                self.question = ""
+                self.questions.add(event.action_id)
+            case ActionAssessed() | ActionDecided() | ActionObserved() | ActionAbandoned():
+                self.questions.discard(event.action_id)
 
 
 @dataclass
@@ -73,7 +73,7 @@ class OpenAction:
     @property
     def waits_below(self) -> bool:
         """Whether its sub-agent waits for the person."""
-        return self.sub_agent is not None and bool(self.sub_agent.question)
+        return self.sub_agent is not None and bool(self.sub_agent.questions)
 
     @property
     def asks_person(self) -> bool:
@@ -152,6 +152,15 @@ class Ledger:
         """The sessions of sub-agents in which a question to the person is open."""
         calls = self.batch.values()
         return tuple(call.sub_agent.session for call in calls if call.sub_agent and call.waits_below)
+
+    @property
+    def waiting(self) -> list[OpenAction]:
+        """The actions that wait for the person, in order; a decision on any of them is taken."""
+        return [action for action in self.batch.values() if action.is_waiting] if self.is_running else []
+
+    def question(self, action_id: str) -> OpenAction | None:
+        """The action of that id, if it waits for the person."""
+        return next((action for action in self.waiting if action.proposed.action_id == action_id), None)
 
     @property
     def next_action(self) -> OpenAction | None:

@@ -12,10 +12,11 @@ from typing import Unpack
 from workbench.llm.model import Cancel, Model
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.actions import Actions
+from workbench.session.acting.ahead import Ahead
 from workbench.session.acting.always import Always, remembered
 from workbench.session.acting.decisions import (
-    Changes,
     Refused,
+    Said,
     Wishes,
     answer_to,
     condensing_wish,
@@ -80,6 +81,7 @@ class Session:
         self._limits, self.allowance = limits, Allowance(limits, journal)
         self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), explained=self.files.explained)
         self.refused = self._actions.refused
+        self._ahead = Ahead(journal, tools, self._actions)
         self.own = OwnCommands(journal, self._actions, self.files.settle_own)
         self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
         self.messages = Messages(journal, self._thinking.check_images, self._announce)
@@ -105,7 +107,7 @@ class Session:
 
     @property
     def question(self) -> OpenAction | None:
-        """The action that waits for the person's decision or answer."""
+        """The action whose turn it is, while it waits for the person's decision or answer; others may wait too."""
         with self._lock:
             return self._journal.ledger.next_action if self.phase == "deciding" else None
 
@@ -122,31 +124,26 @@ class Session:
             self.messages.add(text, mentions)
 
     def decide(
-        self,
-        action_id: str,
-        verdict: Verdict,
-        *,
-        fingerprint: str,
-        note: str = "",
-        always: Always | None = None,
-        **changes: Unpack[Changes],
+        self, action_id: str, verdict: Verdict, *, fingerprint: str, always: Always | None = None, **said: Unpack[Said]
     ) -> None:
         """The person's decision on the action shown with this fingerprint, and a rule to save; raises Refused."""
         with self._lock:
             self._journal.save()
-            said = {"action_id": action_id, "verdict": verdict, "note": note, "fingerprint": fingerprint, **changes}
-            decided = ActionDecided.model_validate({"by": "person", **said})
-            events = decision_on(self.question, decided, self._actions)
+            decided = ActionDecided(action_id=action_id, verdict=verdict, by="person", fingerprint=fingerprint, **said)
+            waiting = self._journal.ledger.question(action_id)
+            events = decision_on(waiting, decided, self._actions)
             if always is not None:
-                events = remembered(self.question, always, self._actions.rules, events)
+                events = remembered(waiting, always, self._actions.rules, events)
             self._journal.commit(*events)
+            if always is not None:
+                self._ahead.reconsider()
             self._announce()
 
     def answer(self, action_id: str, text: str) -> None:
         """The person's answer to a question of the agent's; raises Refused."""
         with self._lock:
             self._journal.save()
-            self._journal.commit(*answer_to(self.question, action_id, text))
+            self._journal.commit(*answer_to(self._journal.ledger.question(action_id), action_id, text))
             self._announce()
 
     def interrupt(self) -> None:
@@ -172,16 +169,15 @@ class Session:
             self._announce()
 
     def set(self, **wishes: Unpack[Wishes]) -> None:
-        """Change what is given from here on; an open question is looked at again. Raises Refused, ModelError."""
+        """Change what is given from here on; open questions are looked at again. Raises Refused, ModelError."""
         change = settings_change(wishes)
         if change is None:
             return
         self._thinking.check_model(change.model)
         with self._lock:
             self._journal.commit(change)
-            waiting = self.question
-            if waiting is not None and (change.mode or change.rule or change.dropped_rule):
-                self._journal.commit(*self._actions.reconsidered(waiting))
+            if change.mode or change.rule or change.dropped_rule:
+                self._ahead.reconsider()
             self._announce()
 
     def step(self) -> bool:
@@ -202,12 +198,14 @@ class Session:
         return self._settle()
 
     def _unit(self, cancel: Cancel) -> None:
-        phase = "idle" if self.own.advance(cancel) or self._stop_after is not None else self.phase
+        has_run = self.own.advance(cancel)
+        phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
             self._thinking.advance(self._limits, cancel)
         elif phase == "acting":
             self.files.settle(cancel)
-            self._actions.advance(cancel)
+            has_run = self._actions.advance(cancel)
+        self._ahead.advance(cancel, after_a_run=has_run)
 
     def _settle(self) -> bool:
         """End the unit: carry out an interrupt that came meanwhile."""

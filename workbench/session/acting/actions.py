@@ -33,8 +33,9 @@ from workbench.text import first_line
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
-_CHANGED = "what was shown has changed since the decision, so it is asked again"
-_PART_LOST = f"{_CHANGED}; choose anew what to take of it"
+CHANGED = "what was shown has changed since the decision, so it is asked again"
+"""Why it is asked about, whatever the mode is."""
+_PART_LOST = f"{CHANGED}; choose anew what to take of it"
 _AFTER_END = "This call was not run: {tool} before it ended the run."
 
 
@@ -59,8 +60,8 @@ class Actions:
         self._readying = Readying(tools, journal.ledger)
         self.ready = self._readying.ready
         self.rules = rules or RuleBook()
-        self._rater = Rater(journal.ledger, self.rules)
-        self.refused = self._rater.refused
+        self.rater = Rater(journal.ledger, self.rules)
+        self.refused = self.rater.refused
         self._explained = explained
         self.runner = Runner(on_live, self._report)
 
@@ -78,8 +79,8 @@ class Actions:
             readied = self.ready(proposed.tool, proposed.arguments)
         except ArgumentError as error:
             return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
-        local = self._rater.local(proposed, readied.tool)
-        risk, ruling = self._rater.ruling(proposed, readied.tool, local)
+        local = self.rater.local(proposed, readied.tool)
+        risk, ruling = self.rater.ruling(proposed, readied.tool, local)
         if readied.preparation and ruling.verdict != "deny":
             return []
         ask = ask or (NOT_MERGED if needs_person(readied.stale) else "")
@@ -100,37 +101,21 @@ class Actions:
             edited=edited,
             needs_decision=asks,
             needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
-            always=self._rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
+            always=self.rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
         )
-        return [event] if asks or event.needs_answer else [event, *_decided(proposed, ruling, readied.fingerprint)]
+        return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, readied.fingerprint)]
 
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
         return self._journal.failures.advised(proposed, not_run(proposed.action_id, why), self._tools)
 
-    def reconsidered(self, waiting: OpenAction) -> list[Event]:
-        """What a change of the mode means for the question that is open; it never decides on something unseen."""
-        proposed, shown = waiting.proposed, waiting.assessed
-        tool = self._tools.get(proposed.tool)
-        if waiting.asks_person:
-            return []
-        if tool is None or shown is None:
-            return self.assessed(proposed)
-        _, ruling = self._rater.ruling(proposed, tool)
-        theirs = shown.edited is not None or needs_person(shown.stale)
-        if ruling.verdict == "ask" or (theirs and ruling.verdict == "allow"):
-            return []  # what the person wrote, or has to look at, is theirs to approve
-        if ruling.verdict == "deny" or self._readying.is_same(proposed.tool, proposed.arguments, shown.fingerprint):
-            return _decided(proposed, ruling, shown.fingerprint)
-        return self.assessed(proposed, ask=_CHANGED)
-
-    def advance(self, cancel: Cancel) -> None:
-        """Take the next action one step on: prepare it, assess it, or run it (beside others that may)."""
+    def advance(self, cancel: Cancel) -> bool:
+        """Take the next action one step on: prepare, assess, or run it (beside others that may); whether it ran."""
         if self._prepares(cancel):
-            return
+            return False
         with self._journal.lock:
             group = self._group()
             if not group:
-                return
+                return False
             begun = (ActionStarted(action_id=run.proposed.action_id) for run in group if run.sub_agent is None)
             self._journal.commit(*begun, lasting=False)
         fault: StoreError | None = None
@@ -141,6 +126,7 @@ class Actions:
                 fault = error
         if fault and self._journal.has_unsaved:
             raise fault
+        return True
 
     def _group(self) -> list[Run]:
         """The actions that start now, or go on: the next one, and behind it those that may at the same time."""
@@ -162,7 +148,7 @@ class Actions:
     def _beside(self, action: OpenAction) -> Readied | None:
         """The action ready to run beside the ones before it; None when it has to wait for its turn."""
         tool = self._tools.get(action.proposed.tool)
-        if tool is None or action.proposed.error or not runs_beside(tool):
+        if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
             return None
         if not action.may_run:
             self._journal.commit(*self.assessed(action.proposed))
@@ -182,7 +168,7 @@ class Actions:
 
     def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
         tool = self._tools.get(action.proposed.tool)
-        if tool is None or action.proposed.error or self._rater.ruling(action.proposed, tool)[1].verdict == "deny":
+        if tool is None or action.proposed.error or self.rater.ruling(action.proposed, tool)[1].verdict == "deny":
             return None
         try:
             prepare = tool.preparation(tool.action_from_arguments(action.arguments))
@@ -201,16 +187,22 @@ class Actions:
         except ArgumentError as error:
             self._journal.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
             return None
-        by_person = decided.by == "person"
-        if readied.fingerprint == decided.fingerprint and (by_person or self._allows(action.proposed, readied.tool)):
+        objection = self._objection(action, decided, readied)
+        if objection is None:
             return readied if decided.written is None else self.writing.in_part(readied, decided)
-        ask = (_CHANGED if decided.written is None else _PART_LOST) if by_person else ""
-        self._journal.commit(*self.assessed(action.proposed, ask=ask, edited=decided.edited))
+        self._journal.commit(*self.assessed(action.proposed, ask=objection, edited=decided.edited))
         return None
 
-    def _allows(self, proposed: ActionProposed, tool: ToolDefinition) -> bool:
-        """Whether the mode set now lets it run: what an earlier mode allowed is not good for ever."""
-        return self._rater.ruling(proposed, tool)[1].verdict == "allow"
+    def _objection(self, action: OpenAction, decided: ActionDecided, readied: Readied) -> str | None:
+        """Why the decision is not good any more, empty where that goes without saying; None: it is.
+
+        The person's holds for what they saw, as dangerous as they saw it; that of a mode or rule while these allow it.
+        """
+        is_same = readied.fingerprint == decided.fingerprint
+        if decided.by == "person":
+            changed = CHANGED if decided.written is None else _PART_LOST
+            return (self.rater.doubt(action, readied.tool) or None) if is_same else changed
+        return None if is_same and self.rater.ruling(action.proposed, readied.tool)[1].verdict == "allow" else ""
 
     def _finish(self, run: Run, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""
@@ -238,7 +230,7 @@ class Actions:
         self.runner.close()
 
 
-def _decided(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
+def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
     """The decision of a mode or rule, with the result when it is a denial."""
     decided = ActionDecided(
         action_id=proposed.action_id,

@@ -10,6 +10,7 @@ from workbench.security.rules.files import checked
 from workbench.security.rules.rule import RuleError, parse_rule
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.partly import NoPart, as_written, is_everything, is_nothing, parts_of
+from workbench.session.acting.rating import is_riskier
 from workbench.session.acting.results import answered, rejected
 from workbench.session.acting.stale import told_of_refused
 from workbench.session.acting.writing import CannotWrite
@@ -22,7 +23,6 @@ from workbench.session.events import (
     Event,
     FileText,
     Mode,
-    Risk,
     SettingsChanged,
 )
 from workbench.session.ledger import OpenAction
@@ -31,13 +31,15 @@ from workbench.session.model_turn.history import History
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
 
-_EDITED = "you changed what the agent proposed"
+EDITED = "you changed what the agent proposed"
+"""Why it is asked about, whatever the mode is."""
 _WHOLE: Mapping[str, None] = {"edited": None, "hunks": None, "written": None}
 
 
-class Changes(TypedDict, total=False):
-    """How what the person approves differs from the proposal: as in ActionDecided."""
+class Said(TypedDict, total=False):
+    """A note, and how what the person approves differs from the proposal: as in ActionDecided."""
 
+    note: str
     edited: dict[str, Any] | None
     hunks: tuple[int, ...] | None
     written: tuple[FileText, ...] | None
@@ -128,17 +130,13 @@ def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, 
         raise Refused(f"these arguments do not fit: {error}") from error
     if readied.preparation:
         raise Refused("what these arguments would do is not known yet; reject the action with a note instead")
-    again = actions.assessed(waiting.proposed, ask=_EDITED, edited=decided.edited)
+    again = actions.assessed(waiting.proposed, ask=EDITED, edited=decided.edited)
     rated = next((event for event in again if isinstance(event, ActionAssessed)), None)
-    if rated is None or not rated.needs_decision or rated.preview or _is_riskier(rated.risk, shown.risk):
+    if rated is None or not rated.needs_decision or rated.preview:
+        return again
+    if rated.risk == "HIGH" or is_riskier(rated.risk, shown.risk):
         return again
     return [decided.model_copy(update={"fingerprint": readied.fingerprint})]
-
-
-def _is_riskier(risk: Risk, shown: Risk) -> bool:
-    """Whether what is rated so must be seen, when something of the other risk was; not knowing is no low risk."""
-    order: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
-    return risk == "HIGH" or order.index(risk) > order.index(shown)
 
 
 def condensing_wish(history: History, *, undo: bool) -> CondensingAsked | CondensingUndone:

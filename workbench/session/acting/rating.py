@@ -14,13 +14,15 @@ from workbench.security.rules.subject import Subject, subject_of
 from workbench.session.acting.refused import RULE as REFUSED
 from workbench.session.acting.refused import Refusals, repeats
 from workbench.session.events import ActionProposed, Segment
-from workbench.session.ledger import Ledger
+from workbench.session.ledger import Ledger, OpenAction
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
 MOST_SEGMENTS = 60
 """Parts of a command that one event keeps; the most dangerous stay."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
+_HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
+"""For what the person has seen; not knowing is no low risk."""
 
 
 class Rater:
@@ -52,6 +54,22 @@ class Rater:
             return risk, Ruling("ask", REFUSED, again, by="rule")
         return risk, ruling
 
+    def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
+        """Why the person's decision on it would be another one now, though it reads as it did; empty when nothing is.
+
+        What ran since may have made it more dangerous, or they may have refused since what it does.
+        """
+        if action.started:
+            return ""  # a sub-agent works for it already, and goes on
+        proposed = action.proposed.model_copy(update={"arguments": action.arguments})
+        local = self.local(proposed, tool)
+        risk = effective(proposed.risk, local.risk)
+        if action.assessed is not None and is_riskier(risk, action.assessed.risk):
+            return f"it was {action.assessed.risk} when you decided, and is {risk} now"
+        if risk == "LOW" or action.decided is None:
+            return ""
+        return repeats(self._subject(proposed, local), self.refused.effects(since=action.decided.at))
+
     def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
         """The rule that would let this action run from now on, in one line; empty where there is none."""
         subject = self._subject(proposed, local)
@@ -69,6 +87,11 @@ def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
         return bool(tool.action_from_arguments(arguments).reads_only)
     except ArgumentError:
         return False
+
+
+def is_riskier(risk: Risk, shown: Risk) -> bool:
+    """Whether what is rated so is more dangerous than what was shown."""
+    return _HEIGHT.index(risk) > _HEIGHT.index(shown)
 
 
 def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:

@@ -45,10 +45,3 @@ class Readying:
         print_ = fingerprint(tool.name, arguments, folder, files)
         stale = stale_files(changes, self._ledger.writers)
         return Readied(tool, action, files, folder, print_, preparation, stale=stale)
-
-    def is_same(self, tool: str, arguments: dict[str, Any], expected: str) -> bool:
-        """Whether it is still what was shown with that fingerprint."""
-        try:
-            return self.ready(tool, arguments).fingerprint == expected
-        except ArgumentError:
-            return False

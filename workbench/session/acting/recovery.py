@@ -17,16 +17,18 @@ _INTERRUPTED = "This call was not run: the person interrupted."
 def after_a_stop(ledger: Ledger) -> list[Event]:
     """The events that make a half-done run whole again after a kill; nothing is ever run a second time.
 
-    A question that was open stays open, that of a sub-agent too: the call it works for goes on with it. Otherwise the
-    run ends, a decided action without a result is abandoned: a restart by itself neither runs an action nor calls the
-    model.
+    Questions that were open stay open, those of sub-agents too: the calls these work for go on. What was decided and
+    had its turn is abandoned; what stood between that and the first question was not run. Without a question the run
+    ends: a restart by itself neither runs an action nor calls the model.
     """
-    if ledger.phase == "deciding":
-        return []
-    unknown = [action for action in ledger.batch.values() if action.decided or action.started]
-    if any(action.waits_below for action in unknown):
-        return [_closed(action) for action in unknown if action.started and not action.waits_below]
-    return _ended(ledger, unknown, _BEFORE, "interrupted", _STOPPED)
+    batch = list(ledger.batch.values())
+    unknown = [action for at, action in enumerate(batch) if action.started or (action.decided and not at)]
+    open_ones = [action for action in batch if action.is_waiting or action.waits_below] if ledger.is_running else []
+    if not open_ones:
+        return _ended(ledger, unknown, _BEFORE, "interrupted", _STOPPED)
+    before = batch[: batch.index(open_ones[0])]
+    behind = [action for action in batch[len(before) :] if action.started and action not in open_ones]
+    return _all_closed([*before, *behind], [one for one in unknown if one not in open_ones], _BEFORE)
 
 
 def after_an_interrupt(ledger: Ledger, since: int | None = None) -> list[Event]:
@@ -35,7 +37,7 @@ def after_an_interrupt(ledger: Ledger, since: int | None = None) -> list[Event]:
     When they have sent something after event `since`, the run goes on with that instead of ending.
     """
     if since is not None and any(seq > since for seq in ledger.unread):
-        return _batch_closed(ledger, _started(ledger), _INTERRUPTED)
+        return _all_closed(ledger.batch.values(), _started(ledger), _INTERRUPTED)
     return _ended(ledger, _started(ledger), _INTERRUPTED, "interrupted", "")
 
 
@@ -49,15 +51,15 @@ def _started(ledger: Ledger) -> list[OpenAction]:
 
 
 def _ended(ledger: Ledger, unknown: Collection[OpenAction], said: str, reason: RunEnd, detail: str) -> list[Event]:
-    events = _batch_closed(ledger, unknown, said)
+    events = _all_closed(ledger.batch.values(), unknown, said)
     if ledger.is_running:
         events.append(RunEnded(reason=reason, detail=detail))
     return events
 
 
-def _batch_closed(ledger: Ledger, unknown: Collection[OpenAction], said: str) -> list[Event]:
+def _all_closed(actions: Collection[OpenAction], unknown: Collection[OpenAction], said: str) -> list[Event]:
     events: list[Event] = [_closed(action) for action in unknown]
-    return events + none_run((action for action in ledger.batch.values() if action not in unknown), said)
+    return events + none_run((action for action in actions if action not in unknown), said)
 
 
 def _closed(action: OpenAction) -> Event:
@@ -72,6 +74,6 @@ def _known(at_work: AtWork | None) -> str:
     if at_work is None:
         return ""
     who = f"its sub-agent {at_work.agent}"
-    if at_work.question:
+    if at_work.questions:
         return f"{who} waits for an answer of the person's, which `ohw resume {at_work.session}` still takes"
     return f"what {who} did is in its own log, session {at_work.session}"

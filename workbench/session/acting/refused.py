@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from workbench.security.rules.examples import subject_again
@@ -35,13 +36,17 @@ class Refusals:
         self._ledger = ledger
         self._effects: dict[str, Effect] = {}
 
-    def effects(self) -> list[Effect]:
-        """Each looked at once."""
-        refused = {action.proposed.action_id: action for action in self._ledger.refused}
+    def effects(self, since: datetime | None = None) -> list[Effect]:
+        """Each looked at once; with `since` only those refused later."""
+        refused = {action.proposed.action_id: action for action in self._ledger.refused if _is_later(action, since)}
         for name, action in refused.items():
             if name not in self._effects:
                 self._effects[name] = effect_of(action, self._ledger.workspace)
-        return [*(self._effects[name] for name in refused), *(self.above.effects() if self.above else ())]
+        return [*(self._effects[name] for name in refused), *(self.above.effects(since) if self.above else ())]
+
+
+def _is_later(action: OpenAction, since: datetime | None) -> bool:
+    return since is None or (action.decided is not None and action.decided.at > since)
 
 
 def effect_of(action: OpenAction, workspace: str) -> Effect:

@@ -113,9 +113,11 @@ class SubAgent:
                 break
             while session.step():
                 pass
-            if session.phase != "deciding":
+            phase = session.phase
+            if phase == "deciding":
+                self._wait()
+            elif phase == "idle" or session.unsaved:
                 break
-            self._wait()
         return self._outcome(session)
 
     def _wait(self) -> None:

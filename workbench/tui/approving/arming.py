@@ -37,13 +37,13 @@ class Overheard:
     """What is typed before the quiet time is over: words are for the prompt, one key pressed too early is nothing."""
 
     def __init__(self, own: frozenset[str]) -> None:
-        self._own = own
+        self.own = own
         self._letters = ""
 
     def hear(self, letter: str) -> str:
         """One more letter; all of them as soon as they can be no key of the question's, which are `own`."""
         self._letters += letter
-        is_one_key = letter in self._own and not self._letters.strip(letter)
+        is_one_key = letter in self.own and not self._letters.strip(letter)
         return "" if is_one_key else self._letters
 
     def forget(self) -> None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from workbench.tui.screens.main import MainScreen
 
 
+_Shown = tuple[str, str, int]
+"""One question: the action, its fingerprint, and the event that asked."""
+
+
 class Asking:
     """One per main screen; at most one question is open."""
 
@@ -30,16 +34,17 @@ class Asking:
         self._link = link
         self._state = state
         self._desk = QuestionDesk()
-        self._answered: set[tuple[str, str]] = set()
+        self._answered: set[_Shown] = set()
         self._drafts: dict[str, str] = {}
         self._proposals: dict[tuple[str, str], Proposal] = {}
-        self._open: tuple[tuple[str, str], ApprovalScreen | AnswerScreen] | None = None
+        self._open: tuple[_Shown, ApprovalScreen | AnswerScreen] | None = None
 
     def look(self, changed: Changed | None = None) -> None:
         """Something changed: open a question, close one that is settled, or ring."""
         self._forget_refused(changed)
         waiting = self._waiting()
         self._close_settled(waiting)
+        self._tell_of_others(waiting)
         app = self._screen.app
         is_covered = app.screen is not self._screen
         text = self._screen.query_one(Prompt).text
@@ -81,14 +86,14 @@ class Asking:
             waiting.index(action_id) + 1,
             len(waiting),
             self._state.mode,
-            proposal=self._proposals.get(shown),
+            proposal=self._proposals.get(shown[:2]),
             waiting=[self._state.actions[name] for name in waiting],
             changed=[key[0] for key, made in self._proposals.items() if made.is_changed and key[0] != action_id],
             typed=self._type,
             tried=lambda rule: try_rule(rule, self._state),
         )
         self._proposals = {key: made for key, made in self._proposals.items() if key[0] in waiting}
-        self._proposals[shown] = screen.proposal
+        self._proposals[shown[:2]] = screen.proposal
         self._open = (shown, screen)
         self._screen.app.push_screen(screen, lambda result: self._closed(shown, result))
 
@@ -113,21 +118,21 @@ class Asking:
         else:
             prompt.post_message(events.Paste(event.text))
 
-    def _closed(self, shown: tuple[str, str], result: Outcome | None) -> None:
+    def _closed(self, shown: _Shown, result: Outcome | None) -> None:
         self._open = None
         if isinstance(result, Turn):
             if self.open(result.action_id):
                 return
         elif isinstance(result, All):
-            for each in result.shown:
-                self._take(each, Decision("approved"))
+            for action_id, fingerprint in result.shown:
+                self._take((action_id, fingerprint, self._state.actions[action_id].asked), Decision("approved"))
         else:
             self._take(shown, result or Later())
         self._screen.call_after_refresh(self.look)
 
-    def _take(self, shown: tuple[str, str], result: Decision | Always | Answer | Later) -> None:
+    def _take(self, shown: _Shown, result: Decision | Always | Answer | Later) -> None:
         """Carry the answer to the link, if the action still waits for one."""
-        action_id, fingerprint = shown
+        action_id, fingerprint, _ = shown
         if action_id not in self._state.waiting:
             return
         if isinstance(result, Later):
@@ -153,9 +158,13 @@ class Asking:
         if self._open is None:
             return
         shown, screen = self._open
-        action_id, _ = shown
-        if action_id not in waiting or _key(self._state.actions[action_id]) != shown:
+        if shown[0] not in waiting or _key(self._state.actions[shown[0]]) != shown:
             screen.withdraw()
+
+    def _tell_of_others(self, waiting: list[str]) -> None:
+        """More or fewer wait beside the open question than when it opened."""
+        if self._open is not None and self._open[0][0] in waiting:
+            self._open[1].stands_beside([self._state.actions[name] for name in waiting])
 
     def _forget_refused(self, changed: Changed | None) -> None:
         """An answer that was refused did not count: the question comes back."""
@@ -164,5 +173,5 @@ class Asking:
             self._answered.clear()
 
 
-def _key(item: ActionItem) -> tuple[str, str]:
-    return item.action_id, item.fingerprint
+def _key(item: ActionItem) -> _Shown:
+    return item.action_id, item.fingerprint, item.asked

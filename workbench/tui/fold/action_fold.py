@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING, Any
 
 from workbench.tui.fold import delegate_fold
@@ -88,11 +89,13 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     item.working_dir = event.working_dir
     item.asks = event.needs_answer
     item.always = event.always
+    item.asked = event.seq
     if not event.needs_decision and not event.needs_answer:
-        return Changed(updated=[item])
+        item.phase = "proposed"  # also of one that was asked about ahead, and is to wait for its turn
+        return Changed(updated=[item], waiting=_no_longer_waits(state, item))
     item.phase = "waiting"
     if item.action_id not in state.waiting:
-        state.waiting.append(item.action_id)
+        insort(state.waiting, item.action_id, key=lambda name: state.actions[name].number)
     return Changed(updated=[item], status=True, waiting=True)
 
 

@@ -75,10 +75,12 @@ class ActionItem:
     fingerprint: str = ""
     working_dir: str = ""
     phase: Phase = "proposed"
+    asked: int = 0
+    """The event (its seq) that says what is known of it; with another one it is another question."""
     asks: bool = False
+    """It is a question to the person: what waits is an answer, not a decision."""
     always: str = ""
     """The rule that "always" would save; empty where that is not offered."""
-    """It is a question to the person: what waits is an answer, not a decision."""
     error: str = ""
     """Why the call could not become an action."""
     response: ModelResponded | None = None
@@ -180,7 +182,7 @@ class SessionState:
     live: AgentItem | None = None
     """The answer that streams now (not in `items`)."""
     waiting: list[str] = field(default_factory=list)
-    """Ids of the actions that wait for the person, in order."""
+    """Ids of the actions that wait for the person, in the order in which they were proposed."""
     running: dict[str, ActionItem] = field(default_factory=dict)
     """Actions that run now, by id."""
     queued: deque[UserItem] = field(default_factory=deque)

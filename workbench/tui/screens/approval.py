@@ -73,7 +73,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         self._waiting = tuple(waiting)
         self._changed = frozenset(changed)
         self._rejecting = False
-        self._overheard = Overheard(_LETTERS | {"Y"} if len(waiting) > 1 else _LETTERS)
+        self._overheard = Overheard(_letters(waiting))
         self._typed = typed
         self._tried = tried
 
@@ -85,6 +85,14 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
     def unanswered(self) -> Later:
         """Nobody put it off."""
         return Later(aside=True)
+
+    def stands_beside(self, waiting: Sequence[ActionItem]) -> None:
+        """The list of what waits is another one now."""
+        if tuple(waiting) != self._waiting and not self.has_left:
+            self._waiting = tuple(waiting)
+            self._overheard.own = _letters(waiting)
+            self.box.show_batch(waiting)
+            self.tell()
 
     def on_key(self, event: events.Key) -> None:
         """Each key before the quiet time is over begins it anew; none of those answers, and words go to the prompt."""
@@ -206,6 +214,10 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
             self.tell()
         else:
             self.leave(Later())
+
+
+def _letters(waiting: Sequence[ActionItem]) -> frozenset[str]:
+    return _LETTERS | {"Y"} if len(waiting) > 1 else _LETTERS
 
 
 def decision_of(proposal: Proposal, note: str) -> Decision:

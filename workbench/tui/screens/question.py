@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from textual import events
@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 
 from workbench.tui.approving.arming import Arming
+from workbench.tui.fold.state import ActionItem
 from workbench.tui.messages import BehindScrolled
 
 ResultT = TypeVar("ResultT")
@@ -68,6 +69,9 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
     def heard(self, event: events.Event) -> bool:
         """A key was pressed or text pasted; whether that may answer. When it happened counts, not when it came here."""
         return self.arming.key(self.clock() - max(0.0, time.monotonic() - event.time))
+
+    def stands_beside(self, waiting: Sequence[ActionItem]) -> None:
+        """These wait now, the one that is asked about among them; for screens that show that."""
 
     def withdraw(self) -> None:
         """The question was settled elsewhere or has ended: go away, at once or when this screen is on top again."""

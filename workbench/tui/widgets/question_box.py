@@ -51,7 +51,7 @@ class QuestionBox(Vertical):
         super().__init__(classes=f"-{action.risk.lower()}")
         self._action = action
         self._proposal = proposal
-        self._place = f"{position} of {total}" if total > 1 else ""
+        self._place = _place(position, total)
         self._batch = BatchList(waiting, position - 1)
         self._hunks = HunkLine(proposal)
         self._what = QuestionText(what_runs(action, proposal.arguments), id="what")
@@ -143,6 +143,13 @@ class QuestionBox(Vertical):
             self.diff.show_edited(self._proposal.shown())
         self.fit(self.screen.size)
 
+    def show_batch(self, waiting: Sequence[ActionItem]) -> None:
+        """Others wait beside it now."""
+        at = [item.action_id for item in waiting].index(self._action.action_id)
+        self._batch.show_waiting(waiting, at)
+        self._place, self._titled = _place(at + 1, len(waiting)), 0
+        self.fit(self.screen.size)
+
     def show_keys(self, hints: tuple[Hint, ...]) -> None:
         """Say which keys work now."""
         if hints != self._hints:
@@ -224,12 +231,15 @@ class QuestionBox(Vertical):
 
     def scroll_on(self, lines: int) -> None:
         """Scroll what is first not at its end (down) or not at its top (up)."""
-        scrollers = list(self.scrollers())
-        for scroller in scrollers if lines > 0 else scrollers[::-1]:
-            place = scroller.scroll_offset.y
-            if (place < scroller.max_scroll_y) if lines > 0 else place > 0:
-                scroller.scroll_to(y=place + lines, animate=False)
-                return
+        _scroll(list(self.scrollers()), lines)
+
+
+def _scroll(scrollers: Sequence[ScrollView], lines: int) -> None:
+    for scroller in scrollers if lines > 0 else scrollers[::-1]:
+        place = scroller.scroll_offset.y
+        if (place < scroller.max_scroll_y) if lines > 0 else place > 0:
+            scroller.scroll_to(y=place + lines, animate=False)
+            return
 
 
 def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
@@ -242,6 +252,10 @@ def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
         else:
             lines[-1] = Content("   ").join([lines[-1], part]) if lines[-1].cell_length else part
     return lines
+
+
+def _place(position: int, total: int) -> str:
+    return f"{position} of {total}" if total > 1 else ""
 
 
 def _title(risk: str, place: str, width: int) -> Content:

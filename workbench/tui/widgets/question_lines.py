@@ -18,6 +18,10 @@ class BatchList(Static):
 
     def __init__(self, waiting: Sequence[ActionItem], at: int) -> None:
         super().__init__(id="batch")
+        self.show_waiting(waiting, at)
+
+    def show_waiting(self, waiting: Sequence[ActionItem], at: int) -> None:
+        """These wait now; to be laid out after it."""
         self._waiting = tuple(waiting)
         self._at = at
         self.display = len(self._waiting) > 1

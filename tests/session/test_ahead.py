@@ -1,0 +1,282 @@
+"""Several calls in one answer: their questions are open together, each is decided alone, and each stays true."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import Desk, calls, faults_of, says
+from tests.session.test_recovery import undecided_starts
+from workbench.session.acting.always import Always
+from workbench.session.session import Refused
+from workbench.tools import BashTool, FileEditorTool
+
+
+def note(text: str, risk: str = "HIGH") -> tuple:
+    return ("note", {"text": text}, risk)
+
+
+THREE = (note("one"), note("two"), note("three"))
+
+
+def went(desk, *script, **more) -> Desk:
+    """The person has sent a message, and the session came to rest."""
+    d = desk(*script, **more)
+    d.session.send("go")
+    d.run()
+    return d
+
+
+def asked(d: Desk) -> list[str]:
+    return [action.arguments.get("text", action.arguments.get("command", "")) for action in d.waiting()]
+
+
+def told(d: Desk) -> list[str]:
+    return [m["content"].splitlines()[0] for m in d.agent.requests[-1] if m["role"] == "tool"]
+
+
+def test_all_that_must_be_asked_is_asked_at_once_and_what_is_allowed_behind_it_waits_for_its_turn(desk):
+    d = went(desk, calls(note("zero", "LOW"), *THREE[:2], ("look", {}), note("low", "LOW"), THREE[2]), says("ok"))
+    assert d.notes == ["zero"], "what stands before the first question runs at once, what stands behind it does not"
+    assert asked(d) == ["one", "two", "three"]
+    assert d.kinds().count("action_decided") == 1
+    for _ in range(3):
+        d.answer()
+    assert d.notes == ["zero", "one", "two", "low", "three"]
+    assert told(d) == ["noted zero", "noted one", "noted two", "all is well", "noted low", "noted three"]
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (2, 0, 1)])
+def test_decisions_come_in_any_order_and_actions_run_in_theirs(desk, order):
+    d = went(desk, calls(*THREE), says("ok"))
+    three = d.waiting()
+    for at in order:
+        d.decide(three[at])
+        d.run()
+        assert d.notes == ["one", "two", "three"][: len(d.notes)]
+    assert d.notes == ["one", "two", "three"]
+    assert undecided_starts(d.log()) == []
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(desk):
+    d = went(desk, calls(*THREE), says("ok"))
+    one, two, three = d.waiting()
+    d.decide(two, "rejected", note="not that")
+    d.run()
+    assert (asked(d), d.notes) == (["one", "three"], [])
+    d.decide(one)
+    d.run()
+    assert (asked(d), d.notes) == (["three"], ["one"])
+    d.decide(three)
+    d.run()
+    assert d.notes == ["one", "three"]
+    assert [text.partition(".")[0] for text in told(d)] == [
+        "noted one",
+        "The person rejected this action, it was not run",
+        "noted three",
+    ]
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_a_decision_counts_once_and_only_for_what_was_shown(desk):
+    d = went(desk, calls(*THREE), says("ok"))
+    _, two, three = d.waiting()
+    d.decide(three)
+    with pytest.raises(Refused, match="any more"):
+        d.decide(three, "rejected")
+    with pytest.raises(Refused, match="has changed"):
+        d.decide(two, fingerprint="another")
+    assert asked(d) == ["one", "two"]
+
+
+def test_the_same_questions_are_open_after_a_restart_and_what_was_decided_stays_so(desk):
+    d = went(desk, calls(*THREE), says("ok"))
+    d.decide(d.waiting()[1])
+    before, shown = d.kinds(), [action.assessed for action in d.waiting()]
+    d.reopen()
+    d.run()
+    assert (d.kinds(), d.notes) == (before, [])
+    assert [action.assessed for action in d.waiting()] == shown
+    d.answer()
+    assert (d.notes, asked(d)) == (["one", "two"], ["three"])
+    d.answer("rejected")
+    assert d.notes == ["one", "two"]
+
+
+def test_an_interrupt_ends_all_of_them(desk):
+    d = went(desk, calls(*THREE), says("ok"))
+    d.decide(d.waiting()[2])
+    d.session.interrupt()
+    assert (d.session.phase, asked(d)) == ("idle", [])
+    d.session.send("go on")
+    d.run()
+    assert d.notes == []
+    assert told(d) == ["This call was not run: the person interrupted."] * 3
+
+
+def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    write = {"path": str(file), "text": "mine"}
+    d = went(desk, calls(("write", {**write, "text": "first"}, "HIGH"), ("write", write, "HIGH")), says("ok"))
+    first, second = d.waiting()
+    assert second.assessed.preview[0].before == "old"
+    d.decide(first)
+    d.run()
+    (anew,) = d.waiting()
+    assert (anew.assessed.preview[0].before, anew.assessed.preview[0].after) == ("first", "mine")
+    with pytest.raises(Refused, match="look at it again"):
+        d.decide(second)
+    assert file.read_text() == "first"
+    d.decide(anew)
+    d.run()
+    assert file.read_text() == "mine"
+
+
+def test_an_edit_that_was_approved_ahead_is_asked_again_when_an_earlier_one_changed_the_file(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    two = [("write", {"path": str(file), "text": text}, "HIGH") for text in ("first", "second")]
+    d = went(desk, calls(*two), says("ok"))
+    for action in reversed(d.waiting()):
+        d.decide(action)
+    d.run()
+    assert file.read_text() == "first"
+    (again,) = d.waiting()
+    assert "has changed since the decision" in again.assessed.reasons[0]
+    d.answer("rejected")
+    assert file.read_text() == "first"
+
+
+def test_what_is_still_allowed_is_not_asked_again(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    two = [("write", {"path": str(file), "text": text}, "MEDIUM") for text in ("first", "second")]
+    d = went(desk, calls(*two), says("ok"))
+    first, second = d.waiting()
+    d.decide(second)
+    d.session.set(mode="high")
+    d.run()
+    assert file.read_text() == "first"
+    assert len(d.waiting()) == 1, "what the person has seen is theirs, whatever the mode allows"
+    assert first.proposed.action_id not in [action.proposed.action_id for action in d.waiting()]
+
+
+@pytest.fixture
+def shelled(desk, tmp_path: Path):
+    """A session with the real shell and the real editor."""
+    made = []
+
+    def make(*script, **more) -> Desk:
+        d = desk(*script, **more)
+        made.append({"execute_bash": BashTool(working_dir=str(tmp_path)), "str_replace_editor": FileEditorTool()})
+        d.tools.update(made[-1])
+        d.reopen()
+        d.session.send("go")
+        d.run()
+        return d
+
+    yield make
+    for tools in made:
+        for tool in tools.values():
+            tool.close()
+
+
+def bash(command: str, risk: str = "MEDIUM") -> tuple:
+    return ("execute_bash", {"command": command}, risk)
+
+
+def test_a_command_is_asked_again_in_the_folder_an_earlier_one_went_to(shelled, tmp_path: Path):
+    (tmp_path / "sub").mkdir()
+    d = shelled(calls(bash("cd sub", "HIGH"), bash("touch here", "HIGH")), says("ok"))
+    first, second = d.waiting()
+    assert second.assessed.working_dir == str(tmp_path)
+    d.decide(first)
+    d.run()
+    (anew,) = d.waiting()
+    assert anew.assessed.working_dir == str(tmp_path / "sub")
+    d.answer()
+    assert (tmp_path / "sub" / "here").exists()
+
+
+def test_a_command_that_became_more_dangerous_since_it_was_approved_is_asked_again(shelled, tmp_path: Path):
+    (tmp_path / "build").mkdir()
+    delete = bash("rm -f build/no-such-file-of-the-tests")
+    d = shelled(calls(bash("rmdir build && ln -s /etc build", "HIGH"), delete), says("ok"))
+    first, second = d.waiting()
+    assert (first.assessed.risk, second.assessed.risk) == ("HIGH", "MEDIUM")
+    for action in (second, first):
+        d.decide(action)
+    d.run()
+    (again,) = d.waiting()
+    assert again.assessed.risk == "HIGH"
+    assert again.assessed.reasons[0] == "it was MEDIUM when you decided, and is HIGH now"
+    d.answer("rejected")
+    assert "rejected" in told(d)[1]
+
+
+def test_what_was_approved_ahead_is_asked_again_when_the_same_is_refused_after_it(shelled, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("x")
+    d = shelled(calls(bash("rm a.txt"), bash("mv a.txt b.txt")), says("ok"))
+    delete, move = d.waiting()
+    d.decide(move)
+    d.decide(delete, "rejected")
+    d.run()
+    (again,) = d.waiting()
+    assert again.assessed.reasons[0] == "does what was refused before: rm a.txt"
+    assert (tmp_path / "a.txt").exists()
+    d.answer()
+    assert (tmp_path / "b.txt").exists()
+
+
+def test_an_edit_that_cannot_be_made_yet_is_asked_about_when_it_can(shelled, tmp_path: Path):
+    file = str(tmp_path / "new.txt")
+    made = ("str_replace_editor", {"command": "create", "path": file, "file_text": "one\n"}, "MEDIUM")
+    changed = {"command": "str_replace", "path": file, "old_str": "one", "new_str": "two"}
+    d = shelled(calls(made, ("str_replace_editor", changed, "MEDIUM"), bash("touch third")), says("ok"))
+    assert [action.proposed.position for action in d.waiting()] == [0, 2]
+    d.answer()
+    assert [action.proposed.position for action in d.waiting()] == [1, 2]
+    assert d.session.question.assessed.preview[0].after == "two\n"
+    d.answer()
+    d.answer()
+    assert Path(file).read_text() == "two\n"
+    assert (tmp_path / "third").exists()
+
+
+def test_a_question_about_an_edit_that_can_no_longer_be_made_is_taken_back(shelled, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("one\n")
+    edit = {"command": "str_replace", "path": str(file), "old_str": "one", "new_str": "two"}
+    d = shelled(calls(bash("rm a.txt"), ("str_replace_editor", edit, "MEDIUM")), says("ok"), says("ok"))
+    assert len(d.waiting()) == 2
+    d.answer()
+    assert d.waiting() == []
+    assert d.session.phase == "idle"
+    assert "a.txt" in told(d)[1]
+
+
+def test_a_rule_that_always_allows_one_settles_those_it_fits(shelled, tmp_path: Path):
+    d = shelled(calls(bash("make a"), bash("touch other"), bash("make a")), says("ok"))
+    first, _, _ = d.waiting()
+    rule = first.assessed.always
+    assert rule
+    d.decide(first, always=Always(rule, "session"))
+    d.run()
+    assert asked(d) == ["touch other"]
+    d.answer("rejected")
+    assert len(told(d)) == 3
+
+
+def test_a_mode_that_allows_or_denies_them_settles_all(desk):
+    d = went(desk, calls(*THREE), says("ok"))
+    d.session.set(mode="never")
+    d.run()
+    assert (d.notes, d.session.phase) == (["one", "two", "three"], "idle")
+
+
+def test_nothing_is_asked_ahead_behind_a_call_that_ends_the_run(desk):
+    d = went(desk, calls(note("one"), ("finish", {"message": "done"}), note("two")), says("ok"))
+    assert asked(d) == ["one"]
+    d.answer()
+    assert (d.notes, d.session.ended) == (["one"], "finished")

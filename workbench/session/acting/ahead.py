@@ -1,0 +1,122 @@
+"""Questions of one answer that are open together: asked ahead of their turn, and kept true; driven by the session.
+
+Nothing runs ahead. What a mode or a rule allows, denies, or finds unreadable is looked at when its turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.llm.model import Cancel
+from workbench.session.acting.actions import CHANGED, Actions, decided_by
+from workbench.session.acting.decisions import EDITED
+from workbench.session.acting.stale import needs_person
+from workbench.session.events import ActionAssessed, ActionProposed, Event
+from workbench.session.journal import Journal
+from workbench.session.ledger import OpenAction
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
+
+
+class Ahead:
+    """The questions of one session that wait beside the one whose turn it is."""
+
+    def __init__(self, journal: Journal, tools: Mapping[str, ToolDefinition], actions: Actions) -> None:
+        self._journal = journal
+        self._tools = tools
+        self._actions = actions
+
+    def advance(self, cancel: Cancel, *, after_a_run: bool) -> None:
+        """After each unit of work: look at the open questions again if something ran, and ahead; raises StoreError."""
+        if after_a_run:
+            self._renew(cancel)
+        self._look(cancel)
+
+    def _look(self, cancel: Cancel) -> None:
+        """Where a question is open, ask those behind it too.
+
+        Not behind a question of the agent's to the person, nor behind what ends the run: what comes after may be moot.
+        """
+        for action in self._behind():
+            with self._journal.lock:
+                if cancel.is_set or not self._is_behind_a_question(action):
+                    return
+                events = self._actions.assessed(action.proposed)
+                if events and isinstance(events[0], ActionAssessed) and events[0].needs_decision:
+                    self._journal.commit(*events)
+
+    def _behind(self) -> list[OpenAction]:
+        """Those that nothing was said of yet, in order."""
+        with self._journal.lock:
+            batch = list(self._journal.ledger.batch.values())
+        found = []
+        for action in batch:
+            tool = self._tools.get(action.proposed.tool)
+            if tool is not None and not action.proposed.error and (tool.asks_person or tool.ends_run):
+                break
+            if action.decided is None and not action.is_waiting and not action.proposed.error:
+                found.append(action)
+        return found
+
+    def _is_behind_a_question(self, action: OpenAction) -> bool:
+        ledger = self._journal.ledger
+        first = ledger.next_action
+        is_open = ledger.batch.get(action.proposed.action_id) is action and action.decided is None
+        return is_open and ledger.phase == "deciding" and first is not action
+
+    def _renew(self, cancel: Cancel) -> None:
+        """Ask anew what is not any more as its question shows it."""
+        with self._journal.lock:
+            waiting = self._journal.ledger.waiting
+        for action in waiting:
+            with self._journal.lock:
+                if cancel.is_set or not action.is_waiting:
+                    return
+                self._journal.commit(*self._anew(action))
+
+    def reconsider(self) -> None:
+        """Mode or rules are others now: what they make of the open questions; raises StoreError."""
+        with self._journal.lock:
+            for action in self._journal.ledger.waiting:
+                self._journal.commit(*self._reconsidered(action))
+
+    def _reconsidered(self, action: OpenAction) -> list[Event]:
+        """It never decides on something unseen."""
+        proposed, shown = action.proposed, action.assessed
+        tool = self._tools.get(proposed.tool)
+        if action.asks_person:
+            return []
+        if tool is None or shown is None:
+            return self._actions.assessed(proposed)
+        _, ruling = self._actions.rater.ruling(proposed, tool)
+        theirs = shown.edited is not None or needs_person(shown.stale)
+        if ruling.verdict == "ask" or (theirs and ruling.verdict == "allow"):
+            return []  # what the person wrote, or has to look at, is theirs to approve
+        if ruling.verdict == "deny" or self._fingerprint(proposed) == shown.fingerprint:
+            return decided_by(proposed, ruling, shown.fingerprint)
+        return self._actions.assessed(proposed, ask=CHANGED)
+
+    def _anew(self, action: OpenAction) -> list[Event]:
+        shown = action.assessed
+        if shown is None or action.asks_person or self._is_as_shown(action, shown):
+            return []
+        ask = EDITED if shown.edited is not None else ""
+        events = self._actions.assessed(action.proposed, ask=ask, edited=shown.edited)
+        if events and isinstance(events[0], ActionAssessed):
+            return events
+        # it would fail now, or is not known: its turn will show
+        return [ActionAssessed(action_id=shown.action_id, risk=shown.risk, needs_decision=False)]
+
+    def _is_as_shown(self, action: OpenAction, shown: ActionAssessed) -> bool:
+        proposed = action.proposed.model_copy(update={"arguments": action.arguments})
+        tool = self._tools.get(proposed.tool)
+        if tool is None or self._fingerprint(proposed) != shown.fingerprint:
+            return False
+        return self._actions.rater.ruling(proposed, tool)[0] == shown.risk
+
+    def _fingerprint(self, proposed: ActionProposed) -> str:
+        """What a decision on it would be bound to now; empty when it could not run."""
+        try:
+            return self._actions.ready(proposed.tool, proposed.arguments).fingerprint
+        except ArgumentError:
+            return ""
