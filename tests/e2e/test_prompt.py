@@ -41,6 +41,11 @@ def test_the_persons_own_editor_takes_over_and_gives_back(world: World):
         terminal.wait_for("added line")
         terminal.press("enter")
         terminal.wait_for("Read it.")
+        terminal.type("\x10theme")  # one burst: the palette's key, and what is for the palette
+        terminal.wait_for("other colours, tried while you choose")
+        terminal.wait_until(lambda shown: "/help" not in shown, "the palette to be narrowed down")
+        terminal.press("escape")
+        terminal.wait_for("Ask anything")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     (message,) = of_kind(world, "user_message")

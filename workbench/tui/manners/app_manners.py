@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import events, on
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.widgets import Input, TextArea
@@ -18,6 +17,7 @@ from workbench.tui.fold.state import SessionState
 from workbench.tui.manners.abilities import abilities
 from workbench.tui.manners.ascii_filter import AsciiFilter
 from workbench.tui.manners.clipboard import put_on_clipboard
+from workbench.tui.manners.early_input import EarlyInput
 from workbench.tui.manners.window import Window
 from workbench.tui.messages import QuestionRang
 
@@ -25,7 +25,7 @@ _LOOK = 0.5
 """Seconds between two looks at how the session stands."""
 
 
-class AppManners(App[int]):
+class AppManners(EarlyInput):
     """Title, progress, notices, bell, clipboard and signs; `mind` says what is wanted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -18,6 +18,7 @@ from workbench.config import MODES
 from workbench.text import visible
 from workbench.tui.approving.asking import Asking
 from workbench.tui.commands import UnknownCommand, parse_command
+from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState, UserItem
 from workbench.tui.links.follower import Follower
@@ -224,7 +225,7 @@ class MainScreen(Queueing):
         prompt = self.query_one(Prompt)
         if not prompt.has_focus:
             self.end_search()
-            prompt.focus()
+            give_keys(prompt)
         elif is_working(self.state):
             self.link.interrupt()
 

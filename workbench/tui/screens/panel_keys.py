@@ -10,6 +10,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
+from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
 from workbench.tui.opening import open_rules, open_spending
@@ -81,7 +82,7 @@ class PanelKeys(Screen[None]):
         side = self.query_one(SidePanels)
         is_here = self.has_class("-narrow") and side.opened == name
         side.open("" if is_here else name)
-        (self.query_one(Prompt) if is_here else self.query_one(f"#{name}", Widget)).focus()
+        give_keys(self.query_one(Prompt) if is_here else self.query_one(f"#{name}", Widget), side)
 
     def action_zoom(self) -> None:
         """Give one panel the whole width, or take it back."""

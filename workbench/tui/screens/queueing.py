@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual import on
 
+from workbench.tui.focusing import give_keys
 from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.screens.finding import Finding
@@ -33,6 +34,6 @@ class Queueing(Finding):
     def on_queue_list_left(self, left: QueueList.Left) -> None:
         """Back to what is being written."""
         prompt = self.query_one(Prompt)
-        prompt.focus()
+        give_keys(prompt)
         if left.typed:
             prompt.type_in(left.typed)

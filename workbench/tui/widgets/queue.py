@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from workbench.text import first_line
+from workbench.tui.focusing import give_keys
 from workbench.tui.fold.state import UserItem
 
 ROWS = 4
@@ -67,7 +68,7 @@ class QueueList(Widget, can_focus=True):
         if not self._items:
             return False
         self.at = len(self._items) - 1
-        self.focus()
+        give_keys(self)
         return True
 
     def render(self) -> Content:

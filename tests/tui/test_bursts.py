@@ -1,0 +1,56 @@
+"""Keys that come in one burst behind the key that opens something are what opens', in their order."""
+
+import pytest
+from textual import events
+from textual.widgets import Input
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.picture_sessions import finished
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.screens.help import HelpScreen
+from workbench.tui.screens.palette import PaletteScreen
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.timeline import Timeline
+
+
+def burst(app, *keys: str) -> None:
+    for key in keys:
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def test_what_follows_the_palettes_key_is_typed_into_it():
+    app = workbench_app(FakeLink())
+    async with app.run_test(size=(100, 30)) as pilot:
+        burst(app, "a", "ctrl+p", *"the")
+        app.post_message(events.Paste("me"))
+        burst(app, "x", "backspace")
+        await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
+        await wait_until(pilot, lambda: app.screen.query_one(Input).value == "theme")
+        burst(app, "escape", "f1", "escape")  # help opens while the palette closes
+        await wait_until(pilot, lambda: app._held == () and not app.screen.is_modal)
+        burst(app, "b")
+        prompt = app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: prompt.text == "ab")
+
+
+async def test_a_command_chosen_in_one_burst_gets_what_follows():
+    app = workbench_app(FakeLink())
+    async with app.run_test(size=(100, 30)) as pilot:
+        burst(app, "ctrl+p", *"help", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        assert app.screen_stack[0].query_one(Prompt).text == ""
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["wide", "narrow"])
+async def test_what_follows_a_panels_key_is_the_panels(size):
+    app = workbench_app(FakeLink(finished()))
+    async with app.run_test(size=size) as pilot:
+        await wait_until(pilot, lambda: len(app.state.actions) > 3)
+        prompt, timeline = app.screen.query_one(Prompt), app.screen.query_one(Timeline)
+        await wait_until(pilot, lambda: timeline.virtual_size.height > 3)
+        burst(app, "h", "f2", "home", "down", "q")
+        await wait_until(pilot, lambda: timeline.has_focus)
+        await wait_until(pilot, lambda: prompt.text == "h")
+        assert timeline.cursor == 1
+        burst(app, "f2" if size[0] < 100 else "escape")
+        await wait_until(pilot, lambda: prompt.has_focus)
