@@ -62,6 +62,8 @@ def test_every_module_class_and_public_function_says_what_it_is():
         ("workbench.tools.builtin", ("pexpect", "textual", "litellm")),
         ("workbench.tools.execute_ipython_cell.impl", ("IPython", "matplotlib", "PIL")),
         ("workbench.tools.browser.impl", ("playwright", "greenlet", "asyncio")),
+        ("workbench.session.opening", ("textual", "litellm", "mcp", "mcp_types", "httpx2")),
+        ("workbench.mcp.offered", ("textual", "litellm", "mcp", "mcp_types", "httpx2", "jsonschema")),
     ],
 )
 def test_importing_a_layer_stays_cheap(module, unwanted):

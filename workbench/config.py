@@ -16,10 +16,10 @@ from typing import Any
 
 from workbench.errors import UsageError
 from workbench.profiles import CALLS, Profile, checked_address, read_profile, read_profiles
-from workbench.settings_file import read_settings
+from workbench.settings_file import check_plain, check_servers, read_settings
 from workbench.terminal import read_terminal
 
-_ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal")
+_ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal", "mcpServers")
 MODES = ("medium", "ask", "high", "never", "plan")
 TOOL_CHOICES = ("none", "auto", "required")
 _LEAST = {
@@ -165,6 +165,8 @@ class Settings:
     """Profiles: the tables `[models.NAME]` as they are written; `profile` reads one."""
     terminal: Mapping[str, Any] = field(default_factory=dict)
     """The table `[terminal]`: title, bell, notices, mouse, clipboard, vim keys; `workbench.terminal` reads it."""
+    mcpServers: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """MCP servers: the tables `[mcpServers.NAME]` as they are written; `workbench.mcp.servers` reads them."""
     trusted: tuple[str, ...] = ()
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
@@ -229,21 +231,10 @@ def _check_tables(values: Mapping[str, Any]) -> None:
         elif not isinstance(value, bool | dict):
             raise UsageError(f"tools.{name} must be true, false or a table of parameters, not {value!r}")
         elif isinstance(value, dict):
-            _check_plain(f"tools.{name}", value)
+            check_plain(f"tools.{name}", value)
+    check_servers(values.get("mcpServers", {}))
     read_profiles(values.get("models", {}))
     read_terminal(values.get("terminal", {}))
-
-
-def _check_plain(key: str, value: object) -> None:
-    """Everything inside must be what JSON can hold too: settings travel to the engine so."""
-    if isinstance(value, dict):
-        for name, part in value.items():
-            _check_plain(f"{key}.{name}", part)
-    elif isinstance(value, list):
-        for part in value:
-            _check_plain(key, part)
-    elif not isinstance(value, str | int | float):
-        raise UsageError(f"{key} must not hold a date or a time; write it as text")
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:

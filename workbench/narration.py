@@ -17,6 +17,7 @@ from workbench.session.events import (
     HistoryCondensed,
     LiveEvent,
     ModelResponded,
+    Notice,
     RunEnded,
     SessionStarted,
 )
@@ -69,7 +70,9 @@ class Narrator:
         self._say(line, _RED)
 
     def live(self, event: LiveEvent) -> None:
-        """Retries and waits, each once: a countdown is for screens."""
+        """Notices, and retries and waits, each once: a countdown is for screens."""
+        if isinstance(event, Notice):
+            self.notice(event.text)
         if not isinstance(event, EngineState):
             return
         if event.detail and _without_seconds(event.detail) != _without_seconds(self._last_detail):

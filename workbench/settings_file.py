@@ -10,7 +10,7 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.toml_lines import line_of, near
 
-_TABLES = ("tools", "models")
+_TABLES = ("tools", "models", "mcpServers")
 """Tables whose entries stand each for itself."""
 
 
@@ -50,3 +50,22 @@ def _entries(values: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
             yield from ((name, entry, {entry: part}) for entry, part in value.items())
         else:
             yield name, "", value
+
+
+def check_servers(table: object) -> None:
+    """`[mcpServers]` as a whole: what else is wrong with a server leaves only that one out. Raises UsageError."""
+    if not isinstance(table, dict) or not all(isinstance(server, dict) for server in table.values()):
+        raise UsageError("mcpServers must hold a table for each server: [mcpServers.NAME]")
+    check_plain("mcpServers", table)
+
+
+def check_plain(key: str, value: object) -> None:
+    """Everything inside must be what JSON can hold too: settings travel to the engine so. Raises UsageError."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            check_plain(f"{key}.{name}", part)
+    elif isinstance(value, list):
+        for part in value:
+            check_plain(key, part)
+    elif not isinstance(value, str | int | float):
+        raise UsageError(f"{key} must not hold a date or a time; write it as text")

@@ -49,7 +49,7 @@ def entry(book, name):
 
 
 def test_the_models_have_the_names_and_the_usual_values_of_the_settings():
-    tables = {"keys", "tools", "models", "terminal"}
+    tables = {"keys", "tools", "models", "terminal", "mcpServers"}
     plain = {each.name: getattr(Settings(), each.name) for each in dataclasses.fields(Settings) if not each.metadata}
     assert {name: info.default for name, info in SettingsModel.model_fields.items()} == {
         name: value for name, value in plain.items() if name not in tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from workbench.agent.dialects import described_for
 from workbench.agent.prompts import plan_note, system_prompt
@@ -14,6 +14,8 @@ from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, Mod
 from workbench.tools.find_tools.offer import offer_of
 from workbench.tools.tool import ToolDefinition
 
+BeforeCall: TypeAlias = Callable[[Callable[[], bool], Callable[[str], None]], bool]
+"""Given whether it is cancelled, and where to tell what it waits for."""
 _ALWAYS = ("task_tracker", "think", "finish")
 """Offered in plan mode too: they change nothing but the plan."""
 
@@ -39,9 +41,16 @@ class Agent:
         self._described: dict[str, dict[str, dict[str, Any]]] = {}
         self._sizes: dict[tuple[str, bool, int], tuple[int, int]] = {}
         self._prompt = system_prompt(workspace, tools, skills)
+        self.before_call: BeforeCall | None = None
+        """Brings `tools` up to date; true when they are others than before."""
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Ask the model for the next answer. Raises ModelError; a cancelled call returns what came."""
+        if self.before_call is not None and self.before_call(
+            lambda: cancel.is_set, lambda text: on_delta(Delta("status", text))
+        ):
+            self._described.clear()
+            self._sizes.clear()
         request = ModelRequest([self._system(), *messages], self.offered(), self.tool_choice)
         return self.model.respond(request, on_delta, cancel)
 

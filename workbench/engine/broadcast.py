@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from workbench.session.events import EngineState, Event, LiveEvent, ReasoningDelta, TextDelta, ToolOutput
+from workbench.session.events import EngineState, Event, LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
 
 INTERVAL = 1 / 12
 _LIVE_LIMIT = 64_000  # characters of one stream between two lines; the log holds the whole output
@@ -29,8 +29,8 @@ class Broadcast:
         self._is_scheduled = False
         self._last_flush = 0.0
 
-    def event(self, event: Event) -> None:
-        """An event that is on disk."""
+    def event(self, event: Event | Notice) -> None:
+        """An event that is on disk, or a line that is told at once."""
         with self._lock:
             self._waiting.extend(self._joined.take())
             self._waiting.append(event)
@@ -38,6 +38,9 @@ class Broadcast:
 
     def live(self, event: LiveEvent) -> None:
         """A piece of a stream, or the state of the engine."""
+        if isinstance(event, Notice):
+            self.event(event)
+            return
         with self._lock:
             if not self._joined.fits(event):
                 self._waiting.extend(self._joined.take())

@@ -24,6 +24,7 @@ from workbench.session.file_events import VersionTaken as VersionTaken
 from workbench.session.live import LIVE as LIVE
 from workbench.session.live import EngineState as EngineState
 from workbench.session.live import LiveEvent as LiveEvent
+from workbench.session.live import Notice as Notice
 from workbench.session.live import ReasoningDelta as ReasoningDelta
 from workbench.session.live import TextDelta as TextDelta
 from workbench.session.live import ToolOutput as ToolOutput

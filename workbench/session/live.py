@@ -40,5 +40,14 @@ class EngineState(Data):
     queued: int = 0
 
 
-LiveEvent: TypeAlias = Annotated[TextDelta | ReasoningDelta | ToolOutput | EngineState, Field(discriminator="kind")]
+class Notice(Data):
+    """A line for the person, about what the session works with: a server that cannot be used, for example."""
+
+    kind: Literal["notice"] = "notice"
+    text: str
+
+
+LiveEvent: TypeAlias = Annotated[
+    TextDelta | ReasoningDelta | ToolOutput | EngineState | Notice, Field(discriminator="kind")
+]
 LIVE: TypeAdapter[LiveEvent] = TypeAdapter(LiveEvent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,18 +13,16 @@ from typing import TypedDict, Unpack, cast
 
 from workbench import __version__
 from workbench.agent.agent import Agent
-from workbench.agent.completion import ModelCompletion
-from workbench.agent.skills import Skill, skills_of
 from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
 from workbench.security.rules.book import RuleBook
-from workbench.security.secrets import KNOWN
 from workbench.session.acting.asked import tell_of_answer
 from workbench.session.bounds.allowance import Allowance
 from workbench.session.bounds.limits import Limits, limits_of
 from workbench.session.delegation.delegates import Delegates
+from workbench.session.equipment import Equipment, Place, equip
 from workbench.session.events import Event, LiveEvent, Mode, SessionStarted, SettingsChanged
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
@@ -35,8 +33,6 @@ from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.recorder import Recorder
 from workbench.session.versions.repository import Repository
 from workbench.text import first_line
-from workbench.tools.selection import Selection, select_tools
-from workbench.tools.tool import ToolContext
 from workbench.tools.trust import is_trusted
 
 logger = logging.getLogger(__name__)
@@ -59,20 +55,6 @@ class Parent:
     id: str
     models: SessionModels
     allowance: Allowance
-
-
-@dataclass(frozen=True)
-class Equipment:
-    """What the agent of a session works with, beside its model."""
-
-    selection: Selection
-    complete: ModelCompletion
-    """Brings those tools that need one to the session's model."""
-    delegates: Delegates
-    """The sub-agents that its tools start."""
-    skills: Sequence[Skill]
-    state_dir: Path
-    """Where tools keep what survives a restart."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +127,13 @@ def start_session(
         resources.callback(SessionLock.take(path).release)
         store = resources.enter_context(Store.create(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
-        equipment = _equip(resources, locations, settings, folder, session_id, is_child=parent is not None)
+        equipment = equip(resources, Place(locations, settings, folder, session_id), heard["on_live"], bool(parent))
         started = SessionStarted(
             id=session_id,
             workspace=str(folder),
             model=settings.model or "",
             mode=cast(Mode, settings.mode),
-            tools=tuple(equipment.selection.tools),
+            tools=tuple(equipment.tools),
             app_version=__version__,
             api_base=None if models.is_named(profile.name) else profile.api_base,
             scripted=is_scripted(profile.model),
@@ -160,8 +142,8 @@ def start_session(
         for event in store.append(started, *(SettingsChanged(rule=rule) for rule in settings.rules)):
             heard["on_event"](event)
         usual = limits_of(settings, knows_windows=models.have_windows)
-        limits = parent.allowance.of(usual) if parent else usual
-        return _put_together(resources, locations, settings, Parts(started, store, equipment, models, limits), **heard)
+        parts = Parts(started, store, equipment, models, parent.allowance.of(usual) if parent else usual)
+        return _put_together(resources, locations, settings, parts, **heard)
 
 
 def open_session(
@@ -184,7 +166,8 @@ def open_session(
         if "api_base" in settings.given:
             models.remember(started.model, settings.api_base)
         folder = checked_workspace(Path(started.workspace))
-        equipment = _equip(resources, locations, settings, folder, session_id, is_child=bool(started.parent))
+        place = Place(locations, settings, folder, session_id)
+        equipment = equip(resources, place, heard["on_live"], bool(started.parent))
         usual = limits_of(settings, knows_windows=models.have_windows)
         limits = parent.allowance.of(usual, goes_on=True) if parent else usual
         parts = Parts(started, store, equipment, models, limits)
@@ -213,29 +196,14 @@ def checked_workspace(folder: Path) -> Path:
     return whole.resolve()
 
 
-def _equip(
-    resources: ExitStack, locations: Locations, settings: Settings, workspace: Path, session_id: str, *, is_child: bool
-) -> Equipment:
-    """Tools and skills; raises UsageError for tools that cannot be as the settings want them."""
-    complete, delegates = ModelCompletion(), Delegates()
-    folder = private_folder(state_folder(locations, session_id))
-    context = ToolContext(str(workspace), folder, complete, delegates, merges=True)
-    if is_child:  # a sub-agent has none of its own
-        settings = replace(settings, tools={**settings.tools, "delegate": False})
-    selection = select_tools(settings, locations.settings_file, context)
-    resources.callback(selection.close)
-    for name, key in selection.secrets.items():
-        KNOWN.add(name, key)
-    return Equipment(selection, complete, delegates, skills_of(workspace, [locations.skills]), folder)
-
-
 def _put_together(
     resources: ExitStack, locations: Locations, settings: Settings, parts: Parts, **heard: Unpack[Heard]
 ) -> OpenedSession:
     started, store, equipment, models = parts.started, parts.store, parts.equipment, parts.models
-    tools, skills = equipment.selection.tools, equipment.skills
+    tools, skills, servers = equipment.tools, equipment.skills, equipment.servers
     choice = cast(ToolChoice, settings.tool_choice)
     agent = Agent(models.open(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
+    agent.before_call = servers.before_call if servers else None
     equipment.complete.use(lambda: agent.model)
     equipment.complete.on_answer = tell_of_answer
     resources.callback(lambda: agent.model.close())
@@ -263,7 +231,7 @@ def _put_together(
         id=started.id,
         session=session,
         model_name=models.profile(started.model).model,
-        notices=(*equipment.selection.notices, *book.faults, *book.strangers(equipment.selection.names)),
+        notices=(*equipment.notices, *book.faults, *book.strangers(equipment.names)),
         delegates=equipment.delegates,
         _store=store,
         _resources=resources.pop_all(),

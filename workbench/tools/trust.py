@@ -18,17 +18,18 @@ from workbench.errors import UsageError
 
 TOOLS: Final = ".ohw/tools"
 RULES: Final = ".ohw/rules.toml"
+SERVERS: Final = ".mcp.json"
 _MARK: Final = "sha256:"
 _MOST_FILES: Final = 500
 
 
 def brought(workspace: Path) -> Sequence[Path]:
-    """The files of the folder that count only with trust: tools with all that lies beside them, and rules."""
+    """The files of the folder that count only with trust: tools with all beside them, rules, and MCP servers."""
     try:
         found = [path for path in (workspace / TOOLS).rglob("*") if path.is_file() and path.suffix != ".pyc"]
         has_tools = any(path.suffix == ".py" for path in found)
-        rules = workspace / RULES
-        return [*(sorted(found) if has_tools else ()), *([rules] if rules.is_file() else ())]
+        single = [workspace / name for name in (RULES, SERVERS)]
+        return [*(sorted(found) if has_tools else ()), *(path for path in single if path.is_file())]
     except OSError:
         return ()
 

@@ -13,7 +13,7 @@ from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
 from workbench.engine.protocol import Command, Leave, Refused
 from workbench.errors import WorkbenchError
-from workbench.session.events import Event, LiveEvent
+from workbench.session.events import Event, LiveEvent, Notice
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 from workbench.tui.links.inbox import Inbox
@@ -118,6 +118,8 @@ class EngineLink(Orders):
     def _taken(self, message: Event | LiveEvent | Refused) -> Incoming:
         if isinstance(message, Refused):
             return CommandRefused(message.reason)
+        if isinstance(message, Notice):
+            return EngineNotice(message.text)
         self._seen = max(self._seen, getattr(message, "seq", 0))
         return message
 

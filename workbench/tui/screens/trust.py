@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tools.trust import RULES
+from workbench.tools.trust import RULES, SERVERS
 from workbench.tui.key_names import key_of
 from workbench.tui.trusting import TrustQuestion
 from workbench.tui.widgets.painting import css_beside
@@ -23,6 +23,10 @@ from workbench.tui.widgets.painting import css_beside
 _QUIET: Final = 0.5
 """Seconds it stands before `yes` can be taken: no key meant for something else trusts a folder."""
 _MOST: Final = 8
+_KINDS: Final = {
+    RULES: "rules on what is asked and denied",
+    SERVERS: "MCP servers, programs that run with your rights",
+}
 _CHOICES: Final = (
     "No: leave them out in this session",
     "Read them first",
@@ -106,7 +110,7 @@ class TrustScreen(ModalScreen[bool]):
         names = [str(path.relative_to(folder)) for path in files]
         rows = []
         for name in names[:_MOST]:
-            kind = "rules on what is asked and denied" if name == RULES else "code that runs with your rights"
+            kind = _KINDS.get(name, "code that runs with your rights")
             rows.append(Content.assemble(("  " + visible(name, lines=False).ljust(24), "bold"), (f"  {kind}", "$dim")))
         if len(names) > _MOST:
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))

@@ -1,0 +1,74 @@
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.config import Locations
+from workbench.mcp.catalog import Catalog
+from workbench.mcp.client import MCPClient
+from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.servers import Server, read_server
+from workbench.mcp.tool import MCPToolDefinition, MCPToolObservation
+
+FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
+
+
+def fake_server(folder: Path, options: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """The settings of the small server that can misbehave."""
+    words = json.dumps({"folder": str(folder), **(options or {})})
+    return {"command": sys.executable, "args": [str(FAKE), words], "startTimeout": 60, **more}
+
+
+@dataclass
+class Place:
+    """A person's folders and a folder to work in; what is opened here is closed at the end."""
+
+    root: Path
+    clients: list[MCPClient] = field(default_factory=list)
+
+    @property
+    def locations(self) -> Locations:
+        return Locations(*(self.root / name for name in ("config", "data", "state", "runtime")))
+
+    @property
+    def catalog(self) -> Catalog:
+        return Catalog(self.locations)
+
+    @property
+    def folder(self) -> Path:
+        made = self.root / "project"
+        made.mkdir(exist_ok=True)
+        return made
+
+    def server(self, options: dict[str, Any] | None = None, name: str = "fake", **more: Any) -> Server:
+        return read_server(name, fake_server(self.folder, options, **more), "here", str(self.folder))
+
+    def client(self, server: Server) -> MCPClient:
+        client = MCPClient.opened(server, self.catalog)
+        self.clients.append(client)
+        return client
+
+    def tool(self, name: str = "echo", server: Server | None = None) -> MCPToolDefinition:
+        """A tool of a server that is connected."""
+        client = self.client(server or self.server())
+        client.connect().result(60)
+        definition = client.catalog.entry(client.server).tools[name]
+        return MCPToolDefinition(name, definition, client.server.name, MCPToolExecutor(client, definition))
+
+
+def ask(tool: MCPToolDefinition, text: str) -> MCPToolObservation:
+    observation = tool(tool.action_from_arguments({"text": text}))
+    assert isinstance(observation, MCPToolObservation)
+    return observation
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    for client in made.clients:
+        client.close()

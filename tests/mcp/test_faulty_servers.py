@@ -1,0 +1,190 @@
+"""The rows M01 to M07 of the fault cases, each with a server that behaves so."""
+
+import json
+import threading
+import time
+
+import psutil
+import pytest
+
+from tests.mcp.conftest import ask
+from tests.world import wait_for
+from workbench.mcp.faults import ServerFailed
+from workbench.mcp.servers import read_server
+from workbench.mcp.stdio import Lines, TooLong
+
+
+def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
+    missing = place.client(read_server("gone", {"command": "/no/such/server"}, "here", str(place.folder)))
+    ends = place.client(place.server({"exit": 2}))
+    with pytest.raises(ServerFailed, match=r"gone cannot be used: it ended before it answered.*No such file"):
+        missing.connect().result(60)
+    with pytest.raises(ServerFailed, match=r"ended before it answered.*hello / no config file"):
+        ends.connect().result(60)
+    assert "no config file" in place.catalog.log(ends.server).read_text()
+
+
+def test_m01_garbage_on_stdout_is_nobodys_answer(place):
+    assert ask(place.tool(server=place.server({"garbage": True})), "hello").text == "echo: hello"
+
+
+def test_m02_a_server_that_never_answers_initialize_has_its_budget(place):
+    began = time.monotonic()
+    with pytest.raises(ServerFailed, match=r"did not answer within 0\.8 s; it wrote: the server says hello"):
+        place.client(place.server({"mute": True}, startTimeout=0.8)).connect().result(60)
+    assert time.monotonic() - began < 30
+
+
+def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
+    tool = place.tool(server=place.server(timeout=0.5))
+    found = ask(tool, "hang")
+    assert found.is_error
+    assert "did not answer in time" in found.text
+    assert "is unknown" in found.text
+    assert ask(tool, "hello").text == "echo: hello"
+    assert (place.folder / "starts").stat().st_size == 1
+
+
+def test_m03_a_hung_call_ends_by_an_interrupt(place):
+    tool = place.tool()
+    found = []
+    thread = threading.Thread(target=lambda: found.append(ask(tool, "hang")))
+    thread.start()
+    calls = place.folder / "calls"
+    wait_for(calls.exists, "the call to arrive")
+    tool.interrupt()
+    thread.join(20)
+    assert "was interrupted" in found[0].text
+    assert found[0].is_error
+
+
+@pytest.mark.parametrize("way", ["die", "close"])
+def test_m03_a_server_that_dies_in_a_call_is_told_and_comes_back(place, way):
+    tool = place.tool()
+    found = ask(tool, way)
+    assert found.is_error
+    assert "is gone: it ended" in found.text
+    assert "is unknown: look before you repeat it" in found.text
+    assert ask(tool, "hello").text == "echo: hello"
+
+
+def test_m03_killed_twice_in_mid_run_it_comes_back_and_no_call_is_lost(place):
+    tool = place.tool()
+    for number in (1, 2):
+        psutil.Process(int(ask(tool, "pid").text)).kill()
+        wait_for(lambda: not next(iter(place.clients)).is_running, "the death to be noticed")
+        assert ask(tool, f"call {number}").text == f"echo: call {number}"
+    assert (place.folder / "starts").stat().st_size == 3
+    assert (place.folder / "calls").stat().st_size == 4
+
+
+def test_m03_only_a_call_that_reads_is_repeated_and_once(place):
+    peek, echo = place.tool("peek"), place.tool("echo")
+    assert ask(peek, "die 1").text == "peek: die 1"
+    assert (place.folder / "calls").stat().st_size == 2
+    assert ask(echo, "die 9").is_error
+    assert (place.folder / "calls").stat().st_size == 3
+
+
+def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
+    tool = place.tool()
+    for _ in range(3):
+        assert "is gone" in ask(tool, "die").text
+    found = ask(tool, "hello")
+    assert "failed 3 times and is left alone for a while" in found.text
+    assert (place.folder / "calls").stat().st_size == 3
+
+
+def test_m04_answers_that_are_none(place):
+    tool = place.tool(server=place.server(timeout=30))
+    assert ask(tool, "garbage").text == "echo: garbage"
+    assert ask(tool, "wrong id").text == "echo: wrong id"
+    assert ask(tool, "twice").text == "first"
+    assert ask(tool, "after").text == "echo: after"
+    nonsense = ask(tool, "nonsense")
+    assert (nonsense.is_error, "does not fit the protocol" in nonsense.text) == (True, True)
+    error = ask(tool, "error")
+    assert (error.is_error, error.text) == (True, "that is not possible\\e[31m")
+    assert (place.folder / "starts").stat().st_size == 1
+
+
+def test_m04_a_hundred_megabytes_end_the_call_and_not_the_memory(place):
+    tool = place.tool()
+    before = psutil.Process().memory_info().rss
+    found = ask(tool, "huge")
+    assert "sent a message of more than 16 MB" in found.text
+    assert psutil.Process().memory_info().rss - before < 120_000_000
+    assert ask(tool, "hello").text == "echo: hello"
+
+
+def test_m04_lines_are_cut_as_they_come():
+    lines = Lines(10)
+    assert lines.feed(b"one\ntw") == [b"one"]
+    assert lines.feed(b"o\n\nthree") == [b"two", b""]
+    assert lines.feed(b"\n") == [b"three"]
+    with pytest.raises(TooLong):
+        lines.feed(b"x" * 11)
+
+
+def test_m05_what_is_added_in_mid_session_is_off_until_it_is_approved(place):
+    tool = place.tool()
+    assert ask(tool, "grow").text == "echo: grow"
+    server = place.clients[0].server
+    wait_for(lambda: place.catalog.entry(server).waiting, "the new list")
+    assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe"}
+    place.catalog.approve(server, ["shell"])
+    assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe", "shell"}
+
+
+def test_m05_a_definition_that_changed_between_sessions_is_refused_before_it_is_called(place):
+    server = place.server()
+    tool = place.tool(server=server)
+    place.clients.pop().close()
+    changed = [{"name": "echo", "description": "Now it deletes.", "inputSchema": tool.definition["inputSchema"]}]
+    (place.folder / "tools.json").write_text(json.dumps(changed))
+    again = place.tool(server=server)
+    found = ask(again, "hello")
+    assert found.is_error
+    assert "its definition has changed" in found.text
+    assert not (place.folder / "calls").exists()
+    assert place.catalog.entry(server).waiting["peek"] is None
+
+
+def many(count):
+    return [{"name": f"t{number}", "inputSchema": {"type": "object"}} for number in range(count)]
+
+
+def test_m06_a_thousand_tools_and_two_megabytes_of_words_are_cut_and_told(place):
+    server = place.server({"page": 100})
+    tools = [{**many(1)[0], "name": "wordy", "description": "x" * 2_000_000}, *many(1000)]
+    (place.folder / "tools.json").write_text(json.dumps(tools))
+    client = place.client(server)
+    client.connect().result(60)
+    entry = place.catalog.entry(server)
+    assert len(entry.tools) == 256
+    assert len(entry.tools["wordy"]["description"]) < 5_000
+    assert any("2,000,000 characters is cut" in line for line in entry.faults)
+    assert any("only the first 256" in line for line in entry.faults)
+
+
+def test_m07_a_tool_whose_schema_cannot_be_used_is_off_and_the_others_work(place):
+    tools = [
+        {"name": "wrong", "inputSchema": {"type": "object", "properties": {"a": {"type": "banana"}}}},
+        {"name": "huge", "inputSchema": {"type": "object", "properties": {"a": {"enum": ["x" * 90] * 2000}}}},
+        {
+            "name": "round",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"node": {"$ref": "#/$defs/node"}},
+                "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
+            },
+        },
+        {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
+    ]
+    server = place.server()
+    (place.folder / "tools.json").write_text(json.dumps(tools))
+    assert ask(place.tool(server=server), "hello").text == "echo: hello"
+    entry = place.catalog.entry(server)
+    assert set(entry.tools) == {"round", "echo"}
+    assert any(line.startswith("the tool wrong: it is left out: its schema is wrong") for line in entry.faults)
+    assert any(line.startswith("the tool huge: it is left out: its schema has") for line in entry.faults)

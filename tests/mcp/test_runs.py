@@ -1,0 +1,103 @@
+"""MCP servers in whole runs of the real program, against a real model server."""
+
+import json
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Called, Turn
+from tests.fakes.model_turns import finish as finish_turn
+from tests.mcp.conftest import fake_server
+from tests.world import World, wait_for
+
+CLASH = [
+    {"name": "grep", "description": "Theirs.", "inputSchema": {"type": "object"}},
+    {"name": "wipe", "inputSchema": {"type": "object"}},
+    {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
+]
+
+
+def call(tool: str, text: str) -> Turn:
+    return Turn("I call.", calls=(Called(tool, {"security_risk": "LOW", "summary": "Try", "text": text}),))
+
+
+def bring(world: World, **more) -> None:
+    """The folder's own servers."""
+    told = {"mcpServers": {"fake": fake_server(world.home, **more)}}
+    (world.project / ".mcp.json").write_text(json.dumps(told))
+
+
+def settings(world: World, text: str) -> None:
+    world.locations.config.mkdir(parents=True, exist_ok=True)
+    world.locations.settings_file.write_text(text)
+
+
+def run(world: World, *turns: Turn, mode: str = "medium", **env: str):
+    with ModelServer([*turns, finish_turn("Done.")]) as server:
+        options = ("--model", "openai/x", "--api-base", server.base_url, "--mode", mode, "--json")
+        done = world.ohw("run", "go", *options, **env)
+        requests = server.requests
+    return done, [json.loads(line) for line in done.stdout.splitlines()], requests
+
+
+def offered(request) -> dict[str, dict]:
+    return {tool["function"]["name"]: tool["function"] for tool in request.body["tools"]}
+
+
+def results(events) -> str:
+    return json.dumps([event["observation"] for event in events if event["kind"] == "action_observed"])
+
+
+def test_no_server_of_a_folder_starts_before_trust(world: World):
+    bring(world)
+    done, _, requests = run(world)
+    assert done.returncode == 0, done.stderr
+    assert "the MCP servers in" in done.stderr
+    assert "the folder is not trusted" in done.stderr
+    assert "echo" not in offered(requests[0])
+    assert not (world.home / "starts").exists()
+
+
+def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_leave_nothing(world: World):
+    bring(world, env={"FAKE_TOKEN": "${OUTSIDE_TOKEN}", "PLAIN": "${NOT_SET:-usual}"})
+    settings(world, f'trusted = ["{world.project}"]\n')
+    turns = (call("peek", "environment"), call("peek", "child"), call("echo", "hello"))
+    done, events, requests = run(world, *turns, OUTSIDE_TOKEN="tok-1234567890", MY_API_KEY="sk-other-key-123")
+    assert done.returncode == 3, done.stderr
+    tools = offered(requests[0])
+    assert "security_risk" in tools["echo"]["parameters"]["properties"]
+    assert "security_risk" not in tools["peek"]["parameters"]["properties"]
+    seen = results(events)
+    assert "FAKE_TOKEN" in seen
+    assert "usual" in seen
+    assert "tok-1234567890" not in done.stdout + json.dumps([request.body for request in requests])
+    assert "sk-other-key-123" not in done.stdout
+    question = next(event for event in events if event["kind"] == "action_assessed" and event["needs_decision"])
+    assert (question["risk"], question["reasons"]) == ("MEDIUM", ["a tool of another program"])
+    wait_for(lambda: not world.processes(), "everything to end")
+
+
+def test_names_that_clash_have_the_servers_name_before_them_and_settings_switch_tools_off(world: World):
+    (world.home / "tools.json").write_text(json.dumps(CLASH))
+    server = fake_server(world.home)
+    lines = [f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}" for name in ("one", "two")]
+    arguments = f"args = {json.dumps(server['args'])}\nstartTimeout = 60"
+    settings(world, "\n".join(f"{line}\n{arguments}" for line in lines) + "\n[tools]\none_wipe = false\n")
+    done, events, requests = run(world, call("two_echo", "hello"), mode="never")
+    assert done.returncode == 0, done.stderr
+    tools = offered(requests[0])
+    assert {"grep", "one_grep", "two_grep", "one_echo", "two_echo", "two_wipe"} <= set(tools)
+    assert "Theirs." in tools["one_grep"]["description"]
+    assert "echo: hello" in results(events)
+    again, _, requests = run(world, mode="never")
+    assert "one_wipe" not in again.stderr
+    assert "one_wipe" not in offered(requests[0])
+    assert (world.home / "starts").stat().st_size == 2  # what is known is offered without a server
+
+
+def test_a_bad_server_is_a_warning_and_holds_nothing_up(world: World):
+    settings(world, '[mcpServers.gone]\ncommand = "/no/such"\n[mcpServers.odd]\ncommand = "x"\ncolour = "red"\n')
+    done, _, requests = run(world)
+    assert done.returncode == 0, done.stderr
+    assert "the MCP server odd of" in done.stderr
+    assert "there is no 'colour'" in done.stderr
+    assert "the MCP server gone cannot be used: it ended before it answered; it wrote: /no/such: No such" in done.stderr
+    assert len(requests) == 1

@@ -1,0 +1,135 @@
+"""A server for whoever calls its tools: from any thread, with timeouts; one connection a process, kept open."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workbench.mcp.background import BACKGROUND
+from workbench.mcp.catalog import Catalog
+from workbench.mcp.connection import Connection
+from workbench.mcp.definitions import Definition, digest
+from workbench.mcp.faults import CallRefused, ServerFailed
+from workbench.mcp.keeper import Keeper
+from workbench.mcp.servers import Server
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp import types as t
+    from mcp.shared.dispatcher import ProgressFnT
+
+T = TypeVar("T")
+_END_SECONDS = 20.0
+Progress = Callable[[str], None]
+_CHANGED = (
+    "the tool {tool} of the MCP server {server} is not what was agreed to any more: its definition has changed. "
+    "It was not called. The person can look at the change and approve it on the MCP screen (/mcp)."
+)
+
+
+class MCPClient:
+    """Calls one server. Made by `opened`, which several users share; the last one that closes it ends the server."""
+
+    _open: dict[tuple[str, str], MCPClient] = {}  # noqa: RUF012 - of the process
+    _lock = threading.Lock()
+
+    def __init__(self, server: Server, catalog: Catalog) -> None:
+        self.server = server
+        self.catalog = catalog
+        self._users = 1
+        self._connection: Connection | None = None
+
+    @classmethod
+    def opened(cls, server: Server, catalog: Catalog) -> MCPClient:
+        """The client of this process for the server; nothing is started before the first call."""
+        key = (server.key, str(catalog.folder))
+        with cls._lock:
+            known = cls._open.get(key)
+            if known is not None:
+                known._users += 1
+                return known
+            made = cls._open[key] = cls(server, catalog)
+        BACKGROUND.use()
+        return made
+
+    def connect(self) -> Future[None]:
+        """Start the server if it does not run, and learn what it offers; raises ServerFailed in the future."""
+        return self._submit(_nothing)
+
+    def call_tool(
+        self, definition: Definition, arguments: dict[str, Any], on_progress: Progress | None = None
+    ) -> Future[t.CallToolResult]:
+        """Call a tool that is still as it was agreed to; the future raises ServerFailed, ServerGone, CallRefused …"""
+        name = definition["name"]
+
+        async def call(client: Client) -> t.CallToolResult:
+            pinned = self.catalog.entry(self.server).usable.get(name)
+            if pinned is None or digest(pinned) != digest(definition):
+                raise CallRefused(_CHANGED.format(tool=name, server=self.server.name))
+            told = _reporter(on_progress) if on_progress else None
+            return await client.call_tool(name, arguments, self.server.call_seconds, told)
+
+        return self._submit(call)
+
+    def read_resource(self, uri: str) -> Future[t.ReadResourceResult]:
+        """The contents of a resource."""
+        return self._submit(lambda client: client.read_resource(uri))
+
+    def get_prompt(self, name: str, arguments: dict[str, str]) -> Future[t.GetPromptResult]:
+        """The messages of a prompt."""
+        return self._submit(lambda client: client.get_prompt(name, arguments))
+
+    def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
+        async def run() -> T:
+            if self._connection is None:
+                self._connection = Connection(self.server, Keeper(self.server, self.catalog))
+            return await self._connection.use(work)
+
+        try:
+            return BACKGROUND.submit(run)
+        except RuntimeError as error:
+            raise ServerFailed(f"the MCP server {self.server.name} is closed") from error
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the server could answer at once."""
+        return self._connection is not None and self._connection.is_open
+
+    def begin_to_close(self) -> Callable[[], None]:
+        """One user less; the last one ends the server and all it started. What comes back waits for that."""
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return lambda: None
+            self._open.pop((self.server.key, str(self.catalog.folder)), None)
+        ending = BACKGROUND.submit(self._end)
+
+        def wait() -> None:
+            try:
+                ending.result(_END_SECONDS)
+            finally:
+                BACKGROUND.leave()
+
+        return wait
+
+    async def _end(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    def close(self) -> None:
+        """The same, and wait."""
+        self.begin_to_close()()
+
+
+async def _nothing(client: Client) -> None:
+    return None
+
+
+def _reporter(on_progress: Progress) -> ProgressFnT:
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        on_progress(f"{share}  {message}\n" if message else f"{share}\n")
+
+    return told

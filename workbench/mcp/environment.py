@@ -1,0 +1,34 @@
+"""What an MCP server on this machine gets of our environment: little, and no keys; used by `stdio`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from workbench.mcp.servers import Server, expanded
+from workbench.security.secrets import holds_secret
+
+_KEPT = re.compile(
+    r"HOME|PATH|LANG|LANGUAGE|LC_\w+|LOGNAME|USER|SHELL|TMPDIR|TZ|XDG_\w+|VIRTUAL_ENV|"
+    r"\w+_PROXY|SSL_CERT_(?:FILE|DIR)|\w+_CA_(?:BUNDLE|CERTS)|(?:UV|NPM_CONFIG|PIP|NVM|VOLTA)_\w+",
+    re.IGNORECASE,
+)
+
+
+def server_environment(server: Server, env: Mapping[str, str]) -> dict[str, str]:
+    """What it needs to run, and what its settings give it; raises UsageError for a variable that is not set."""
+    kept = {name: value for name, value in env.items() if _KEPT.fullmatch(name) and not holds_secret(name)}
+    return {**kept, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}
+
+
+def secrets_of(server: Server, env: Mapping[str, str]) -> dict[str, str]:
+    """Values that must not be seen, by what they are called: headers, and variables named like keys."""
+    found: dict[str, str] = {}
+    for name, value in server.headers.items():
+        if name.lower() not in ("accept", "content-type", "user-agent"):
+            found[name] = expanded(value, env).rpartition(" ")[2]
+    for name, value in server.env.items():
+        inner = re.findall(r"\$\{(\w+)", value)
+        if holds_secret(name) or any(holds_secret(each) for each in inner):
+            found[name] = expanded(value, env)
+    return found

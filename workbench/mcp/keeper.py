@@ -1,0 +1,95 @@
+"""Keeps what a server says of itself: its lists in the catalog, its words in a log file; used by `client`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.config import private_folder
+from workbench.errors import WorkbenchError
+from workbench.mcp.catalog import Catalog
+from workbench.mcp.definitions import MOST_TOOLS, Definition
+from workbench.mcp.servers import Server
+from workbench.security.secrets import KNOWN
+from workbench.text import first_line
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+_LARGEST_LOG = 1_000_000
+_MOST_PAGES = 50
+_KEPT = ("name", "description", "inputSchema", "annotations")
+
+
+class Keeper:
+    """Hears a connection of one server."""
+
+    def __init__(self, server: Server, catalog: Catalog) -> None:
+        self._server = server
+        self._catalog = catalog
+
+    async def connected(self, client: Client) -> None:
+        """Learn what it offers, and compare it with what was agreed to."""
+        await self.changed(client)
+
+    async def changed(self, client: Client) -> None:
+        """The same when it says that something has changed."""
+        offers = client.server_capabilities
+        tools = await _tools(client) if offers.tools else []
+        prompts = [_plain(each) for each in (await client.list_prompts()).prompts] if offers.prompts else []
+        resources = [_plain(each) for each in (await client.list_resources()).resources] if offers.resources else []
+        await asyncio.to_thread(self._catalog.listed, self._server, tools, prompts, resources)
+
+    def told(self, line: str) -> None:
+        """A line for its log."""
+        write_log(self._catalog.log(self._server), line)
+
+    async def asked(self, kind: str, params: Any) -> Any:
+        """Nothing is given to a server that asks by itself."""
+        raise WorkbenchError(f"{kind} is not offered here")
+
+
+async def _tools(client: Client) -> list[Definition]:
+    found: list[Definition] = []
+    cursor = None
+    for _ in range(_MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += [_definition(tool) for tool in page.tools]
+        cursor = page.next_cursor
+        if not cursor or len(found) > MOST_TOOLS:
+            break
+    return found
+
+
+def _definition(tool: Any) -> Definition:
+    told = _plain(tool)
+    kept: Definition = {
+        name: told[name] for name in ("name", "description", "inputSchema", "annotations") if name in told
+    }
+    title = told.get("title")
+    if title and "title" not in kept.get("annotations", {}):
+        kept["annotations"] = {**kept.get("annotations", {}), "title": title}
+    return kept
+
+
+def _plain(told: Any) -> dict[str, Any]:
+    made: dict[str, Any] = told.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return made
+
+
+def write_log(path: Path, line: str) -> None:
+    """Add a line, secrets masked; a log that grew too long begins anew with its second half."""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+    text = f"{stamp} {KNOWN.masked(first_line(line, 600))}\n"
+    try:
+        private_folder(path.parent)
+        if path.exists() and path.stat().st_size > _LARGEST_LOG:
+            path.write_bytes(path.read_bytes()[-_LARGEST_LOG // 2 :])
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(file, "a", encoding="utf-8") as log:
+            log.write(text)
+    except (OSError, WorkbenchError):
+        return  # a log that cannot be written holds up nothing

@@ -1,0 +1,154 @@
+"""The MCP tools of one session: those that were agreed to are there at once, and changes come between model calls."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, MutableMapping
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any
+
+from workbench.errors import UsageError, WorkbenchError
+from workbench.mcp.catalog import Catalog, Entry
+from workbench.mcp.client import MCPClient
+from workbench.mcp.definitions import Definition, name_of
+from workbench.mcp.environment import secrets_of
+from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.servers import Servers
+from workbench.mcp.tool import MCPToolDefinition
+from workbench.security.secrets import KNOWN
+from workbench.tools.registry import resolve_alias
+from workbench.tools.tool import ToolDefinition
+
+_TURN = 0.05
+
+
+class OfferedServers:
+    """Puts the tools of servers into `tools` and keeps them as they are agreed to.
+
+    A server runs from its first call on. One that was never seen is asked in the background what it offers; only the
+    first model call ever made with it waits for that, as long as the server may take to start.
+    """
+
+    def __init__(
+        self,
+        servers: Servers,
+        catalog: Catalog,
+        tools: MutableMapping[str, ToolDefinition],
+        table: Mapping[str, Any],
+        notice: Callable[[str], None],
+    ) -> None:
+        """`table` is `[tools]` of the settings; `notice` takes lines for the person, from any thread."""
+        self._catalog = catalog
+        self._tools = tools
+        self._table = table
+        self._notice = notice
+        self._taken = set(tools)
+        self._clients = [MCPClient.opened(server, catalog) for server in servers.found if server.is_on]
+        self._seen: dict[str, int] = {}
+        self._coming: dict[Future[None], float] = {}
+        self._is_closed = False
+        self.notices = [*servers.problems]
+        for client in self._clients:
+            self._hide_secrets(client)
+        self.refresh()
+        self._begin()
+
+    @property
+    def names(self) -> set[str]:
+        """What models call the tools that are offered."""
+        return set(self._tools) - self._taken
+
+    def _begin(self) -> None:
+        """Ask those servers what they offer that nobody knows yet; they start side by side."""
+        for client in self._clients:
+            entry = self._catalog.entry(client.server)
+            self.notices += [f"the MCP server {client.server.name}: {line}" for line in _said(entry)]
+            if not entry.listed:
+                future = client.connect()
+                if not entry.failure:
+                    self._coming[future] = time.monotonic() + client.server.start_seconds + 1
+                future.add_done_callback(partial(self._begun, client))
+
+    def _begun(self, client: MCPClient, done: Future[None]) -> None:
+        error = None if done.cancelled() or self._is_closed else done.exception()
+        if isinstance(error, WorkbenchError):
+            why = KNOWN.masked(str(error))
+            self._catalog.failed(client.server, why)
+            self._notice(why)
+
+    def _hide_secrets(self, client: MCPClient) -> None:
+        try:
+            for name, value in secrets_of(client.server, os.environ).items():
+                KNOWN.add(name, value)
+        except UsageError:
+            return  # it cannot be started; the first call says why
+
+    def before_call(self, is_cancelled: Callable[[], bool], told: Callable[[str], None]) -> bool:
+        """Whether the tools are others than before; waits for servers that were never seen."""
+        if self._coming:
+            told("asking new MCP servers what they offer")
+        while self._coming and not is_cancelled():
+            wait(self._coming, _TURN)
+            now = time.monotonic()
+            self._coming = {each: until for each, until in self._coming.items() if not each.done() and until > now}
+        return self.refresh()
+
+    def refresh(self) -> bool:
+        """Look what is agreed to now; true when something changed."""
+        versions = {client.server.key: self._catalog.version(client.server) for client in self._clients}
+        if versions == self._seen:
+            return False
+        self._seen = versions
+        fresh = self._made()
+        old = {name: self._tools[name] for name in self.names}
+        if {name: _identity(tool) for name, tool in old.items()} == {n: _identity(tool) for n, tool in fresh.items()}:
+            return False
+        for name in old.keys() - fresh.keys():
+            del self._tools[name]
+        for name, tool in fresh.items():
+            if name not in old or _identity(old[name]) != _identity(tool):
+                self._tools[name] = tool
+        return True
+
+    def _made(self) -> dict[str, MCPToolDefinition]:
+        """All tools by their names; where two would have the same, each has its server's name before it."""
+        offered = [
+            (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
+        ]
+        count = Counter(name_of(tool["name"]) for _, tool in offered)
+        made: dict[str, MCPToolDefinition] = {}
+        for client, tool in offered:
+            name = name_of(tool["name"])
+            if count[name] > 1 or name in self._taken or resolve_alias(name) != name:
+                name = name_of(f"{client.server.name}_{tool['name']}")
+            if name not in self._taken and name not in made and self._is_wanted(name, client, tool):
+                made[name] = MCPToolDefinition(name, tool, client.server.name, MCPToolExecutor(client, tool))
+        return made
+
+    def _is_wanted(self, name: str, client: MCPClient, tool: Definition) -> bool:
+        if self._table.get(name) is False:
+            return False
+        only_reading = self._table.get("set") == "plan"
+        return not only_reading or MCPToolDefinition(name, tool, client.server.name).is_read_only
+
+    def close(self) -> None:
+        """End the servers that nobody else uses, side by side."""
+        self._is_closed = True
+        for ending in [client.begin_to_close() for client in self._clients]:
+            ending()
+
+
+def _identity(tool: ToolDefinition) -> tuple[Any, ...]:
+    return (tool.server, tool.definition) if isinstance(tool, MCPToolDefinition) else (tool,)
+
+
+def _said(entry: Entry) -> list[str]:
+    """What the person should know of a server from the start."""
+    lines = [*entry.faults[:3]]
+    if entry.waiting:
+        names = ", ".join(entry.waiting)
+        lines.append(f"changed since they were agreed to, and off until you approve them (/mcp): {names}")
+    return lines

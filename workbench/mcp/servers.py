@@ -1,0 +1,184 @@
+"""The MCP servers there are: `[mcpServers]` of the settings and `.mcp.json` of a trusted folder, a `Server` each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from workbench.errors import UsageError
+from workbench.tools.trust import SERVERS, is_trusted
+
+Kind: TypeAlias = Literal["stdio", "http", "sse"]
+START_SECONDS = 10.0
+CALL_SECONDS = 60.0
+_KINDS: Mapping[str, Kind] = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+}
+_TEXTS = ("command", "url", "cwd", "type", "transport", "description")
+_NUMBERS = ("timeout", "startTimeout")
+_KNOWN = (*_TEXTS, *_NUMBERS, "args", "env", "headers", "enabled", "disabled", "oauth")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server as it is written: variables are put in when it is started. Of a folder, `cwd` is that folder."""
+
+    name: str
+    kind: Kind
+    source: str
+    """The file that names it."""
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_on: bool = True
+    start_seconds: float = START_SECONDS
+    call_seconds: float = CALL_SECONDS
+
+    @property
+    def key(self) -> str:
+        """What its definitions are pinned under: another command, address or folder is another server."""
+        told = {name: value for name, value in asdict(self).items() if name not in ("is_on", "source")}
+        told = {name: value for name, value in told.items() if not name.endswith("_seconds")}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def place(self) -> str:
+        """Its command or address in one line, variables as they are written."""
+        return " ".join((self.command, *self.args)) if self.kind == "stdio" else self.url
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Those that can be used, also the ones that are switched off, and a line for each that cannot."""
+
+    found: tuple[Server, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def find_servers(table: Mapping[str, Any], settings_file: Path, workspace: Path, trusted: Iterable[str]) -> Servers:
+    """The person's own and, where the folder is trusted, its own; a name of the person's wins."""
+    own = _read(table, str(settings_file), str(workspace))
+    file = workspace / SERVERS
+    if not file.is_file():
+        return own
+    if not is_trusted(workspace, trusted):
+        line = (
+            f"the MCP servers in {file} are left out: the folder is not trusted; `ohw` in it asks whether to trust it"
+        )
+        return Servers(own.found, (*own.problems, line))
+    try:
+        theirs = _read(read_file(file), str(file), str(workspace))
+    except UsageError as error:
+        return Servers(own.found, (*own.problems, str(error)))
+    names = {server.name for server in own.found}
+    found = (*own.found, *(server for server in theirs.found if server.name not in names))
+    return Servers(found, (*own.problems, *theirs.problems))
+
+
+def read_file(file: Path) -> dict[str, Any]:
+    """The servers of a file in the usual JSON shape; raises UsageError."""
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"cannot read the MCP servers in {file}: {error}") from error
+    table = told.get("mcpServers", {}) if isinstance(told, dict) else None
+    if not isinstance(table, dict):
+        raise UsageError(f'{file} must hold {{"mcpServers": {{…}}}}')
+    return table
+
+
+def _read(table: Mapping[str, Any], source: str, folder: str) -> Servers:
+    found, problems = [], []
+    for name, value in table.items():
+        try:
+            found.append(read_server(name, value, source, folder))
+        except UsageError as error:
+            problems.append(f"the MCP server {name} of {source} is left out: {error}")
+    return Servers(tuple(found), tuple(problems))
+
+
+def read_server(name: str, value: Any, source: str, folder: str) -> Server:
+    """One server; raises UsageError that says what is wrong with it."""
+    if not _NAME.fullmatch(name):
+        raise UsageError("its name must be letters, digits, `-`, `_` and `.`, at most 41")
+    if not isinstance(value, Mapping):
+        raise UsageError("it must be a table")
+    _check(value)
+    kind = _kind(value)
+    cwd = str(Path(folder, Path(value.get("cwd") or ".").expanduser()))
+    return Server(
+        name=name,
+        kind=kind,
+        source=source,
+        command=value.get("command", "") if kind == "stdio" else "",
+        args=tuple(value.get("args", ())) if kind == "stdio" else (),
+        env=dict(value.get("env", {})) if kind == "stdio" else {},
+        cwd=cwd if kind == "stdio" else "",
+        url="" if kind == "stdio" else value.get("url", ""),
+        headers={} if kind == "stdio" else dict(value.get("headers", {})),
+        is_on=value.get("enabled", True) and not value.get("disabled", False),
+        start_seconds=float(value.get("startTimeout", START_SECONDS)),
+        call_seconds=float(value.get("timeout", CALL_SECONDS)),
+    )
+
+
+def _check(value: Mapping[str, Any]) -> None:
+    for key, part in value.items():
+        if key not in _KNOWN:
+            raise UsageError(f"there is no {key!r}; there are {', '.join(_KNOWN)}")
+        if key in _TEXTS and not isinstance(part, str):
+            raise UsageError(f"{key} must be text")
+        if key in _NUMBERS and (isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 86_400):
+            raise UsageError(f"{key} must be a number of seconds")
+        if key in ("enabled", "disabled", "oauth") and not isinstance(part, bool):
+            raise UsageError(f"{key} must be true or false")
+        if key == "args" and not (isinstance(part, list) and all(isinstance(each, str) for each in part)):
+            raise UsageError("args must be a list of texts")
+        if key in ("env", "headers") and not _are_texts(part):
+            raise UsageError(f"{key} must be a table of texts")
+
+
+def _are_texts(part: Any) -> bool:
+    return isinstance(part, Mapping) and all(isinstance(each, str) for each in part.values())
+
+
+def _kind(value: Mapping[str, Any]) -> Kind:
+    word = value.get("type", value.get("transport", "stdio" if "command" in value else "http"))
+    if word not in _KINDS:
+        raise UsageError(f"there is no type {word!r}; there are stdio, http and sse")
+    kind = _KINDS[word]
+    needed = "command" if kind == "stdio" else "url"
+    if not value.get(needed):
+        raise UsageError(f"{kind} needs a {needed}")
+    if kind != "stdio" and not value["url"].startswith(("http://", "https://", "${")):
+        raise UsageError("url must begin with http:// or https://")
+    return kind
+
+
+def expanded(text: str, env: Mapping[str, str]) -> str:
+    """The text with `${NAME}` and `${NAME:-otherwise}` put in; raises UsageError for a variable that is not set."""
+
+    def value(found: re.Match[str]) -> str:
+        name, otherwise = found.groups()
+        if name in env:
+            return env[name]
+        if otherwise is None:
+            raise UsageError(f"the environment variable {name} is not set")
+        return otherwise
+
+    return _VARIABLE.sub(value, text)

@@ -1,0 +1,89 @@
+"""A tool of an MCP server as a tool of ours: its definition, action and observation; `executor` runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from workbench.mcp.definitions import Definition
+from workbench.text import visible
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.json_schema import for_models
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+
+class MCPToolAction(Action):
+    """The arguments of a call; the fields are made from the server's schema."""
+
+    def to_mcp_arguments(self) -> dict[str, Any]:
+        """What goes to the server: what was given, under the names of its schema."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class MCPToolObservation(Observation):
+    """What the server gave back."""
+
+    server: str = ""
+    tool: str = ""
+
+
+class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
+    """A tool of a server, under the name that models call; its model is made on first use."""
+
+    def __init__(
+        self,
+        name: str,
+        definition: Definition,
+        server: str,
+        executor: ToolExecutor[MCPToolAction, MCPToolObservation] | None = None,
+    ) -> None:
+        self._made: type[MCPToolAction] | None = None
+        self.definition = definition
+        self.server = server
+        super().__init__(
+            name=name,
+            description=visible(definition.get("description") or "") or f"A tool of the MCP server {server}.",
+            action_type=MCPToolAction,
+            observation_type=MCPToolObservation,
+            annotations=annotations_of(definition.get("annotations") or {}),
+            executor=executor,
+        )
+
+    @property
+    def action_type(self) -> type[MCPToolAction]:
+        """Made from the schema when it is first asked for."""
+        if self._made is None:
+            self._made = MCPToolAction.from_mcp_schema(self.name, self.definition["inputSchema"])
+        return self._made
+
+    @action_type.setter
+    def action_type(self, kind: type[MCPToolAction]) -> None:
+        self._made = None if kind is MCPToolAction else kind
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The server's schema as models read it best; it needs no model."""
+        if self._schema is None:
+            self._schema = for_models(self.definition["inputSchema"])
+        return self._schema
+
+    def foreign(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The call as the rating of other programs' tools wants it described."""
+        told = {
+            "tool": self.definition["name"],
+            "description": self.definition.get("description"),
+            "args": dict(arguments),
+        }
+        return {**told, "annotations": self.definition.get("annotations") or {}, "pinned": True}
+
+
+def annotations_of(hints: Mapping[str, Any]) -> ToolAnnotations:
+    """The hints of a server, those that are well formed; the others are as if not given."""
+    known = {name: value for name, value in hints.items() if name in ToolAnnotations.model_fields and value is not None}
+    try:
+        return ToolAnnotations(**known)
+    except ValidationError:
+        return ToolAnnotations()
