@@ -101,5 +101,9 @@ def test_the_page_in_front_counts(tmp_path):
         tool.executor.url = "https://shop.example/"
         found = assess_action(tool, {"code": "click('e7')"}, str(tmp_path), str(tmp_path))
         assert (found.risk, found.reasons) == ("MEDIUM", ("clicks on shop.example",))
+        tool.executor.elements = {"e7": 'button "Buy now"'}
+        found = assess_action(tool, {"code": "click('e7', button='right')"}, str(tmp_path), str(tmp_path))
+        assert found.reasons == ('clicks button "Buy now" on shop.example',)
+        assert found.parts[0].text == "click('e7', button='right')"
         with pytest.raises(ArgumentError, match="there is no call eval"):
             tool.action_from_arguments({"code": "eval('1')"})

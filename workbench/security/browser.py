@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,30 +20,32 @@ from workbench.tools.browser.calls import Call, CallError, parse_calls
 
 _LOOKS: Final = frozenset({"noop", "scroll", "hover", "focus", "go_back", "go_forward"})
 _CHANGES: Final = {
-    "fill": "writes into a form",
-    "clear": "writes into a form",
-    "select_option": "writes into a form",
-    "press": "presses a key",
-    "drag_and_drop": "moves something",
+    "fill": "fills",
+    "clear": "empties",
+    "select_option": "chooses in",
+    "press": "presses a key in",
+    "drag_and_drop": "moves",
 }
 _OWN = re.compile(r"localhost|.*\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 
 
-def assess_calls(code: str, places: Places, origin: str = "") -> Assessment:
-    """The rating of calls that begin on the page `origin`; what cannot be read is HIGH."""
+def assess_calls(
+    code: str, places: Places, origin: str = "", elements: Mapping[str, str] = MappingProxyType({})
+) -> Assessment:
+    """The rating of calls that begin on the page `origin`, with these elements by id; what cannot be read is HIGH."""
     try:
         calls = parse_calls(code)
     except CallError:
         return one("HIGH", "the calls cannot be read", code)
     parts: list[Part] = []
     for call in calls:
-        parts.append(_part(call, places, origin))
+        parts.append(_part(call, places, origin, elements))
         if call.name == "goto":
-            origin = str(call.arguments["url"])
+            origin, elements = str(call.arguments["url"]), {}
     return summed(parts)
 
 
-def _part(call: Call, places: Places, origin: str) -> Part:
+def _part(call: Call, places: Places, origin: str, elements: Mapping[str, str]) -> Part:
     text = shortened(str(call))
     why = _hidden(call)
     if why:
@@ -52,7 +56,9 @@ def _part(call: Call, places: Places, origin: str) -> Part:
         return Part(text, "LOW")
     if call.name == "upload_file":
         return _giving(text, call.arguments["file"], places, origin)
-    return Part(text, "MEDIUM", f"{_CHANGES.get(call.name, 'clicks')} on {_host(origin)}")
+    element = elements.get(str(call.arguments.get("bid", call.arguments.get("from_bid", ""))), "")
+    what = _CHANGES.get(call.name, "clicks")
+    return Part(text, "MEDIUM", f"{what}{f' {element}' if element else ''} on {_host(origin)}")
 
 
 def _hidden(call: Call) -> str:

@@ -69,7 +69,8 @@ def _browser(tool: ToolDefinition, code: str, places: Places) -> Assessment:
     """Calls for the browser, on the page that it shows now."""
     from workbench.security.browser import assess_calls
 
-    return assess_calls(code, places, str(getattr(tool.executor, "url", "")))
+    executor = tool.executor
+    return assess_calls(code, places, str(getattr(executor, "url", "")), getattr(executor, "elements", {}))
 
 
 def _by_its_hints(tool: ToolDefinition) -> Assessment:

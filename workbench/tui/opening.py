@@ -29,14 +29,15 @@ SetRule = Callable[..., None]
 def open_action(app: App[Any], state: SessionState, action_id: str, link: Link, words: str = "") -> None:
     """Everything known about an action, in a pager that searches, and has searched for `words`."""
     from workbench.tui.screens.action_page import ActionPage
-    from workbench.tui.wording.detail import detail_text, detail_title
+    from workbench.tui.wording.detail import detail_text, detail_title, picture_lines
 
     item = state.actions.get(action_id)
     if item is not None:
         title = Content(visible(detail_title(item), lines=False))
         steps = [each for each in state.actions.values() if each.call_id == action_id]
         text = detail_text(item, state.workspace, steps)
-        app.push_screen(ActionPage(title, text, item.copy_id, link.restore, words=words))
+        pictures = picture_lines(item, text)
+        app.push_screen(ActionPage(title, text, item.copy_id, link.restore, words=words, pictures=pictures))
 
 
 def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:

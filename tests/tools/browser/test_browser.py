@@ -84,6 +84,7 @@ def test_a_form_is_filled_and_sent(tool, site, place):
     assert base64.b64decode(seen.content[1].data).startswith(b"\xff\xd8")
     (place / "letter.txt").write_text("text")
     name, size, file = (id_of(seen, each) for each in ("Name", "Size", "File"))
+    assert tool.executor.elements[name] == 'textbox "Name"'
     filled = use(
         tool,
         f"fill('{name}', 'wrong')",

@@ -29,7 +29,13 @@ class Call:
     arguments: Mapping[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(repr(value) for value in self.arguments.values())})"
+        usual = CALLS[self.name]
+        said = [
+            repr(value) if usual[name][1] is _NEEDED else f"{name}={value!r}"
+            for name, value in self.arguments.items()
+            if value != usual[name][1]
+        ]
+        return f"{self.name}({', '.join(said)})"
 
 
 def _element(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 import threading
 from collections.abc import Collection
@@ -19,6 +20,9 @@ from workbench.tools.schema import ImageContent, TextContent
 
 _START, _ANSWER, _AFTER_STOP = 60.0, 120.0, 0.15
 _SAID = 1_500
+_LONGEST_NAME = 80
+_ELEMENT = re.compile(r"(?m)^ *- ([a-z]+(?: \"[^\"\n]*\")?)[^\n]*?\[ref=(\w+)\]")
+"""A line of the tree: what it is, its name, its id."""
 _LOST = "The browser ended and its tabs are gone; the next call starts it again."
 
 
@@ -49,6 +53,8 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self.url = ""
         """Where the tab in front is, for the rating of what is done there."""
+        self.elements: dict[str, str] = {}
+        """What its elements are, by their ids."""
 
     def __call__(self, action: BrowserAction) -> BrowserObservation:
         """Do the calls."""
@@ -125,6 +131,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
 
     def _told(self, answer: dict[str, Any]) -> BrowserObservation:
         self.url = str(answer.get("url", ""))
+        self.elements = {found[2]: found[1][:_LONGEST_NAME] for found in _ELEMENT.finditer(str(answer.get("tree", "")))}
         error, tree, tabs = str(answer["error"]), str(answer.get("tree", "")), list(answer.get("tabs", ()))
         lines = [f"[Error: {error}]"] if error else []
         lines += [f"[{note}]" for note in answer["notes"]]

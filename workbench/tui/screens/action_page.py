@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.widgets.illustrated_lines import IllustratedLines
 
 
 class ActionPage(PagerScreen):
@@ -17,9 +18,18 @@ class ActionPage(PagerScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "restore", "Bring the copy back", id="action.restore")]
 
     def __init__(
-        self, title: Content, text: str, copy_id: str, restore: Callable[[str], None], *, words: str = ""
+        self,
+        title: Content,
+        text: str,
+        copy_id: str,
+        restore: Callable[[str], None],
+        *,
+        words: str = "",
+        pictures: Mapping[int, str] | None = None,
     ) -> None:
-        super().__init__(title, text, headings=True, words=words)
+        """`pictures` (base64) stand below the lines of these numbers."""
+        lines = IllustratedLines(text, pictures, headings=True, id="pager-text") if pictures else None
+        super().__init__(title, text, headings=True, words=words, lines=lines)
         self._copy_id = copy_id
         self._restore = restore
         self.own_keys = "b bring the copy back · " if copy_id else ""

@@ -29,12 +29,14 @@ class PagerScreen(ModalScreen[None]):
     own_keys = ""
     """What is said of keys beside those of every pager."""
 
-    def __init__(self, title: Content, text: str, *, headings: bool = False, words: str = "") -> None:
-        """`words` are searched at once."""
+    def __init__(
+        self, title: Content, text: str, *, headings: bool = False, words: str = "", lines: TextLines | None = None
+    ) -> None:
+        """`words` are searched at once; `lines` show the text where plain ones will not do."""
         super().__init__()
         self._words = words
         self._heading = title
-        self._lines = TextLines(text, headings=headings, id="pager-text")
+        self._lines = lines or TextLines(text, headings=headings, id="pager-text")
         self._status = Static(id="pager-status")
 
     def compose(self) -> ComposeResult:

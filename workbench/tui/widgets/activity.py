@@ -21,6 +21,8 @@ _NAMES = {
     "web_read": "reading a page",
     "find_tools": "looking for tools",
     "python_execute": "running Python",
+    "execute_ipython_cell": "running a cell",
+    "browser": "using the browser",
     "task_tracker": "planning",
     "think": "thinking",
     "finish": "finishing",

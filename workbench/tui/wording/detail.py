@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.security.policy import MODE_NAMES
 from workbench.tui.fold.state import ActionItem
@@ -13,6 +13,32 @@ from workbench.tui.wording.summaries import STATE_SIGNS, one_line, outcome, seco
 
 if TYPE_CHECKING:
     from workbench.session.events import ModelResponded
+
+_MOST_PICTURES: Final = 20
+
+
+PICTURES: Final = "PICTURES"
+"""The heading above the pictures; what an action printed is always indented, so it cannot look like that."""
+
+
+def pictures(item: ActionItem) -> list[dict[str, Any]]:
+    """The pictures of an action's result, base64 in `data`."""
+    content = item.observation.get("content")
+    blocks = content if isinstance(content, list | tuple) else ()
+    return [each for each in blocks if isinstance(each, dict) and each.get("type") == "image"][:_MOST_PICTURES]
+
+
+def picture_lines(item: ActionItem, text: str) -> dict[int, str]:
+    """The line of a detail text below which each picture belongs, with the picture."""
+    found = pictures(item)
+    lines = text.split("\n") if found else []
+    first = lines.index(PICTURES) + 1 if PICTURES in lines else 0
+    return {first + number: str(each.get("data", "")) for number, each in enumerate(found)} if first else {}
+
+
+def _picture(number: int, block: Mapping[str, Any]) -> str:
+    kind = str(block.get("mime_type", "image")).removeprefix("image/").upper()
+    return f"picture {number}, {kind}, {max(1, len(str(block.get('data', ''))) * 3 // 4000)} kB"
 
 
 def detail_title(item: ActionItem) -> str:
@@ -34,6 +60,7 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "ARGUMENTS", "\n".join(_argument(name, value) for name, value in item.arguments.items())
     yield "COULD NOT BE READ", item.error
     yield "RESULT", _result(item)
+    yield PICTURES, "\n".join(_picture(number, each) for number, each in enumerate(pictures(item), 1))
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
     kept = f"before it began a copy was kept of what it took away: b, or `ohw restore {item.copy_id}`, brings it back"
     yield "COPY", kept if item.copy_id else ""
@@ -51,8 +78,14 @@ def _argument(name: str, value: Any) -> str:
 
 
 def _result(item: ActionItem) -> str:
-    text = item.output or shown_output(item)
+    text = _words(item) if pictures(item) else item.output or shown_output(item)
     return text or ("it runs, nothing printed yet" if item.phase == "running" else "")
+
+
+def _words(item: ActionItem) -> str:
+    """The text of a result without the names of its pictures, which stand below."""
+    content = item.observation["content"]
+    return "\n".join(str(each["text"]) for each in content if isinstance(each, dict) and "text" in each)
 
 
 def _risk(item: ActionItem) -> str:

@@ -38,6 +38,8 @@ SEARCH_TOOLS: Final = frozenset({"glob", "grep"})
 _TOOL_SIGNS: Final = {
     SHELL_TOOL: "$",
     "python_execute": "λ",
+    "execute_ipython_cell": "λ",
+    "browser": "◎",
     "glob": "⌕",
     "grep": "⌕",
     "find_tools": "⌕",
@@ -55,6 +57,8 @@ _MAIN_ARGUMENT: Final = {
     "python_execute": "code",
     "web_read": "url",
     "find_tools": "query",
+    "execute_ipython_cell": "code",
+    "browser": "code",
     DELEGATE_TOOL: "inputs",
 }
 """What a call of the tool is about, where that is one text."""

@@ -1,0 +1,86 @@
+"""A picture as rows of cells: two pixels a cell, one above the other, or signs of different weight. Pure.
+
+Pillow decodes it; that is imported with the first picture.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import warnings
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
+_MOST_PIXELS: Final = 50_000_000
+_MOST_CELLS: Final = 160
+"""No picture is kept finer than this, in cells of width; rows are as many at most."""
+_RAMP: Final = " .:-=+*#%@"
+Colour: TypeAlias = tuple[int, int, int]
+
+
+class Cell(NamedTuple):
+    """The upper and the lower pixel."""
+
+    top: Colour
+    bottom: Colour
+
+
+class Picture:
+    """A decoded picture, or why there is none to see; `size` is that of the original in pixels."""
+
+    def __init__(self, data: str) -> None:
+        self.size = (0, 0)
+        self.trouble = ""
+        self._image: Image | None = None
+        try:
+            self._image = self._decoded(base64.b64decode(data, validate=True))
+        except (binascii.Error, ValueError) as error:
+            self.trouble = str(error) or "it cannot be decoded"
+        except Exception as error:  # noqa: BLE001 - a decoder of bytes from anywhere may raise anything
+            self.trouble = f"it cannot be decoded ({type(error).__name__})"
+
+    def _decoded(self, data: bytes) -> Any:
+        from PIL import Image
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is looked at below
+            found = Image.open(io.BytesIO(data), formats=_FORMATS)
+        with found:
+            self.size = found.size
+            if found.width * found.height > _MOST_PIXELS:
+                raise ValueError(f"it has {found.width} × {found.height} pixels, too many to show")
+            found.draft("RGB", (2 * _MOST_CELLS, 2 * _MOST_CELLS))
+            whole = found.convert("RGBA")
+        whole.thumbnail((2 * _MOST_CELLS, 2 * _MOST_CELLS))
+        ground = Image.new("RGBA", whole.size, "white")
+        ground.alpha_composite(whole)
+        return ground.convert("RGB")
+
+    def rows(self, width: int, height: int) -> list[list[Cell]]:
+        """The picture in at most so many cells, its proportions kept; small ones are not made larger."""
+        image = self._image
+        if image is None or width < 1 or height < 1:
+            return []
+        scale = min(width / image.width, 2 * height / image.height, 1.0)
+        wide, high = max(1, round(image.width * scale)), max(1, round(image.height * scale / 2))
+        small = image.resize((wide, 2 * high))
+        raw = small.tobytes()
+        pixels = [(raw[at], raw[at + 1], raw[at + 2]) for at in range(0, len(raw), 3)]
+        return [
+            [Cell(pixels[2 * y * wide + x], pixels[(2 * y + 1) * wide + x]) for x in range(wide)] for y in range(high)
+        ]
+
+
+def sign(cell: Cell, ground: float) -> str:
+    """What stands for a cell where there are no colours: the more it differs from the ground, the heavier."""
+    weight = abs(lightness(cell) - ground) / max(ground, 1 - ground)
+    return _RAMP[min(len(_RAMP) - 1, round(weight * (len(_RAMP) - 1)))]
+
+
+def lightness(cell: Cell) -> float:
+    """From 0 for black to 1 for white."""
+    return sum(0.299 * red + 0.587 * green + 0.114 * blue for red, green, blue in cell) / (2 * 255)
