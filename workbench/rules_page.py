@@ -15,6 +15,7 @@ from workbench.security.policy import Mode, rule_on
 from workbench.security.risk import effective
 from workbench.security.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding
 from workbench.security.rules.examples import command_subject
+from workbench.security.rules.patterns import is_address
 from workbench.security.rules.rule import Rule, near
 from workbench.security.rules.subject import Subject, subject_of
 from workbench.text import visible
@@ -83,8 +84,7 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
             raise UsageError(
                 f"no tool that is on is called {name!r}{near(name, selection.tools)}; `ohw tools` lists them"
             )
-        whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
-        arguments = {"path": os.path.normpath(whole)} if whole else {}
+        whole, arguments = _named(path, workspace)
         local = assess_action(tool, arguments, str(workspace), str(workspace))
         subject = subject_of(name, arguments, local, str(workspace))
         reads = tool.is_read_only
@@ -93,6 +93,14 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
         )
     finally:
         selection.close()
+
+
+def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
+    """A path or an address as a call names it, and the arguments of that call."""
+    if is_address(path):
+        return path, {"url": path}
+    whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
+    return whole, {"path": os.path.normpath(whole)} if whole else {}
 
 
 def _outcome(

@@ -2,11 +2,14 @@
 
 import pytest
 
+from workbench.config import Locations, Settings
+from workbench.rules_page import tried_call
 from workbench.security.local import assess_action
 from workbench.security.policy import rule_on
 from workbench.security.risk import effective
-from workbench.security.rules.book import deciding
+from workbench.security.rules.book import RuleBook, deciding
 from workbench.security.rules.exact import rule_for
+from workbench.security.rules.examples import subject_again
 from workbench.security.rules.rule import Rule, parse_rule
 from workbench.security.rules.subject import Subject, subject_of
 from workbench.security.rules.width import too_wide
@@ -80,3 +83,25 @@ def test_rules_deny_addresses_and_may_not_allow_all_of_them():
     assert too_wide(Rule("allow", "web_read", path="https://**"))
     assert too_wide(Rule("allow", "web_read", path="https://*.org/**"))
     assert not too_wide(Rule("allow", "web_read", path="https://example.org/**"))
+
+
+def test_examples_of_a_rule_and_what_was_done_before_may_be_addresses(tmp_path):
+    file = tmp_path / "rules.toml"
+    entry = (
+        '[[allow]]\ntool = "web_read"\npath = "https://docs.python.org/**"\nmatch = ["https://docs.python.org/3/"]\n'
+    )
+    file.write_text(f'{entry}not_match = ["https://docs.python.org.evil.org/", "http://docs.python.org/"]\n')
+    book = RuleBook(file)
+    assert book.faults == ()
+    again = subject_again("web_read", {"url": "https://docs.python.org/4/"}, "/work")
+    assert deciding(book.rules(), again) is not None
+    file.write_text(entry.replace("python.org/3", "elsewhere.org/3"))
+    assert "does not match its example" in RuleBook(file).faults[0]
+
+
+def test_what_would_happen_to_an_address_can_be_asked(tmp_path):
+    where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
+    told = "\n".join(tried_call(where, Settings(), tmp_path, "web_read", "https://example.org/a"))
+    assert "MEDIUM" in told
+    assert "web_read https://example.org/a" in told
+    assert "reads from the network" in told

@@ -17,7 +17,10 @@ METADATA = re.compile(r"169\.254\.169\.254|metadata\.google|\[fd00:ec2")
 
 
 def assess_foreign(described: Mapping[str, Any]) -> Assessment:
-    """The rating of `{"tool", "annotations", "pinned", "description", "args"}`, or of an event that a server sent."""
+    """The rating of `{"tool", "annotations", "pinned", "description", "args"}`, or of an event that a server sent.
+
+    A `call` says in a line what is done, for the person.
+    """
     tool = str(described.get("tool", ""))
     if "event" in described:
         return one("HIGH", "a server asks for something by itself", str(described["event"]))
@@ -32,7 +35,9 @@ def assess_foreign(described: Mapping[str, Any]) -> Assessment:
             return one("HIGH", "an address that runs code or reads files", tool)
         if value.startswith(("/", "~")) and is_secret(value):
             return one("HIGH", "names what holds secrets", tool)
-    return _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
+    rated = _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
+    call = str(described.get("call", ""))
+    return rated._replace(reasons=tuple(f"{reason}: {call}" for reason in rated.reasons)) if call else rated
 
 
 def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assessment:

@@ -146,18 +146,22 @@ def test_a_session_keeps_what_was_found_over_a_restart_and_runs_it(tmp_path, mon
     paths = {f"/thing{number}": {"get": operation(f"thing{number}", given("q", "query"))} for number in range(60)}
     (tmp_path / "api.json").write_text(json.dumps(document(paths, url="http://127.0.0.1:9/")))
     where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
-    settings = Settings(model="openai/some", mode="never", tools={"openapi": {"my": {"document": "api.json"}}})
-    model = Model(calls("find_tools", query="my_thing57", most=1), calls("my_thing57", 2, q="x"))
+    table = {"openapi": {"my": {"document": "api.json", "key_env": "WORD"}}}
+    settings = Settings(model="openai/some", mode="never", tools=table)
+    monkeypatch.setenv("WORD", "unlikely-0-word")
+    echo = calls("execute_bash", 3, command="echo unlikely-0-word; echo $WORD.", security_risk="LOW")
+    model = Model(calls("find_tools", query="my_thing57", most=1), calls("my_thing57", 2, q="x"), echo)
     monkeypatch.setattr(models, "open_profile", lambda profile, key: model)
     session = opened(where, settings, tmp_path, name := new_id("many"), is_new=True)
     run(session, "find it")
     assert "my_thing57" not in [tool["function"]["name"] for tool in model.requests[0].tools]
     assert "my_thing57" in [tool["function"]["name"] for tool in model.requests[1].tools]
     assert "could not be called" in json.dumps(model.requests[2].messages[-1])
+    assert "‹secret WORD›\n.\n" in str(model.requests[3].messages[-1]["content"])  # neither told nor inherited
     session.close()
     again = opened(where, settings, tmp_path, name, is_new=False)
     run(again, "go on")
     again.close()
-    assert len(model.requests) == 4
+    assert len(model.requests) == 5
     assert model.offered[-1] == "my_thing57"
     assert len(model.offered) == MOST + 1

@@ -389,6 +389,9 @@ def test_the_risk_of_a_call_is_by_its_method_and_by_what_it_is_given(tmp_path):
     item = {method: operation(method, given("a", "query")) for method in ("get", "post", "delete")}
     api = opened(tmp_path, document({"/it": item}))
     assert [assess_action(api[name], {}, "/w", "/w").risk for name in item] == ["LOW", "MEDIUM", "HIGH"]
+    assert assess_action(api["post"], {}, "/w", "/w").reasons == (
+        "a tool of another program: POST https://api.test/v1/it",
+    )
     assert assess_action(api["get"], {"a": "file:///etc/shadow"}, "/w", "/w").risk == "HIGH"
 
 

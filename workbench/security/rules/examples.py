@@ -11,8 +11,10 @@ from workbench.security.assessment import Assessment
 from workbench.security.file_actions import assess_file, assess_reading
 from workbench.security.places import Places
 from workbench.security.rules.matching import fits
+from workbench.security.rules.patterns import is_address
 from workbench.security.rules.rule import SHELL, Rule
 from workbench.security.rules.subject import Subject, subject_of
+from workbench.security.web import assess_address
 
 _WORKSPACE = "/workspace"
 _MOST = 50
@@ -35,6 +37,8 @@ def _example(rule: Rule, example: str) -> Subject:
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if rule.command:
         return command_subject(example, _WORKSPACE, home)
+    if is_address(rule.path):
+        return subject_of(rule.tool or "web_read", {"url": example}, assess_address(example), _WORKSPACE, home)
     if rule.path:
         path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
         tool = rule.tool or "str_replace_editor"
@@ -47,7 +51,10 @@ def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, folde
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home, folder or workspace)
-    return subject_of(tool, arguments, assess_reading(arguments, Places(workspace, home)), workspace, home)
+    url = arguments.get("url")
+    is_web = tool == "web_read" and isinstance(url, str)
+    found = assess_address(str(url)) if is_web else assess_reading(arguments, Places(workspace, home))
+    return subject_of(tool, arguments, found, workspace, home)
 
 
 def command_subject(command: str, workspace: str, home: str, folder: str | None = None) -> Subject:

@@ -77,7 +77,8 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
     def foreign(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The call as the rating of other programs' tools wants it described; the person chose the document."""
         hints = {"readOnlyHint": self.operation.reads_only, "destructiveHint": self.operation.method == "delete"}
-        return {"tool": self.name, "annotations": hints, "pinned": True, "args": dict(arguments)}
+        call = f"{self.operation.method.upper()} {self.operation.base_url.rstrip('/')}{self.operation.path}"
+        return {"tool": self.name, "annotations": hints, "pinned": True, "args": dict(arguments), "call": call}
 
 
 def described(operation: Operation) -> str:
