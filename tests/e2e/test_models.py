@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn, bash, finish
@@ -86,6 +87,36 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
     assert "run_ended" in [event.kind for event in events]
     for secret in KEYS.values():
         assert files_with(world, secret) == []
+
+
+def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one(world: World):
+    chosen = threading.Event()
+
+    def late(_: object) -> Turn:
+        assert chosen.wait(60)
+        return bash("echo asked-before")
+
+    last = "<function=finish>\n<parameter=message>Done by two.</parameter>\n</function>"
+    with ModelServer([late]) as one, ModelServer([Turn(last)]) as two:
+        write_profiles(world, one, two)
+        where = ("--workspace", str(world.project))
+        with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+            assert one.arrived.wait(60)
+            terminal.type("/model two")
+            terminal.press("enter")
+            terminal.wait_for("Set: model two")
+            assert two.requests == []
+            chosen.set()
+            terminal.wait_for("Done by two.")
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0
+    (first,), (second,) = one.requests, two.requests
+    assert (first.body["model"], second.body["model"]) == ("first", "second")
+    assert "asked-before" in json.dumps(second.messages)
+    (session,) = list_sessions(world.locations)
+    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+        told = [event for event in store.events() if event.kind in ("settings_changed", "model_responded")]
+    assert [event.model for event in told] == ["two", "fake", "fake"]  # said before the call of the first had ended
 
 
 def test_models_lists_profiles_and_keys_by_their_names_alone(world: World):

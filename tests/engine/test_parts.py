@@ -154,11 +154,11 @@ def test_the_worker_outlives_a_fault_and_logs_it(caplog: pytest.LogCaptureFixtur
     worker = Worker(session, rested.release, faults.append)
     with caplog.at_level(logging.ERROR):
         worker.start()
-        assert rested.acquire(timeout=20)
+        assert rested.acquire(timeout=60)
         worker.wake()
-        assert rested.acquire(timeout=20)
+        assert rested.acquire(timeout=60)
     worker.stop()
-    worker.join(20)
+    worker.join(60)
     assert not worker.is_alive()
     assert faults == ["LookupError: a defect"]
     assert session.steps == 2

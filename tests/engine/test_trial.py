@@ -57,7 +57,7 @@ def test_it_can_be_stopped_before_there_is_an_answer():
         waiting.start()
         wait_for(lambda: len(mine.children()) > before, "the call")
         trial.stop()
-        waiting.join(20)
+        waiting.join(60)
     assert [(one.works, one.said) for one in outcomes] == [(False, "the test was stopped")]
     assert Trial.result(trial) == outcomes[0]
     assert len(mine.children()) == before

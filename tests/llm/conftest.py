@@ -34,7 +34,7 @@ class Caller:
         thread.start()
 
         def join() -> ModelResponse:
-            thread.join(20)
+            thread.join(60)
             return answers[0]
 
         return join
@@ -70,7 +70,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Caller]]:
         caller.server.__exit__()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Wait for a condition; False when it never came."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:

@@ -176,13 +176,13 @@ def test_an_answer_at_its_length_limit_says_so(serve):
 
 
 def test_a_server_that_never_answers_ends_at_the_idle_limit(serve):
-    caller = serve(Fault(kind="silent"), idle=0.3)
+    caller = serve(Fault(kind="silent"), idle=2.5)
     assert "stopped answering" in refused(caller)
     assert len(caller.server.requests) == 1
 
 
 def test_a_stall_keeps_the_text_and_marks_it(serve):
-    response = serve(Turn("three little tokens", cut_after=2, then="stall"), idle=0.3).ask()
+    response = serve(Turn("three little tokens", cut_after=2, then="stall"), idle=2.5).ask()
     assert response.text == "three little"
     assert (response.incomplete, response.finish_reason) == (True, "stalled")
 
@@ -199,7 +199,7 @@ def test_an_error_in_the_middle_of_the_stream(serve):
 def test_cancel_while_nothing_comes(serve):
     caller = serve(Fault(kind="silent"))
     join = caller.ask_aside()
-    assert caller.server.arrived.wait(20)
+    assert caller.server.arrived.wait(60)
     caller.cancel.set()
     response = join()
     assert (response.incomplete, response.finish_reason, response.text) == (True, "interrupted", "")
@@ -212,7 +212,7 @@ def test_cancel_in_the_stream_keeps_the_text_and_closes_the_connection(serve):
     caller.cancel.set()
     response = join()
     assert (response.text, response.finish_reason) == ("first words,", "interrupted")
-    assert caller.server.gone.wait(20)
+    assert caller.server.gone.wait(60)
 
 
 def test_cancel_while_waiting_for_the_next_try(serve):

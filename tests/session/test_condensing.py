@@ -207,15 +207,15 @@ def test_an_interrupt_reaches_the_summary(begun):
 
     def hangs(request, on_delta, cancel):
         began.set()
-        assert cancel.wait(30)
+        assert cancel.wait(60)
         return says("", incomplete=True)
 
     d = begun(*looks(9), calls(ASK), says("I go on."), summaries=(hangs,))
     thread = threading.Thread(target=d.run)
     thread.start()
-    assert began.wait(20)
+    assert began.wait(60)
     d.session.interrupt()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     assert (d.session.ended, d.session.phase) == ("interrupted", "idle")
     assert condensings(d) == []

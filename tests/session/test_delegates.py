@@ -31,7 +31,7 @@ from workbench.session.storage.catalog import find_session, last_session, list_s
 from workbench.session.storage.store import Store, delete_file
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool
 
-LONG = 30
+LONG = 60
 ONE_QUESTION = {"writer": [bash("touch one", risk="HIGH"), finish("Written.")]}
 
 

@@ -400,10 +400,10 @@ def interrupted(d, started: threading.Event, then: Callable[[], None] = lambda: 
     """Run until `started`, interrupt from another thread, do what comes `then`, wait for rest."""
     runner = threading.Thread(target=d.run, daemon=True)
     runner.start()
-    assert started.wait(10)
+    assert started.wait(60)
     d.session.interrupt()
     then()
-    runner.join(10)
+    runner.join(60)
     assert not runner.is_alive()
 
 

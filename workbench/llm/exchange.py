@@ -88,12 +88,12 @@ class Exchange:
 
 
 class Connections:
-    """An HTTP client and the sockets it has open, learnt from its trace: another thread can shut and close them."""
+    """HTTP clients and the sockets they have open, learnt from its trace: another thread can shut and close them."""
 
     def __init__(self) -> None:
         self._open: set[Any] = set()
         self._lock = threading.Lock()
-        self._client: Any = None
+        self._clients: list[Any] = []  # more than one where a call was left behind while it made its own
         self._is_closed = False
 
     def client(self, timeout: Any) -> Any:
@@ -102,7 +102,7 @@ class Connections:
 
         made = httpx.Client(event_hooks={"request": [self.watch]}, follow_redirects=True, timeout=timeout)
         with self._lock:
-            self._client = made
+            self._clients.append(made)
             is_late = self._is_closed
         if is_late:
             made.close()
@@ -111,9 +111,9 @@ class Connections:
     def close(self) -> None:
         """End every connection for good, one that is just being made too."""
         with self._lock:
-            self._is_closed, client = True, self._client
+            self._is_closed, clients = True, self._clients[:]
         self.shut()
-        if client is not None:
+        for client in clients:
             client.close()
 
     def watch(self, request: Any) -> None:
