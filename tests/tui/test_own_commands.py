@@ -1,13 +1,16 @@
 """`!` in the prompt and what a command of one's own looks like; mentions on their way."""
 
 from tests.tui.fake_link import FakeLink
-from tests.tui.sample_session import Script
+from tests.tui.sample_session import START, WORKSPACE, Script
 from tests.tui.trial import wait_until, workbench_app
+from workbench.plain.telling import begun
 from workbench.session import events as ev
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
 from workbench.tui.wording.cards import card
+from workbench.tui.wording.detail import detail_text
 from workbench.tui.wording.pieces import line_width
+from workbench.tui.wording.rows import has_row, row
 
 
 def text_of(line):
@@ -52,3 +55,21 @@ def test_its_card_says_that_it_was_the_person():
     assert item.phase == "failed"
     assert not state.waiting
     assert not state.is_running
+
+
+def test_what_the_person_changed_back_is_an_action_of_theirs_in_conversation_timeline_and_export():
+    script = Script().start().user("go")
+    path = f"{WORKSPACE}/src/a.py"
+    script.add(ev.FilesChanged, by="person", files=(ev.FileDelta(path=path, before="new\n", after="old\n"),))
+    script.add(ev.FilesChanged, by="other", files=(ev.FileDelta(path=path, before="old\n", after="x\n"),))
+    state = script.state()
+    (item,) = state.actions.values()
+    head, *body = card(item, 60, WORKSPACE)
+    assert text_of(head).split() == ["✓", "you", "·", "±", "changed", "back", "src/a.py", "+1", "−1"]
+    assert [text_of(line).split() for line in body] == [["│", "−", "new"], ["│", "+", "old"]]
+    assert has_row(item)
+    assert "you · changed back src/a.py" in text_of(row(item, 60, START, WORKSPACE))
+    assert "RISK" not in detail_text(item, WORKSPACE)
+    assert begun(item, WORKSPACE) == "Step 1 of your own: changed back src/a.py"
+    assert not state.waiting
+    assert not state.running

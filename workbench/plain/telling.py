@@ -7,7 +7,7 @@ from typing import Final
 
 from workbench.diff.hunks import FileDiff, Hunk
 from workbench.tui.diff.lines import paint_line
-from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.fold.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.wording.cards import shown_output
 from workbench.tui.wording.line_counts import count_lines
 from workbench.tui.wording.summaries import DELEGATE_TOOL, EDITOR_TOOL, SHELL_TOOL, one_line, seconds
@@ -37,7 +37,8 @@ def told(item: Item, workspace: str) -> Iterator[str]:
 def begun(item: ActionItem, workspace: str) -> str:
     """One line about an action that begins to run."""
     who = f" of the sub-agent {item.agent}" if item.agent else " of your own" if item.by_person else ""
-    return f"Step {item.number}{who}: {_what(item)} {one_line(item, workspace)}".rstrip()
+    what = "" if item.tool == CHANGED_BACK else f"{_what(item)} "
+    return f"Step {item.number}{who}: {what}{one_line(item, workspace)}".rstrip()
 
 
 def ended(item: ActionItem, workspace: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from workbench.text import visible
-from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.fold.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.wording.cards import shown_output
 from workbench.tui.wording.line_counts import count_lines
 from workbench.tui.wording.summaries import one_line, outcome, plus_minus, seconds, short_path, tool_sign
@@ -92,7 +92,8 @@ def _action(item: ActionItem, workspace: str) -> Entry:
 
 
 def _folds(item: ActionItem, workspace: str) -> Iterator[Fold]:
-    yield Fold(f"Call of {visible(item.tool, lines=False)}", visible(_json(item.arguments)), "json")
+    if item.tool != CHANGED_BACK:
+        yield Fold(f"Call of {visible(item.tool, lines=False)}", visible(_json(item.arguments)), "json")
     if item.thought.strip():
         yield Fold("Thought", visible(item.thought))
     if item.note.strip():

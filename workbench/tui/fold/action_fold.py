@@ -9,7 +9,7 @@ from workbench.tui.fold import delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import merged, take_files
 from workbench.tui.fold.part_fold import take_part
-from workbench.tui.fold.state import ActionItem, NoticeItem, Phase, SessionState
+from workbench.tui.fold.state import CHANGED_BACK, ActionItem, NoticeItem, Phase, SessionState
 from workbench.tui.fold.tasks_fold import take_plan, take_step
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ActionObserved,
         ActionProposed,
         ActionStarted,
+        FilesChanged,
         PersonCommand,
         ToolOutput,
         VersionTaken,
@@ -67,6 +68,25 @@ def person_command(state: SessionState, event: PersonCommand) -> Changed:
         by_person=True,
     )
     state.actions[event.action_id] = item
+    state.items.append(item)
+    return Changed(added=[item], status=True)
+
+
+def changed_back(state: SessionState, event: FilesChanged) -> Changed:
+    """Files that the person wrote again as they were, from the diff viewer: an action of theirs, done at once."""
+    item = ActionItem(
+        seq=event.seq,
+        number=len(state.actions) + 1,
+        action_id=f"changed-back-{event.seq}",
+        tool=CHANGED_BACK,
+        arguments={},
+        phase="done",
+        at=event.at,
+        decided_by="person",
+        files=event.files,
+        by_person=True,
+    )
+    state.actions[item.action_id] = item
     state.items.append(item)
     return Changed(added=[item], status=True)
 

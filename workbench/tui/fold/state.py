@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from workbench.tui.wording.line_counts import count_lines
 
@@ -19,6 +19,10 @@ Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"
 ]
 EngineWork: TypeAlias = Literal["starting", "idle", "thinking", "deciding", "acting", "lost"]
+
+
+CHANGED_BACK: Final = "changed back"
+"""Stands in the place of a tool where the person wrote files again as they were."""
 
 
 @dataclass
@@ -101,7 +105,7 @@ class ActionItem:
     agent: str = ""
     """The sub-agent whose action it is, safe to show; empty for the agent's own."""
     by_person: bool = False
-    """A command of the person's own."""
+    """A command of the person's own, or files that they changed back."""
     call_id: str = ""
     """The action that sub-agent works for."""
     folded: bool = False

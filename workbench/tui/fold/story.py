@@ -143,7 +143,8 @@ def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
 
 
 def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
-    return Changed(changes=take_files(state, event.files, by_others=event.by != "person"))
+    changed = Changed(changes=take_files(state, event.files, by_others=event.by != "person"))
+    return changed.merge(action_fold.changed_back(state, event)) if event.by == "person" else changed
 
 
 def _version_taken(state: SessionState, event: VersionTaken) -> Changed:

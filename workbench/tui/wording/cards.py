@@ -11,7 +11,7 @@ from typing import Final
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question
-from workbench.tui.fold.state import ActionItem
+from workbench.tui.fold.state import CHANGED_BACK, ActionItem
 from workbench.tui.wording.few_changes import first_changes
 from workbench.tui.wording.pieces import Line, Piece, clip, pad, spread
 from workbench.tui.wording.summaries import (
@@ -87,7 +87,7 @@ def _body(item: ActionItem, width: int) -> list[Line]:
         return _asked(item, width)
     if item.tool in _QUIET_TOOLS and item.phase != "failed":
         return []
-    if item.tool == EDITOR_TOOL and item.phase != "failed":
+    if item.tool in (EDITOR_TOOL, CHANGED_BACK) and item.phase != "failed":
         return [] if item.arguments.get("command") == "view" else _diff(item, width)
     return _output(shown_output(item), item, width, head=item.tool in SEARCH_TOOLS)
 

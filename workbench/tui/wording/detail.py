@@ -89,6 +89,8 @@ def _words(item: ActionItem) -> str:
 
 
 def _risk(item: ActionItem) -> str:
+    if item.by_person:
+        return ""  # nobody was asked
     lines = [f"{item.risk} (the model said {item.model_risk})", *item.reasons]
     lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from workbench.text import first_line, visible
-from workbench.tui.fold.state import ActionItem
+from workbench.tui.fold.state import CHANGED_BACK, ActionItem
 from workbench.tui.wording.line_counts import count_lines
 
 SHELL_TOOL = "execute_bash"
@@ -69,12 +69,14 @@ def tool_sign(item: ActionItem) -> str:
     """One cell that says what kind of tool it is."""
     if item.tool == EDITOR_TOOL:
         return "≡" if item.arguments.get("command") == "view" else "±"
+    if item.tool == CHANGED_BACK:
+        return "±"
     return _TOOL_SIGNS.get(item.tool, "◆")
 
 
 def one_line(item: ActionItem, workspace: str = "") -> str:
     """What it does, on one line, safe to show; paths below the workspace are relative to it."""
-    said = _one_line(item, workspace)
+    said = _changed_back(item, workspace) if item.tool == CHANGED_BACK else _one_line(item, workspace)
     return f"{said} · {item.part}" if item.part else said
 
 
@@ -143,6 +145,11 @@ def short_path(path: str, workspace: str = "") -> str:
     if workspace and pure.is_relative_to(workspace):
         path = str(pure.relative_to(workspace))
     return visible(path[-LONGEST:], lines=False)
+
+
+def _changed_back(item: ActionItem, workspace: str) -> str:
+    names = [short_path(delta.path, workspace) for delta in item.files]
+    return f"changed back {names[0] if len(names) == 1 else f'{len(names)} files'}"
 
 
 def _command(arguments: Mapping[str, Any]) -> str:
