@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workbench.security.secret_shapes import SHAPES
+from workbench.security.secret_shapes import SHAPES, SHORTEST_WORD, Shape
 
 _SHORTEST = 8
 _NAME = re.compile(
@@ -59,9 +59,11 @@ class Secrets:
             return text
         if self._known and any(value in text for value in self._names):
             text = self._known.sub(lambda found: mask(self._names[found.group()]), text)
+        long_words = "\n".join([word for word in text.split() if len(word) >= SHORTEST_WORD])
         for shape in SHAPES:
-            if any(mark in text for mark in shape.marks):
-                text = shape.pattern.sub(lambda found, name=shape.name: _in_mask(found, name), text)  # type: ignore[misc]
+            where = long_words if shape.in_word else text
+            if any(mark in where for mark in shape.marks):
+                text = _hidden(text, shape)
         return text
 
     def masked_data(self, value: Any) -> Any:
@@ -99,6 +101,14 @@ def masks_in(values: Iterable[Any]) -> str | None:
             if inner:
                 return inner
     return None
+
+
+def _hidden(text: str, shape: Shape) -> str:
+    pieces, end = [], 0
+    for found in shape.matches(text):
+        pieces += [text[end : found.start()], _in_mask(found, shape.name)]
+        end = found.end()
+    return "".join([*pieces, text[end:]]) if pieces else text
 
 
 def _in_mask(found: re.Match[str], name: str) -> str:

@@ -28,7 +28,7 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
             with app.suspend():
                 code = subprocess.run([*shlex.split(command), str(file)], check=False).returncode
             if code:
-                raise WorkbenchError(f"{command} ended with code {code}; nothing was taken over")
+                raise WorkbenchError(f"{Path(command).name} ended with code {code}; nothing was taken over")
             return file.read_bytes().decode()
         except SuspendNotSupported as error:
             raise WorkbenchError("another program cannot have this terminal") from error

@@ -35,7 +35,8 @@ def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
 def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hint, ...]:
     """The keys that work now; what still keeps `y` from working is said in its place."""
     key = now.key
-    keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), (key("approval.edit", "e"), "edit"))
+    edits: tuple[Hint, ...] = (key("approval.edit", "e"), "edit"), (key("approval.edit-outside", "E"), "$EDITOR")
+    keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), *edits)
     diff: tuple[Hint, ...] = ()
     if has_diff:
         diff = (key("approval.split", "s"), "split"), (key("approval.viewer", "d"), "viewer")
