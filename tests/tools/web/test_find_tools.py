@@ -145,21 +145,22 @@ def run(session: OpenedSession, text: str) -> None:
 def test_a_session_keeps_what_was_found_over_a_restart_and_runs_it(tmp_path, monkeypatch):
     paths = {f"/thing{number}": {"get": operation(f"thing{number}", given("q", "query"))} for number in range(60)}
     (tmp_path / "api.json").write_text(json.dumps(document(paths, url="http://127.0.0.1:9/")))
+    (workspace := tmp_path / "work").mkdir()
     where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
-    table = {"openapi": {"my": {"document": "api.json", "key_env": "WORD"}}}
+    table = {"openapi": {"my": {"document": str(tmp_path / "api.json"), "key_env": "WORD"}}}
     settings = Settings(model="openai/some", mode="never", tools=table)
     monkeypatch.setenv("WORD", "unlikely-0-word")
     echo = calls("execute_bash", 3, command="echo unlikely-0-word; echo $WORD.", security_risk="LOW")
     model = Model(calls("find_tools", query="my_thing57", most=1), calls("my_thing57", 2, q="x"), echo)
     monkeypatch.setattr(models, "open_profile", lambda profile, key: model)
-    session = opened(where, settings, tmp_path, name := new_id("many"), is_new=True)
+    session = opened(where, settings, workspace, name := new_id("many"), is_new=True)
     run(session, "find it")
     assert "my_thing57" not in [tool["function"]["name"] for tool in model.requests[0].tools]
     assert "my_thing57" in [tool["function"]["name"] for tool in model.requests[1].tools]
     assert "could not be called" in json.dumps(model.requests[2].messages[-1])
     assert "‹secret WORD›\n.\n" in str(model.requests[3].messages[-1]["content"])  # neither told nor inherited
     session.close()
-    again = opened(where, settings, tmp_path, name, is_new=False)
+    again = opened(where, settings, workspace, name, is_new=False)
     run(again, "go on")
     again.close()
     assert len(model.requests) == 5

@@ -42,7 +42,7 @@ class Opened:
     """The tools of one document, by the ids of their operations."""
 
     def __init__(self, folder: Path, **table: Any) -> None:
-        self.context = ToolContext(str(folder))
+        self.context = ToolContext(str(folder / "work"))
         self.tools = {tool.name: tool for tool in resolve_tool(Tool("openapi", {"api": table}), self.context)}
         self.notices = self.context.notices
 
@@ -55,7 +55,7 @@ class Opened:
 
 def opened(folder: Path, made: dict[str, Any], **table: Any) -> Opened:
     (folder / "api.json").write_text(json.dumps(made))
-    return Opened(folder, document="api.json", **table)
+    return Opened(folder, document=str(folder / "api.json"), **table)
 
 
 def answer(text: str = '{"ok": true}', status: int = 200, **headers: str):
@@ -63,7 +63,7 @@ def answer(text: str = '{"ok": true}', status: int = 200, **headers: str):
 
 
 def test_a_real_document_becomes_tools_whose_schemas_are_valid_and_whose_reading_ones_are_read_only():
-    figma = Opened(FIGMA.parent, document="openapi.yaml")
+    figma = Opened(FIGMA.parent, document=str(FIGMA))
     assert figma.notices == []
     assert len(figma.tools) == 54
     for tool in figma.tools.values():
@@ -81,7 +81,7 @@ def test_a_real_document_becomes_tools_whose_schemas_are_valid_and_whose_reading
 
 
 def test_calls_of_a_real_document_go_where_it_says_signed_and_the_key_shows_nowhere(site):
-    figma = Opened(FIGMA.parent, document="openapi.yaml", base_url=site.url("/"), key_env="THE_KEY")
+    figma = Opened(FIGMA.parent, document=str(FIGMA), base_url=site.url("/"), key_env="THE_KEY")
     site.pages["/v1/files/a%2Fb/comments"] = answer(f'{{"echo": "{KEY}"}}')
     site.pages["/v1/images/abc"] = answer("{}")
     said = figma.call("postComment", file_key="a/b", body={"message": "Grüße", "client_meta": {"x": 1, "y": 2}})
@@ -395,6 +395,21 @@ def test_the_risk_of_a_call_is_by_its_method_and_by_what_it_is_given(tmp_path):
     assert assess_action(api["get"], {"a": "file:///etc/shadow"}, "/w", "/w").risk == "HIGH"
 
 
+def test_a_document_that_others_write_does_not_say_where_keys_go_nor_what_needs_no_question(tmp_path, site):
+    made = document({"/it": {"get": operation("get")}}, url="https://elsewhere.test/")
+    site.pages["/api.json"] = answer(json.dumps(made))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/api.json").write_text(json.dumps(made))
+    for place in ("api.json", site.url("/api.json")):
+        refused = Opened(tmp_path, document=place, key_env="THE_KEY")
+        assert refused.tools == {}
+        assert "your key go to https://elsewhere.test/" in refused.notices[0]
+        assert "base_url" in refused.notices[0]
+        said = Opened(tmp_path, document=place, key_env="THE_KEY", base_url="https://api.test/")
+        assert assess_action(said["get"], {}, "/w", "/w").risk == "LOW"
+        assert assess_action(Opened(tmp_path, document=place)["get"], {}, "/w", "/w").risk == "MEDIUM"
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
@@ -414,8 +429,8 @@ def test_wrong_settings_are_named(tmp_path, table, said):
 def test_the_settings_switch_them_on_their_notices_are_told_and_their_keys_are_known_as_secrets(tmp_path):
     paths = {"/a": {"get": operation("good")}, "/b": {"get": operation("bad", {"$ref": "#/x"})}}
     (tmp_path / "api.json").write_text(json.dumps(document(paths)))
-    settings = Settings(tools={"openapi": {"api": {"document": "api.json", "key_env": "THE_KEY"}}})
-    selection = select_tools(settings, tmp_path / "settings.toml", ToolContext(str(tmp_path)))
+    settings = Settings(tools={"openapi": {"api": {"document": str(tmp_path / "api.json"), "key_env": "THE_KEY"}}})
+    selection = select_tools(settings, tmp_path / "settings.toml", ToolContext(str(tmp_path / "work")))
     selection.close()
     assert "api_good" in selection.tools
     assert selection.secrets == {"THE_KEY": KEY}

@@ -23,6 +23,7 @@ MOST = 3_000
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST = 64
 _MOST_WARNINGS = 5
+_SET = "say in the settings where they go: base_url"
 
 
 class OpenAPITools(ToolBase[Any, Any]):
@@ -77,9 +78,15 @@ def _tools(
             break
         if not _is_wanted(operation, source):
             continue
+        is_settled = bool(source.base_url) or loaded.settles(operation.base_url)
+        if source.has_keys and not is_settled:
+            raise BadDocument(
+                f"others write it, and it says that calls with your key go to {operation.base_url}; {_SET}"
+            )
         name = _free(f"{source.name}_{operation.id}", names, taken)
         names.add(name)
-        yield OperationTool(name, operation, references, OperationExecutor(operation, source, keys), is_old=is_old)
+        executor = OperationExecutor(operation, source, keys)
+        yield OperationTool(name, operation, references, executor, is_old=is_old, is_settled=is_settled)
     if not names:
         reader.warnings.append("it has no operation that is wanted")
     _tell(conv_state, source, reader.warnings)

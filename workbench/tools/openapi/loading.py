@@ -8,6 +8,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from workbench.config import Locations, private_folder
 from workbench.errors import UsageError
@@ -29,6 +30,12 @@ class Loaded:
     folder: Path | None = None
     address: str = ""
     notice: str = ""
+    is_own: bool = False
+    """Whether it is a file of the person's, outside the folder that the agent works in: nobody else writes it."""
+
+    def settles(self, base_url: str) -> bool:
+        """Whether the document may say that calls go there: its own server, or any where the person wrote the file."""
+        return self.is_own or (bool(self.address) and urlsplit(self.address)[:2] == urlsplit(base_url)[:2])
 
 
 def load(source: Source, workspace: Path) -> Loaded:
@@ -39,7 +46,8 @@ def load(source: Source, workspace: Path) -> Loaded:
         path = (workspace / Path(source.document).expanduser()).resolve()
         if path.stat().st_size > MOST_BYTES:
             raise BadDocument(f"it is larger than {MOST_BYTES // 1_000_000} MB")
-        return Loaded(path.read_bytes(), path.as_uri(), path.parent)
+        is_own = not path.is_relative_to(workspace.resolve())
+        return Loaded(path.read_bytes(), path.as_uri(), path.parent, is_own=is_own)
     except (OSError, RuntimeError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else ""
         raise BadDocument(why or str(error)) from error

@@ -37,6 +37,11 @@ class Source:
     """How long one call may take."""
 
     @property
+    def has_keys(self) -> bool:
+        """Whether calls may be signed."""
+        return bool(self.key_env or self.auth)
+
+    @property
     def is_remote(self) -> bool:
         """Whether the document has to be fetched."""
         return bool(_ADDRESS.match(self.document))

@@ -29,12 +29,21 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
     """One operation, under the name that models call."""
 
     def __init__(
-        self, name: str, operation: Operation, references: References, executor: OperationExecutor, *, is_old: bool
+        self,
+        name: str,
+        operation: Operation,
+        references: References,
+        executor: OperationExecutor,
+        *,
+        is_old: bool,
+        is_settled: bool = True,
     ) -> None:
+        """`is_settled`: where calls go is the person's choice, and not only that of whoever writes the document."""
         self._made: type[OperationAction] | None = None
         self._raw: dict[str, Any] | None = None
         self._references = references
         self._is_old = is_old
+        self._is_settled = is_settled
         self.operation = operation
         self.server = executor.source.name
         description = described(operation)
@@ -75,10 +84,16 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
         return self._raw
 
     def foreign(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The call as the rating of other programs' tools wants it described; the person chose the document."""
+        """The call as the rating of other programs' tools wants it described."""
         hints = {"readOnlyHint": self.operation.reads_only, "destructiveHint": self.operation.method == "delete"}
         call = f"{self.operation.method.upper()} {self.operation.base_url.rstrip('/')}{self.operation.path}"
-        return {"tool": self.name, "annotations": hints, "pinned": True, "args": dict(arguments), "call": call}
+        return {
+            "tool": self.name,
+            "annotations": hints,
+            "pinned": self._is_settled,
+            "args": dict(arguments),
+            "call": call,
+        }
 
 
 def described(operation: Operation) -> str:
