@@ -18,6 +18,7 @@ import pytest
 
 from tests.tools.shells import eventually
 from tests.tools.web.site import Site, Visit, free_port
+from workbench.errors import UsageError
 from workbench.tools import BrowserTool, Tool, ToolContext, resolve_tool
 from workbench.tools.browser import finding
 
@@ -250,7 +251,9 @@ def test_without_chromium_or_playwright_it_says_what_to_install(tmp_path, monkey
         assert "apt-get install chromium" in use(tool, "noop()").text
     monkeypatch.setattr(finding.importlib.util, "find_spec", lambda name: None)
     with BrowserTool(tmp_path) as tool:
-        assert "workbench[browser]" in use(tool, "noop()").text
+        assert ".[browser]" in use(tool, "noop()").text
+    with pytest.raises(UsageError, match=r"There is no playwright"):  # so it is not offered, and the notice says why
+        resolve_tool(Tool("browser"), ToolContext(str(tmp_path)))
 
 
 def test_it_is_made_for_a_session_by_name(tmp_path):

@@ -9,8 +9,10 @@ from typing import Any
 from pydantic import Field, field_validator
 from rich.text import Text
 
+from workbench.errors import UsageError
 from workbench.text import visible
 from workbench.tools.browser.calls import parse_calls
+from workbench.tools.browser.finding import NO_PLAYWRIGHT, is_missing
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
@@ -22,7 +24,7 @@ _DESCRIPTION = """Drive a browser: open pages, read them, click and fill forms. 
 * click('e12', button='left', modifiers=[]), dblclick, hover('e12'), focus('e12'), press('e12', 'Control+a'), drag_and_drop('e1', 'e2')
 * fill('e12', 'text'), clear('e12'), select_option('e12', ['label']), upload_file('e12', '/absolute/path')
 
-Nothing else is understood: no variables, no other functions. Ids stay as long as the page does; after a change read the new tree. Tabs are listed with numbers; `tab` chooses one before the calls. Dialogs are answered with Cancel (alerts with OK). Downloads land in the folder downloads of the workspace.
+Nothing else is understood: no variables, no other functions. An id stays while its element stays what it is; after a change read the new tree. Tabs are listed with numbers; `tab` chooses one before the calls. Dialogs are answered with Cancel (alerts with OK). Downloads land in the folder downloads of the workspace.
 For pages that need no clicking use web_read."""  # noqa: E501
 _SHORT = "Drive a browser with calls such as goto('https://…'), click('e12'), fill('e3', 'text'); the page comes back as a tree of elements with ids, and as a picture."  # noqa: E501
 
@@ -104,5 +106,7 @@ class BrowserTool(ToolDefinition[BrowserAction, BrowserObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """A browser for a session."""
+        """A browser for a session; raises UsageError where the extra is not installed, so that it is not offered."""
+        if is_missing():
+            raise UsageError(NO_PLAYWRIGHT)
         return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

@@ -22,14 +22,24 @@ _HOW = (
 )
 
 
+NO_PLAYWRIGHT = _HOW.format(
+    what="playwright", how="`uv tool install '.[browser]'` in a clone of ohw, or add playwright to its packages"
+)
+
+
 class Missing(Exception):
     """Something is not installed; the text says what and how to get it."""
 
 
+def is_missing() -> bool:
+    """Whether the extra with playwright is not installed."""
+    return importlib.util.find_spec("playwright") is None
+
+
 def find_chromium(named: str = "") -> str:
     """The browser's program: the one that is named, or the system's; raises Missing."""
-    if importlib.util.find_spec("playwright") is None:
-        raise Missing(_HOW.format(what="playwright", how="`uv tool install 'workbench[browser]'` (or pip)"))
+    if is_missing():
+        raise Missing(NO_PLAYWRIGHT)
     if named:
         found = shutil.which(str(Path(named).expanduser()))
         if found is None:

@@ -32,6 +32,8 @@ async def seen(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
 
 async def _tree(page: Page) -> str:
     """The elements with their ids, without what stands in fields for passwords."""
+    if page.url == "about:blank":
+        return ""
     tree = await page.aria_snapshot(mode="ai", timeout=_PATIENCE * 1000)
     hidden = set()
     for frame in page.frames:

@@ -18,7 +18,21 @@ from workbench.tui.key_names import key_name, key_of
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _GUIDES = (
-    *("keys", "approval", "rules", "reviewing", "models", "settings", "tools", "web", "openapi", "safety", "versions"),
+    *(
+        "keys",
+        "approval",
+        "rules",
+        "reviewing",
+        "models",
+        "settings",
+        "tools",
+        "python",
+        "web",
+        "browser",
+        "openapi",
+        "safety",
+        "versions",
+    ),
     "terminals",
 )
 TITLES = {name: name.title() for name in _GUIDES} | {"openapi": "OpenAPI"}

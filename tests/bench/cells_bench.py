@@ -1,0 +1,56 @@
+"""What a cell costs through the whole tool, against IPython alone in the same run.
+
+Run it alone: `python -m tests.bench.cells_bench`.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+from tests.bench.measure import Measure
+from workbench.tools import IPythonTool
+
+IMPORTED = "from IPython.core.interactiveshell import InteractiveShell; InteractiveShell.instance().run_cell('1')"
+
+
+def took(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def cell(tool: IPythonTool, code: str) -> Callable[[], object]:
+    def run() -> None:
+        seen = tool(tool.action_from_arguments({"code": code}))
+        assert not seen.is_error, seen.text
+
+    return run
+
+
+def measures() -> list[Measure]:
+    """From nothing to the result of a first cell, and the round trip of one that does next to nothing."""
+    starts, rounds = [], []
+    command = [sys.executable, "-c", IMPORTED]
+    with tempfile.TemporaryDirectory(prefix="cells-bench-") as folder:
+        bare = min(took(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(5))
+        for _ in range(5):
+            with IPythonTool(folder) as tool:
+                starts.append(took(cell(tool, "1 + 1")))
+        with IPythonTool(folder) as tool:
+            cell(tool, "x = 1")()
+            rounds = [took(cell(tool, "x + 1")) for _ in range(200)]
+    ready, trip = min(starts), statistics.median(rounds) * 1e3
+    return [
+        Measure("execute_ipython_cell: start to the first result", ready, "s", bare, 0.5, ready <= 0.5),
+        Measure("execute_ipython_cell: x + 1", trip, "ms", None, 10.0, trip <= 10.0),
+    ]
+
+
+if __name__ == "__main__":
+    for row in measures():
+        print(row)
