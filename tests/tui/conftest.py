@@ -65,7 +65,8 @@ def picture(snapshot, _time_stands_still):
     """Compare what an app shows with its golden picture."""
     golden = snapshot.use_extension(PictureExtension)
 
-    def compare(app):
-        return app.export_screenshot(title="ohw") == golden
+    def compare(app, name=None):
+        """`name` tells several pictures of one test apart."""
+        return app.export_screenshot(title="ohw") == (golden(name=name) if name else golden)
 
     return compare

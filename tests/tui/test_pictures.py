@@ -109,9 +109,9 @@ def work_of(events):
     return getattr(events[-1], "state", "idle")
 
 
-def app_with(events, folder, theme):
+def app_with(events, folder, theme, **more):
     link = FakeLink([event for event in events if getattr(event, "seq", 0)])
-    return link, workbench_app(link, folder=folder, set={"theme": theme})
+    return link, workbench_app(link, folder=folder, set={"theme": theme, **more})
 
 
 @pytest.mark.parametrize("theme", THEMES)

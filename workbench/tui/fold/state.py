@@ -199,6 +199,8 @@ class SessionState:
     last_seq: int = 0
     work: EngineWork = "starting"
     work_detail: str = ""
+    unsaved: bool = False
+    """The log cannot be written: nothing more is done until it can."""
     cost: float | None = 0.0
     """US dollars; `None` as soon as one call's price is unknown."""
     input_tokens: int | None = None

@@ -214,6 +214,7 @@ def _reasoning_delta(state: SessionState, event: ReasoningDelta) -> Changed:
 def _engine_state(state: SessionState, event: EngineState) -> Changed:
     state.work = event.state
     state.work_detail = event.detail
+    state.unsaved = event.detail.startswith("not being saved")
     return Changed(status=True)
 
 

@@ -61,7 +61,7 @@ class Activity(Widget):
         if not is_working(self._state):
             return Content.styled(text, style)
         seconds = f" · {_seconds(self._clock() - self._since)}"
-        detail = visible(self._state.work_detail, lines=False)
+        detail = "" if self._state.unsaved else visible(self._state.work_detail, lines=False)
         return Content.assemble((text, style), (seconds, "$dim"), (f" · {detail}" if detail else "", "$warning"))
 
 
@@ -76,10 +76,10 @@ def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
         return f"✗ {first_line(state.work_detail, 200) or 'the engine is gone'}", "$error"
     if state.waiting:
         return _waiting(state, answer), "bold $sign-waiting"
-    if state.work == "starting":
-        return "● starting", "$dim"
+    if state.unsaved:
+        return f"✗ {first_line(state.work_detail, 200)}", "bold $sign-failed"
     if not is_working(state):
-        return "", "$dim"
+        return "● starting" if state.work == "starting" else "", "$dim"
     running = next(iter(state.running.values()), None)
     if running is not None:
         return f"● {_action(running)}", "$sign-running"

@@ -16,7 +16,8 @@ from workbench.tui.focusing import give_keys
 from workbench.tui.fold.state import UserItem
 
 ROWS = 4
-"""Messages that are shown at once."""
+"""Messages that are shown at once; fewer where the screen is low."""
+_LOW, _LOW_ROWS = 30, 2
 
 
 class QueueList(Widget, can_focus=True):
@@ -73,8 +74,7 @@ class QueueList(Widget, can_focus=True):
 
     def render(self) -> Content:
         """One line a message, the chosen one among them."""
-        first = max(0, min(self.at - ROWS + 1, len(self._items) - ROWS))
-        shown = list(enumerate(self._items))[first : first + ROWS]
+        shown = list(enumerate(self._items))[self._first : self._first + self._rows]
         return Content("\n").join(self._row(at, item) for at, item in shown)
 
     def action_move(self, by: int) -> None:
@@ -106,13 +106,20 @@ class QueueList(Widget, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses a row; on the chosen one it takes the message back."""
-        first = max(0, min(self.at - ROWS + 1, len(self._items) - ROWS))
-        at = first + event.get_content_offset_capture(self).y
+        at = self._first + event.get_content_offset_capture(self).y
         if at == self.at and self.has_focus and event.chain == 2:
             self.action_withdraw(True)
         elif at < len(self._items):
             self.at = at
             self.refresh()
+
+    @property
+    def _rows(self) -> int:
+        return _LOW_ROWS if self.screen.size.height < _LOW else ROWS
+
+    @property
+    def _first(self) -> int:
+        return max(0, min(self.at - self._rows + 1, len(self._items) - self._rows))
 
     def _row(self, at: int, item: UserItem) -> Content:
         width = max(10, self.size.width)

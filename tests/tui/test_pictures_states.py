@@ -1,0 +1,90 @@
+"""Golden pictures of the main screen's rarer states: one app for all of them at each size."""
+
+import pytest
+from textual import events as keys
+
+from tests.pictures_of import png
+from tests.tui.picture_sessions import working
+from tests.tui.sample_session import START
+from tests.tui.test_pictures import app_with, at_rest, folder, shown
+from tests.tui.trial import wait_until
+from workbench.session import events as ev
+from workbench.session.mentions import message
+from workbench.tui.links.link import LinkLost
+from workbench.tui.widgets.attachments import Attachments
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.queue import QueueList
+
+__all__ = ["folder"]
+LOOKS = [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((200, 60), "ohw-dark")]
+
+
+def with_queue(place):
+    """The session at work, with two messages that wait for it."""
+    events = working()
+    seq = max(getattr(event, "seq", 0) for event in events)
+    texts = [("This is how it should look: @expected.png", ["expected.png"]), ("And say so in the README.", [])]
+    waiting = [
+        message(str(place), text, named).model_copy(update={"seq": seq + 1 + at, "at": START})
+        for at, (text, named) in enumerate(texts)
+    ]
+    return [*events[:-1], *waiting, events[-1]]
+
+
+async def writing(app, pilot):
+    prompt = app.screen.query_one(Prompt)
+    prompt.post_message(keys.Paste("expected.png"))
+    prompt.post_message(keys.Paste("\n".join(f"{number}.50" for number in range(214))))
+    await wait_until(pilot, lambda: app.screen.query_one(Attachments).said and "pasted" in prompt.text)
+    await pilot.press("escape")
+
+
+async def choosing_in_the_queue(app, pilot):
+    prompt = app.screen.query_one(Prompt)
+    prompt.load_text("")
+    await pilot.press("k")
+    await wait_until(pilot, lambda: app.screen.query_one(QueueList).has_focus)
+
+
+async def timeline_alone(app, pilot):
+    await pilot.press("f2", "f6")
+    await wait_until(pilot, lambda: app.screen.has_class("-zoomed"))
+
+
+async def changes_open(app, pilot):
+    await pilot.press("f6", "f4")
+    await wait_until(pilot, lambda: app.focused is not None and app.focused.id == "changes")
+
+
+async def not_saved(app, pilot):
+    app.screen.link.bring(ev.EngineState(state="acting", detail="not being saved: no space left on device"))
+    await wait_until(pilot, lambda: "saved" in app.state.work_detail)
+
+
+async def engine_gone(app, pilot):
+    app.screen.link.bring(LinkLost("The engine has stopped; what you send next starts it again"))
+    await wait_until(pilot, lambda: app.state.work == "lost")
+
+
+async def tiny(app, pilot):
+    await pilot.resize_terminal(44, 11)
+    await wait_until(pilot, lambda: app.screen.size == (44, 11))
+
+
+STATES = [writing, choosing_in_the_queue, timeline_alone, changes_open, not_saved, engine_gone, tiny]
+
+
+@pytest.mark.parametrize(("size", "theme"), LOOKS, ids=[f"{size[0]}x{size[1]}-{theme}" for size, theme in LOOKS])
+async def test_states(size, theme, folder, picture):
+    (folder / "expected.png").write_bytes(png(640, 480))
+    events = with_queue(folder)
+    link, app = app_with(events, folder, theme, terminal={"vim": True})
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        wrong = []
+        for state in STATES:
+            await state(app, pilot)
+            await at_rest(pilot)
+            if not picture(app, f"{state.__name__}-{size[0]}x{size[1]}-{theme}"):
+                wrong.append(state.__name__)
+        assert wrong == []
