@@ -280,3 +280,38 @@ def test_a_script_of_a_workspace_in_tmp_is_one_of_the_project():
     assert assess_command("python3 check.py", places).risk == "MEDIUM"
     assert assess_command("python3 /tmp/other/check.py", places).risk == "HIGH"
     assert assess_command("bash ../other.sh", places).risk == "HIGH"
+
+
+W = "/home/u/proj"
+
+
+@pytest.mark.parametrize(
+    ("command", "deletes", "changes"),
+    [
+        ("rm -r build a.txt", [f"{W}/build", f"{W}/a.txt"], []),
+        ("unlink a", [f"{W}/a"], []),
+        ("sh -c 'rm a'", [f"{W}/a"], []),
+        ("cd sub && rm a", [f"{W}/sub/a"], []),
+        ("git rm -r docs", [f"{W}/docs"], []),
+        ("git clean -fdx", [W], []),
+        ("git clean -n", [], []),
+        ("find src -name '*.o' -delete", [f"{W}/src"], []),
+        ("find src -exec rm {} +", [f"{W}/src"], []),
+        ("rsync -a --delete new/ site", [f"{W}/site"], []),
+        ("rsync --remove-source-files new site", [f"{W}/new"], [f"{W}/site"]),
+        ("tar -c --remove-files -f out.tar logs", [f"{W}/logs"], [f"{W}/out.tar"]),
+        ("echo x > out.txt", [], [f"{W}/out.txt"]),
+        ("cat < in.txt", [], []),
+        ("shred notes", [], [f"{W}/notes"]),
+        ("truncate -s 0 log", [], [f"{W}/log"]),
+        ("mv a b", [], [f"{W}/a", f"{W}/b", f"{W}/b/a"]),
+        ("sed -i s/a/b/ f", [], [f"{W}/f"]),
+        ("touch a; mkdir b; chmod +x c", [], []),
+        ("ls -la src", [], []),
+    ],
+)
+def test_what_a_command_deletes_and_writes_over_is_data(command, deletes, changes):
+    parts = assess_command(command, PLACES).parts
+    found = {path for part in parts for path in part.deletes}
+    assert {path for path in found if "found-file" not in path} == set(deletes)
+    assert {path for part in parts for path in part.changes if "found-file" not in path} == set(changes)

@@ -25,6 +25,10 @@ class Part(NamedTuple):
     """Whether the words are all there is to it: no redirect, pipe, variable or pattern, and inside the workspace."""
     depth: int = 0
     """How deep inside other commands it is run."""
+    deletes: tuple[str, ...] = ()
+    """Of the paths those it deletes, with all that is below them."""
+    changes: tuple[str, ...] = ()
+    """Of the paths those whose content it may write over."""
 
 
 class Assessment(NamedTuple):

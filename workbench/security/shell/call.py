@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -39,6 +40,8 @@ class Spec:
     """Flags that make it worse; a long one also counts when it is shortened."""
     paths: Mapping[str, Use] = field(default_factory=dict)
     """Flags with a value that is read, written or run."""
+    keeps: bool = False
+    """Whether files that it writes hold afterwards what they held."""
     unskip: frozenset[str] = frozenset()
     """Flags that bring the pattern themselves, so that nothing is skipped."""
 
@@ -61,6 +64,10 @@ class Call:
         self.risk: Risk = "LOW"
         self.reason = ""
         self.paths: list[str] = []
+        self.deletes: list[str] = []
+        self.changes: list[str] = []
+        self.keeps = False
+        """Whether files that it writes hold afterwards what they held: only their names, dates or rights change."""
 
     def raise_to(self, risk: Risk, reason: str) -> None:
         """The risk is at least this one; the reason of the highest is kept."""
@@ -70,8 +77,10 @@ class Call:
 
     def part(self) -> Part:
         """What was found."""
-        paths = tuple(dict.fromkeys(self.paths))
-        return Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
+        paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
+        changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
+        found = Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
+        return found._replace(deletes=deletes, changes=changes)
 
     def use(self, word: Word, use: Use) -> None:
         """A word as a path that is read, written or deleted, or as a command that is run."""
@@ -92,9 +101,17 @@ class Call:
             self.raise_to(unsure, f"{'reads' if unsure == 'MEDIUM' else 'changes'} {opaque}")
             return
         self.paths.append(path)
+        if use in {"delete", "write"}:
+            (self.deletes if use == "delete" else self.changes).append(path)
         risk, reason = self.scan.rating(path, use)
         if reason:
             self.raise_to(risk, reason)
+
+    def takes_away(self, word: Word) -> None:
+        """What is at this path, or below it, is deleted; that is rated elsewhere."""
+        path = self.scan.absolute(word)
+        if path is not None:
+            self.deletes.append(os.path.normpath(path))
 
     def run_text(self, word: Word) -> None:
         """A word that is itself a command line."""
@@ -128,6 +145,7 @@ class Call:
     def apply(self, spec: Spec) -> None:
         """The rule that a table states."""
         self.raise_to(spec.risk, spec.reason)
+        self.keeps |= spec.keeps
         options, operands = self.options(spec)
         for option in options:
             self._option(option, spec)

@@ -141,15 +141,16 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     path = scan.absolute(target)
     text = shortened(raw)
     if path is None:
-        reads = operator == "<" or "&" in operator
-        found: tuple[Risk, str] = ("MEDIUM", "reads") if reads else ("HIGH", "writes")
+        takes = operator == "<" or "&" in operator
+        found: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "writes")
         scan.parts.append(Part(text, found[0], f"{found[1]} a path that is not known before"))
         return
-    risk, reason = scan.rating(path, "read" if operator.startswith("<") and ">" not in raw[:4] else "write")
+    reads = operator.startswith("<") and ">" not in raw[:4]
+    risk, reason = scan.rating(path, "read" if reads else "write")
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         risk, reason = "HIGH", "opens a network connection"
     if path != "/dev/null":
-        scan.parts.append(Part(text, risk, reason, (path,)))
+        scan.parts.append(Part(text, risk, reason, (path,), changes=() if reads else (path,)))
 
 
 def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from workbench.security.assessment import Assessment, Part
 from workbench.session.versions.copies import Copies, Copy
@@ -16,8 +17,6 @@ from workbench.text import visible
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 """The largest copy that is kept."""
-_DELETES = "delete"
-_CHANGES = ("changes", "writes", "moves", "empties")
 _MOST_PLACES = 4
 """Places that one line names."""
 _LOOK_LIMIT = 2.0
@@ -28,9 +27,10 @@ _HISTORY = "with git history, which can NOT be brought back"
 
 @dataclass(frozen=True)
 class Loss:
-    """Files below `place` that one part of a command takes away, those no version holds apart."""
+    """Files below `place` that one part of a command deletes or writes over, those no version holds apart."""
 
     part: Part
+    deletes: bool
     place: str
     count: int
     files: tuple[str, ...]
@@ -58,7 +58,7 @@ class Losses:
         lost: dict[Part, list[Loss]] = {}
         for loss in filter(_is_told, self._found(found)):
             lost.setdefault(loss.part, []).append(loss)
-        said = {part: _told(part, losses, self._repository.workspace) for part, losses in lost.items()}
+        said = {part: _told(losses, self._repository.workspace) for part, losses in lost.items()}
         if not said:
             return found
         parts = tuple(part._replace(reason=said.get(part, part.reason)) for part in found.parts)
@@ -77,38 +77,44 @@ class Losses:
     def _found(self, found: Assessment) -> list[Loss]:
         try:
             touched = [one for part in found.parts for one in self._touched(part)]
-            places = [os.path.relpath(place, self._repository.workspace) for _, place, _ in touched]
+            places = [os.path.relpath(one.place, self._repository.workspace) for one in touched]
             held = self._repository.held(places, timeout=_LOOK_LIMIT) if places else set()
         except VersionsFail:
             return []
-        return [self._loss(part, place, below, held) for part, place, below in touched]
+        return [self._loss(one, held) for one in touched]
 
-    def _touched(self, part: Part) -> Iterator[tuple[Part, str, _Below]]:
-        """The places that a part of a command takes away or changes, with the files there."""
-        deletes = _DELETES in part.reason
-        if part.risk == "LOW" or not (deletes or part.reason.startswith(_CHANGES)):
+    def _touched(self, part: Part) -> Iterator[_Touched]:
+        """The places that a part of a command deletes or writes over, with the files there."""
+        if part.risk == "LOW":
             return
-        for place in self._places(part):
-            below = _files(place, deep=deletes)
-            if below.sizes or below.has_history:
-                yield part, place, below
+        for paths, deletes in ((part.deletes, True), (part.changes, False)):
+            for place in self._places(paths):
+                below = _files(place, deep=deletes)
+                if below.sizes or below.has_history:
+                    yield _Touched(part, deletes, place, below)
 
-    def _loss(self, part: Part, place: str, below: _Below, held: set[str]) -> Loss:
-        root = self._repository.workspace
+    def _loss(self, one: _Touched, held: set[str]) -> Loss:
+        root, below = self._repository.workspace, one.below
         names = (os.path.relpath(path, root) for path in below.sizes)
         lost = tuple(name for name in names if name not in held)
         size = sum(below.sizes[root / name] for name in lost)
-        return Loss(part, place, len(below.sizes), lost, size, below.is_whole, below.has_history)
+        return Loss(one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history)
 
-    def _places(self, part: Part) -> list[str]:
-        """The paths it names that are in the workspace, and not all of it."""
+    def _places(self, named: Iterable[str]) -> list[str]:
+        """Those of the paths, or of what their patterns fit, that are in the workspace."""
         root = str(self._repository.workspace)
-        named: Iterable[str] = part.paths
-        if part.words[:2] == ("git", "clean"):
-            return [root]
         matching = (path for one in named for path in (glob.glob(one) if glob.has_magic(one) else [one]))  # noqa: PTH207
         places = dict.fromkeys(os.path.normpath(path) for path in matching if os.path.lexists(path))
         return [path for path in places if _is_inside(path, root)][:100]
+
+
+class _Touched(NamedTuple):
+    """A place that one part of a command deletes or writes over, and the files there."""
+
+    part: Part
+    deletes: bool
+    place: str
+    below: _Below
 
 
 def _is_inside(path: str, root: str) -> bool:
@@ -159,17 +165,17 @@ def _count(found: dict[Path, int], path: Path) -> None:
 
 def _is_told(loss: Loss) -> bool:
     """A file that is only changed is told of where it could not be had again."""
-    return _DELETES in loss.part.reason or (bool(loss.files) and not loss.can_be_kept)
+    return loss.deletes or (bool(loss.files) and not loss.can_be_kept)
 
 
-def _told(part: Part, losses: list[Loss], root: Path) -> str:
+def _told(losses: list[Loss], root: Path) -> str:
     """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
     count = sum(loss.count for loss in losses)
     what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
     what = what if all(loss.is_whole for loss in losses) else f"more than {MOST_FILES:,} files"
     places = [_name(Path(loss.place), root) for loss in losses]
     more = f" and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
-    verb = "deletes" if _DELETES in part.reason else "changes"
+    verb = "deletes" if any(loss.deletes for loss in losses) else "changes"
     said = f"{verb} {what} in {', '.join(places[:_MOST_PLACES])}{more}"
     if len(places) == 1 and not places[0].endswith("/"):
         said = f"{verb} {what} ({places[0]})"

@@ -32,6 +32,8 @@ def _tar(call: Call) -> None:
     archive = given.get("-f") or given.get("--file")
     folder = given.get("-C") or given.get("--directory")
     makes, unpacks = bool(_MAKES & set(given)), bool(_UNPACKS & set(given))
+    for word in operands if makes and "--remove-files" in given else ():
+        call.takes_away(word)
     call.apply(_TAR if makes else Spec(**{**_TAR.__dict__, "operands": "text"}))
     if archive and archive.text != "-" and (":" in archive.text and not archive.text.startswith(("/", "."))):
         call.raise_to("HIGH", "packs to or from another machine")

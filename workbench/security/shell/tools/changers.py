@@ -32,6 +32,7 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
         call.raise_to("HIGH", "deletes a path that is not known before it runs")
         return
     call.paths.append(path)
+    call.deletes.append(path)
     call.raise_to(*call.scan.places.deleting(path, deep=deep))
 
 
@@ -93,6 +94,7 @@ def _modes(call: Call) -> None:
     mode = "" if given or not operands else operands.pop(0).text
     mode = mode or next((word.text for word in call.words if re.fullmatch(r"-[rwxst]+", word.text)), "")
     call.raise_to("MEDIUM", "changes who may do what with files")
+    call.keeps = True
     if re.search(r"[ugoa]*[+=][rwxXt]*s", mode) or re.fullmatch(r"0?[2-7]\d{3}", mode):
         call.raise_to("HIGH", "lets a program run with the rights of another")
     if deep and re.fullmatch(r"0?777|[ao]*\+\w*w\w*", mode):
@@ -104,6 +106,7 @@ def _modes(call: Call) -> None:
 def _owners(call: Call) -> None:
     _, operands = call.options(Spec(paths=uses("read", "--reference")))
     call.raise_to("MEDIUM", "changes whose files are")
+    call.keeps = True
     if operands and operands[0].text.partition(":")[0] in {"root", "0"}:
         call.raise_to("HIGH", "gives files to another user")
     for word in operands[1:]:
@@ -154,8 +157,8 @@ RULES: dict[str, Rule] = {
     "chmod": _modes,
     "chown": _owners,
     "chgrp": _owners,
-    "chattr": Spec("HIGH", "changes what may be changed", operands="write", skip=1),
-    "setfacl": Spec("HIGH", "changes who may do what with files", operands="write", values=words("-m -x")),
+    "chattr": Spec("HIGH", "changes what may be changed", operands="write", skip=1, keeps=True),
+    "setfacl": Spec("HIGH", "changes who may do what with files", operands="write", values=words("-m -x"), keeps=True),
     "dd": _dd,
     "tee": _tee,
     "sponge": _tee,
@@ -167,9 +170,14 @@ RULES: dict[str, Rule] = {
     "mkfifo": _WRITE,
     "mknod": Spec("HIGH", "makes a device", operands="write"),
     "touch": Spec(
-        "MEDIUM", "makes files", operands="write", values=words("-d -t"), paths=uses("read", "-r --reference")
+        "MEDIUM",
+        "makes files",
+        operands="write",
+        values=words("-d -t"),
+        paths=uses("read", "-r --reference"),
+        keeps=True,
     ),
-    "mkdir": Spec("MEDIUM", "makes folders", operands="write", values=words("-m --mode")),
+    "mkdir": Spec("MEDIUM", "makes folders", operands="write", values=words("-m --mode"), keeps=True),
     "patch": Spec(
         "MEDIUM",
         "changes files",

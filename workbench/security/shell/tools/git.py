@@ -43,7 +43,6 @@ _TABLE: dict[str, Spec] = {
     "rm": Spec(
         "MEDIUM", "deletes files of the repository", operands="delete", flags=flags("HIGH", _LOSES, "-f --force")
     ),
-    "clean": Spec("HIGH", "deletes files that git does not keep", operands="text"),
     "rebase": Spec("MEDIUM", "rewrites commits", operands="text", flags=flags("HIGH", _RUNS, "-x --exec")),
     "gc": Spec(
         "MEDIUM", "tidies the repository", operands="text", flags=flags("HIGH", "deletes lost commits", "--prune")
@@ -181,6 +180,12 @@ def _restore(call: Call) -> None:
     call.raise_to(*(("MEDIUM", "changes what is staged") if only_staged else ("HIGH", _LOSES)))
 
 
+def _clean(call: Call) -> None:
+    call.raise_to("HIGH", "deletes files that git does not keep")
+    if not flag_names(call.options(Spec(values=words("-e --exclude")))[0]) & {"-n", "--dry-run"}:
+        call.deletes.append(call.scan.places.workspace)
+
+
 def _config(call: Call) -> None:
     options, operands = call.options(Spec(paths=uses("write", "-f --file"), values=words("--type --default")))
     names = flag_names(options)
@@ -205,7 +210,14 @@ def _bisect(call: Call) -> None:
         call.run_words(call.words[1:])
 
 
-_SPECIAL = {"push": _push, "checkout": _checkout, "restore": _restore, "config": _config, "bisect": _bisect}
+_SPECIAL = {
+    "push": _push,
+    "checkout": _checkout,
+    "restore": _restore,
+    "clean": _clean,
+    "config": _config,
+    "bisect": _bisect,
+}
 
 _HOST_LOOK = Spec("MEDIUM", "asks the host of the repository", operands="text")
 _HOST_HIGH = Spec("HIGH", "changes something on the host for good", operands="text")

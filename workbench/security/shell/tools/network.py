@@ -141,8 +141,15 @@ def _copies_out(call: Call) -> None:
             call.raise_to("HIGH", "copies to or from another machine")
         else:
             call.use(word, "write" if at == len(operands) - 1 and at else "deep")
-    if any(flag.startswith("--del") or flag == "--remove-source-files" for flag in flag_names(options)):
+    _lost_while_copying(call, flag_names(options), operands)
+
+
+def _lost_while_copying(call: Call, names: set[str], operands: list[Word]) -> None:
+    there, here = any(flag.startswith("--del") for flag in names), "--remove-source-files" in names
+    if there or here:
         call.raise_to("HIGH", "deletes files while copying")
+    for word in [*(operands[-1:] if there else ()), *(operands[:-1] if here else ())]:
+        call.takes_away(word)
 
 
 def _asks_names(call: Call) -> None:

@@ -84,7 +84,13 @@ def _deletes_found(call: Call, starts: list[Word]) -> None:
     call.raise_to("MEDIUM", "deletes what it finds")
     if not any(word.text in {"-name", "-iname", "-path", "-regex"} for word in call.words):
         call.raise_to("HIGH", "deletes all that it finds")
+    _take_away(call, starts)
     _change_found(call, starts)
+
+
+def _take_away(call: Call, starts: list[Word]) -> None:
+    for start in starts:
+        call.takes_away(start)
 
 
 def _change_found(call: Call, starts: list[Word]) -> None:
@@ -98,8 +104,10 @@ def _runs_on_found(call: Call, starts: list[Word], command: list[Word]) -> None:
         return
     if "{}" in command[0].text:
         call.raise_to("HIGH", "runs the files that it finds")
-    before = call.risk
+    before, known = call.risk, len(call.scan.parts)
     call.run_words([_placed(word, starts[0]) for word in command])
+    if any(part.deletes for part in call.scan.parts[known:]):
+        _take_away(call, starts)
     if call.risk not in {before, "LOW"}:
         _change_found(call, starts)
 
