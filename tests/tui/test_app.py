@@ -17,7 +17,7 @@ from workbench.tui.branch import current_branch
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import LinkLost
 from workbench.tui.safe import ControlFilter
-from workbench.tui.screens.help import TITLES
+from workbench.tui.screens.help import topics
 
 
 def test_importing_the_app_loads_nothing_heavy():
@@ -77,7 +77,7 @@ async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
         source = lambda: app.screen.query_one("Markdown").source
         await wait_until(pilot, lambda: "`enter` Send" in source())
-        for heading in (f"# {topic}" for topic in TITLES.values()):
+        for heading in (f"# {topic}" for topic in topics().values()):
             await pilot.press("down")
             await wait_until(pilot, lambda heading=heading: source().startswith(heading))
         await pilot.press("escape")

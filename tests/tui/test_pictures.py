@@ -12,7 +12,7 @@ from workbench.session import events as ev
 from workbench.tui.opening import open_action
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.screens.help import HelpScreen
+from workbench.tui.screens.help import HelpScreen, topics
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.status_line import StatusLine
 
@@ -112,6 +112,14 @@ def work_of(events):
 def app_with(events, folder, theme, **more):
     link = FakeLink([event for event in events if getattr(event, "seq", 0)])
     return link, workbench_app(link, folder=folder, set={"theme": theme, **more})
+
+
+@pytest.fixture(autouse=True)
+def _these_topics(monkeypatch):
+    """Pictures stay the same when guides are added."""
+    found = topics()
+    kept = {name: found[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")}
+    monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: kept)
 
 
 @pytest.mark.parametrize("theme", THEMES)

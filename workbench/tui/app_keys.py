@@ -42,6 +42,7 @@ class AppKeys(App[int]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help", id="help", priority=True),
+        Binding("question_mark", "help", "Help", id="help-sign", show=False),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
         Binding("ctrl+o", "sessions", "Sessions", id="sessions", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
@@ -95,7 +96,16 @@ class AppKeys(App[int]):
 
     def action_change_theme(self, name: str = "") -> None:
         """Other colours: by name, or tried in a list."""
-        choose_theme(self, name)
+        choose_theme(self, name, self._keep_theme)
+
+    def _keep_theme(self, name: str | None) -> None:
+        if name is not None and self.book is not None:
+            try:
+                self.book.write({("theme",): name})
+            except WorkbenchError as error:
+                self.notify(visible(str(error)), severity="error", markup=False)
+            else:
+                self.notify(visible(f"{name} is kept in your settings"), markup=False)
 
     def action_setup(self) -> None:
         """Choose a model to begin with: found, tested, kept."""
@@ -106,7 +116,8 @@ class AppKeys(App[int]):
         """A session on what was chosen; it is kept for the next time where that is possible."""
         from workbench.tui.screens.first_run import DEMO
 
-        if way is None or self.book is None:
+        start = self.start
+        if way is None or self.book is None or start is None:
             return
         if way is DEMO:
             await self.action_demo(anywhere=True)
@@ -114,7 +125,7 @@ class AppKeys(App[int]):
         name, problem = self.book.keep(way)
         if problem:
             self.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
-        await self.action_model(name)
+        await self.show(lambda: start(name))
 
     def action_settings(self) -> None:
         """Every setting, to be looked at and changed."""

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from textual.app import App
 
-_SIGNS: Final = {"slash": "/", "full_stop": ".", "right_square_bracket": "]", "left_square_bracket": "["}
+_SIGNS: Final = {
+    "slash": "/",
+    "question_mark": "?",
+    "full_stop": ".",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+}
 
 
 def key_of(app: App[Any], name: str, usual: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -48,13 +49,13 @@ class ThemeFolder:
         return themes
 
 
-def choose_theme(app: App[Any], name: str = "") -> None:
-    """The theme of that name, or a list that shows each at once; not twice."""
+def choose_theme(app: App[Any], name: str, keep: Callable[[str | None], None]) -> None:
+    """The theme of that name, or a list that shows each at once; not twice. `keep` gets one to keep for good."""
     from workbench.tui.screens.theme_choice import ThemeChoice
 
     if not name:
         if not isinstance(app.screen, ThemeChoice):
-            app.push_screen(ThemeChoice(sorted(app.available_themes), app.theme))
+            app.push_screen(ThemeChoice(sorted(app.available_themes), app.theme), keep)
     elif name in app.available_themes:
         app.theme = name
     else:

@@ -18,15 +18,19 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 
-_NOTE = 'In settings.toml, theme = "NAME" keeps it for good.'
+_NOTE = "enter keeps it until you leave, {} for good, in your settings."
 
 
-class ThemeChoice(ModalScreen[None]):
-    """Shows each theme while the cursor is on it; escape brings back the one before. Its own background is clear."""
+class ThemeChoice(ModalScreen[str | None]):
+    """Shows each theme while the cursor is on it; escape brings back the one before. Its own background is clear.
+
+    Dismisses with the name of one that is kept for good.
+    """
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "keep", "Keep the colours", id="themes.close"),
+        Binding("s", "save", "Keep these for good", id="themes.save"),
     ]
 
     def __init__(self, names: Sequence[str], current: str) -> None:
@@ -40,7 +44,7 @@ class ThemeChoice(ModalScreen[None]):
             box.border_title = "Theme"
             box.border_subtitle = f"↑↓ enter · {key_of(self.app, 'themes.close', 'escape')}"
             yield OptionList(*(Option(self._row(name)) for name in self._names), id="themes-list")
-            yield Static(Content(_NOTE), id="themes-note")
+            yield Static(Content(_NOTE.format(key_of(self.app, "themes.save", "s"))), id="themes-note")
 
     def on_mount(self) -> None:
         """The cursor stands on the present theme."""
@@ -59,6 +63,10 @@ class ThemeChoice(ModalScreen[None]):
         """That one it is."""
         self.app.theme = self._names[chosen.option_index]
         self.dismiss()
+
+    def action_save(self) -> None:
+        """That one it is, and at the next start too."""
+        self.dismiss(self.app.theme)
 
     def action_keep(self) -> None:
         """Back to the theme there was."""

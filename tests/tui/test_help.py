@@ -1,0 +1,85 @@
+"""Help: each guide page is a topic, and every key of what has the focus is listed, on every kind of screen."""
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.picture_sessions import finished
+from tests.tui.trial import wait_until, workbench_app
+from workbench.config import Locations, Settings
+from workbench.tui.key_names import key_name
+from workbench.tui.screens.help import GUIDES, keys_of, topics
+from workbench.tui.setting.book import SettingsBook
+
+NAMED = ["start", "approving", "reviewing", "models", "tools", "keys", "settings", "sessions", "safety", "extending"]
+PANELS = {"f2": "timeline", "f3": "tasks", "f4": "changes"}
+
+
+def bindings_of(node):
+    """Those its classes declare, whether or not the screen knows of them."""
+    found = [each for kind in type(node).__mro__ for each in vars(kind).get("BINDINGS", ())]
+    return [Binding(*each) if isinstance(each, tuple) else each for each in found]
+
+
+def unlisted(screen):
+    """Keys of the focused widget that work and that the help does not tell."""
+    told = {key for keys in re.findall(r"^- `(.*?)` ", keys_of(screen), re.MULTILINE) for key in keys.split()}
+    working = {active.binding.key for active in screen.active_bindings.values() if active.enabled}
+    missing = []
+    for binding in bindings_of(screen.focused):
+        keys = [key.strip() for key in binding.key.split(",") if key.strip() in working]
+        if binding.id and binding.description and keys and not any(key_name(key) in told for key in keys):
+            missing.append(binding.id)
+    return missing
+
+
+def test_every_guide_page_is_a_topic_and_all_that_were_promised_are_there():
+    assert set(topics()) == {path.stem for path in GUIDES.glob("*.md")}
+    assert set(NAMED) <= set(topics())
+    assert next(iter(topics())) == "start"
+    for name, title in topics().items():
+        text = (GUIDES / f"{name}.md").read_text()
+        assert re.match(rf"# {re.escape(title)}\n", text)
+        assert 3 <= len(title) <= 14
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_key_of_each_panel_is_listed(size):
+    app = workbench_app(FakeLink([event for event in finished() if getattr(event, "seq", 0)]))
+    async with app.run_test(size=size) as pilot:
+        await wait_until(pilot, lambda: app.state.changes)
+        for key, panel in PANELS.items():
+            await pilot.press(key)
+            await wait_until(pilot, lambda panel=panel: app.focused is not None and app.focused.id == panel)
+            assert unlisted(app.screen) == []
+            await pilot.press("question_mark")
+            await wait_until(pilot, lambda: app.screen.id == "help-screen")
+            assert f"Keys in {panel}" in app.screen._keys
+            assert "Open" in app.screen._keys
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+@pytest.mark.parametrize("action", ["settings", "sessions", "palette", "model", "change_theme", "rules", "diff"])
+async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    book = SettingsBook(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
+    link = FakeLink([event for event in finished() if getattr(event, "seq", 0)])
+    app = workbench_app(link, book=book, folder=Path(tmp_path), set={"models": {"fast": {"model": "openai/x"}}})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: app.state.changes)
+        main = app.screen
+        app.call_later((app if hasattr(app, f"action_{action}") else main).run_action, action)
+        await wait_until(pilot, lambda: app.screen is not main and app.screen.focused is not None)
+        over = app.screen
+        assert unlisted(over) == []
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: app.screen.id == "help-screen")
+        assert re.search(r"`esc\b.*`", app.screen._keys)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.screen is over)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.screen is main)
