@@ -35,7 +35,8 @@ _CALL = {"name": "execute_bash", "arguments": {"security_risk": "LOW", "summary"
 
 
 @contextlib.contextmanager
-def _server(folder: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tuple[str, Path]]:
+def serving(folder: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tuple[str, Path]]:
+    """A model server in a process of its own: its address, and the file of its moments."""
     script, times = folder / f"{name}.json", folder / f"{name}.times"
     script.write_text(json.dumps(turns))
     command = [sys.executable, "-m", "tests.fakes.model_server", "--script", str(script), "--times", str(times)]
@@ -52,7 +53,7 @@ class _Bare:
 
     def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
         self._litellm = load_litellm()
-        self._address, _ = stack.enter_context(_server(folder, [{"calls": [_CALL]}] * STEPS, "bare"))
+        self._address, _ = stack.enter_context(serving(folder, [{"calls": [_CALL]}] * STEPS, "bare"))
         tools = open_tools(ToolContext(str(folder)))
         self._schemas = [tool.to_openai_tool() for tool in tools.values()]
         for tool in tools.values():
@@ -86,7 +87,7 @@ class _Running:
     """A session that runs `true` at every step."""
 
     def __init__(self, folder: Path, name: str, stack: contextlib.ExitStack) -> None:
-        address, self._times = stack.enter_context(_server(folder, [{"calls": [_CALL]}] * STEPS, name))
+        address, self._times = stack.enter_context(serving(folder, [{"calls": [_CALL]}] * STEPS, name))
         store = stack.enter_context(Store.create(folder / f"{name}.ohw"))
         store.append(SessionStarted(id=name, workspace=str(folder), model="openai/fake", mode="never"))
         tools = open_tools(ToolContext(str(folder), folder / f"{name}-state"))
@@ -118,7 +119,7 @@ class _Running:
 
 def _cancel(folder: Path) -> float:
     """Milliseconds from a cancel in the middle of a stream to the end of the call."""
-    with _server(folder, [{"text": "word " * 400, "pause": 0.05}], "cancel") as (address, _):
+    with serving(folder, [{"text": "word " * 400, "pause": 0.05}], "cancel") as (address, _):
         model, cancel, begun, ended = ProviderModel("openai/fake", api_base=address), Cancel(), threading.Event(), []
         request = ModelRequest([{"role": "user", "content": "go"}])
 

@@ -1,0 +1,125 @@
+"""What a streamed piece of an answer costs beside litellm's own streaming, and how many tokens a second are taken in.
+
+A real server in a process of its own sends as fast as it can, a token a piece. Bare calls and ours to a compatible
+server (whose stream we read ourselves) take turns. Of other providers litellm reads the stream: there our share is what
+its pieces, all made before, still cost until they are shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tests.bench.llm_bench import serving
+from tests.bench.measure import Measure
+from workbench.agent.agent import Agent
+from workbench.llm.client import ProviderModel, load_litellm
+from workbench.llm.model import Cancel, Delta, ModelRequest
+from workbench.session.events import LiveEvent, SessionStarted, TextDelta
+from workbench.session.session import Session
+from workbench.session.storage.store import Store
+
+_TOKENS = 3_000
+_ROUNDS = 5
+_ASKED = [{"role": "user", "content": "go"}]
+_WIDEST = 50.0
+"""Microseconds of ours a piece, on top of litellm's."""
+_FASTEST = 2_000.0
+"""Tokens a second."""
+
+
+def measures() -> list[Measure]:
+    """Every measure of streaming."""
+    with tempfile.TemporaryDirectory(prefix="ohw-bench-") as place, contextlib.ExitStack() as stack:
+        answer: dict[str, Any] = {"text": "".join(f"{number:4} " for number in range(_TOKENS)), "piece": 5}
+        address, _ = stack.enter_context(serving(Path(place), [answer] * (4 * _ROUNDS + 8), "stream"))
+        model, read = ProviderModel("openai/fake", api_base=address, api_key="none"), _Read("hosted_vllm/fake")
+        stack.callback(model.close)
+        stack.callback(read.close)
+        bare, ours, share = _in_turns(lambda: _bare(address), lambda: _called(model), lambda: _called(read))
+        rates = [_rate(Path(place) / f"{number}.session", model) for number in range(_ROUNDS)]
+    limit = bare + _WIDEST
+    rate = statistics.median(rates)
+    return [
+        Measure("streamed piece of a compatible server", ours, "µs", bare, limit, ours <= limit),
+        Measure("streamed piece through litellm, our share", share, "µs", bare, _WIDEST, share <= _WIDEST),
+        Measure("tokens a second a session takes in (at least)", rate, "", None, _FASTEST, rate >= _FASTEST),
+    ]
+
+
+class _Pieces(list[Any]):
+    """litellm's stream of an answer that it has read already."""
+
+    received_finish_reason = "stop"
+
+
+class _Read(ProviderModel):
+    """A model of the general route whose streams are there."""
+
+    def _complete(self, messages: list[dict[str, Any]], **extra: Any) -> Any:
+        return self._stream_there
+
+    @cached_property
+    def _stream_there(self) -> _Pieces:
+        from litellm.types.utils import Delta as Piece
+        from litellm.types.utils import ModelResponseStream, StreamingChoices
+
+        said = [StreamingChoices(index=0, delta=Piece(content=f"{number:4} ")) for number in range(_TOKENS)]
+        return _Pieces(ModelResponseStream(id="answer", model="fake", choices=[each]) for each in said)
+
+
+def _in_turns(*calls: Callable[[], None]) -> list[float]:
+    """The median of each, in microseconds of CPU a piece; the first round only warms up."""
+    took: list[list[float]] = [[] for _ in calls]
+    for number in range(_ROUNDS + 1):
+        for place, call in enumerate(calls):
+            began = time.process_time()
+            call()
+            if number:
+                took[place].append((time.process_time() - began) * 1e6 / _TOKENS)
+    return [statistics.median(each) for each in took]
+
+
+def _bare(address: str) -> None:
+    stream = load_litellm().completion(
+        model="hosted_vllm/fake",
+        api_base=address,
+        api_key="none",
+        messages=_ASKED,
+        stream=True,
+        stream_options={"include_usage": True},
+        _skip_mcp_handler=True,
+    )
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
+    assert len(text) == 5 * _TOKENS
+
+
+def _called(model: ProviderModel) -> None:
+    pieces: list[Delta] = []
+    model.respond(ModelRequest(_ASKED), pieces.append, Cancel())
+    assert len(pieces) == _TOKENS
+
+
+def _rate(path: Path, model: ProviderModel) -> float:
+    """Tokens a second from the first to the last that a session gives out."""
+    came: list[float] = []
+
+    def heard(event: LiveEvent) -> None:
+        if isinstance(event, TextDelta):
+            came.append(time.perf_counter())
+
+    with Store.create(path) as store:
+        store.append(SessionStarted(id=path.stem, workspace=str(path.parent), model=model.name, mode="never"))
+        session = Session(store, Agent(model, {}, path.parent), {}, on_live=heard)
+        session.send("go")
+        while session.step():
+            pass
+        session.close()
+    assert len(came) == _TOKENS
+    return (_TOKENS - 1) / (came[-1] - came[0])
