@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.readme_pictures import FOLDER, PICTURES, readme_with_pictures
 from workbench import cli, config
 from workbench.tools import BUILTIN_TOOLS, ToolContext
 from workbench.tools.selection import select_tools
@@ -53,6 +54,19 @@ def test_the_guide_on_settings_names_every_key_binding_of_the_main_screen():
     (names,) = re.findall(r"main screen are `([^`]+)`", guide)
     assert WorkbenchApp.BINDINGS  # loaded, so that its own are known
     assert sorted(names.split()) == sorted(name for name in known_ids() if "." not in name)
+
+
+def test_its_pictures_are_the_golden_ones_of_today_and_ask_no_other_site():
+    assert readme_with_pictures(README) == README, "run python -m tests.readme_pictures"
+    for picture in PICTURES:
+        for theme in ("dark", "light"):
+            drawn = picture.drawn(theme)
+            assert (ROOT / picture.file(theme)).read_text() == drawn, "run python -m tests.readme_pictures"
+            assert "@font-face" not in drawn
+            assert "url(http" not in drawn
+    assert {path.name for path in (ROOT / FOLDER).iterdir()} == {
+        picture.file(theme).name for picture in PICTURES for theme in ("dark", "light")
+    }
 
 
 def test_its_pictures_and_folders_are_there():
