@@ -233,6 +233,14 @@ def test_restart_begins_anew(fresh):
     assert "NameError" in seen.error
 
 
+def test_after_a_restart_of_the_workbench_it_is_said_that_variables_are_gone(fresh):
+    fresh.executor.recall({"output": "1"})
+    assert run(fresh, "1").text == "[A new interpreter was started; variables of before are gone.]\n1"
+    assert run(fresh, "2").text == "2"
+    garbage = run(fresh, "get_ipython().channel._socket.sendall(b'no json\\n'); import time; time.sleep(60)")
+    assert "All variables are gone" in garbage.text
+
+
 def test_an_interpreter_that_dies_is_said_and_replaced(fresh):
     seen = run(fresh, "import os, signal\nprint('last words', flush=True)\nos.kill(os.getpid(), signal.SIGSEGV)")
     assert seen.is_error

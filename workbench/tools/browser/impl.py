@@ -20,6 +20,7 @@ from workbench.tools.schema import ImageContent, TextContent
 
 _START, _ANSWER, _AFTER_STOP = 60.0, 120.0, 0.15
 _SAID = 1_500
+_SHORT = 60
 _LONGEST_NAME = 80
 _ELEMENT = re.compile(r"(?m)^ *- ([a-z]+(?: \"[^\"\n]*\")?)[^\n]*?\[ref=(\w+)\]")
 """A line of the tree: what it is, its name, its id."""
@@ -51,6 +52,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self._worker: Worker | None = None
         self._running: Worker | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._told_before = False
         self.url = ""
         """Where the tab in front is, for the rating of what is done there."""
         self.elements: dict[str, str] = {}
@@ -78,7 +80,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         try:
             words = small_process("browser.program", bare=False)
             self._worker = self._running = Worker(
-                lambda number: [*words, str(number)], self._workspace, hidden_env=self._hidden
+                lambda number: [*words, str(number)], self._workspace, hidden_env=self._hidden, env=_short_place()
             )
         except OSError as error:
             raise Missing(f"The browser could not be started in {self._workspace}: {error.strerror}.") from error
@@ -127,13 +129,15 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
             self._end()
             self.url = ""
             return BrowserObservation.from_text(f"[{_LOST}]", is_error=True, error=_LOST)
-        return self._told(answer)
+        lead = ["[The browser was started anew; the tabs of before are gone.]"] if self._told_before else []
+        self._told_before = False
+        return self._told(answer, lead)
 
-    def _told(self, answer: dict[str, Any]) -> BrowserObservation:
+    def _told(self, answer: dict[str, Any], lead: list[str]) -> BrowserObservation:
         self.url = str(answer.get("url", ""))
         self.elements = {found[2]: found[1][:_LONGEST_NAME] for found in _ELEMENT.finditer(str(answer.get("tree", "")))}
         error, tree, tabs = str(answer["error"]), str(answer.get("tree", "")), list(answer.get("tabs", ()))
-        lines = [f"[Error: {error}]"] if error else []
+        lines = [*lead, *([f"[Error: {error}]"] if error else [])]
         lines += [f"[{note}]" for note in answer["notes"]]
         lines += [f"Address: {self.url}", *([f"Title: {answer['title']}"] if answer.get("title") else [])]
         lines += ["Tabs:", *(f"  {number}. {each}" for number, each in enumerate(tabs, 1))] if len(tabs) > 1 else []
@@ -150,6 +154,10 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
             error=error,
             downloads=list(answer["downloads"]),
         )
+
+    def recall(self, observation: dict[str, Any]) -> None:
+        """The browser was in use before the workbench was started again."""
+        self._told_before = True
 
     def interrupt(self) -> None:
         """Stop the calls that are done now; the browser stays."""
@@ -173,3 +181,8 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 with contextlib.suppress(OSError):
                     self._temporary.cleanup()
                 self._temporary = None
+
+
+def _short_place() -> dict[str, str]:
+    """Chromium makes a socket below the folder for temporary files, and the name of a socket must be short."""
+    return {} if len(tempfile.gettempdir()) < _SHORT else {"TMPDIR": "/tmp"}

@@ -45,7 +45,7 @@ async def _serve(channel: socket.socket) -> None:
     try:
         tabs = await opened(request)
     except (Error, OSError) as error:
-        await say({"id": request["id"], "failed": str(error)})
+        await say({"id": request["id"], "failed": _reason(str(error))})
         return
     tabs.context.on("close", lambda _: os._exit(1))  # without a browser there is nothing to do; it is started again
     await say({"id": request["id"]})
@@ -89,6 +89,14 @@ async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
         except (Failed, Error) as error:
             return f"{call}: {_plain(error)}"
     return ""
+
+
+def _reason(said: str) -> str:
+    """Why the browser did not start: the beginning, and what the browser itself found fatal (or said last)."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    told = [line.partition("[err] ")[2] for line in lines if "[err] " in line and not line.startswith("-")]
+    fatal = [line for line in told if "FATAL" in line] or told[-3:]
+    return "\n".join([_METHOD.sub("", lines[0]) if lines else "it gave no reason", *fatal])
 
 
 def _plain(error: Exception) -> str:

@@ -74,6 +74,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._stop = threading.Event()
         self._running: Worker | None = None
         self._later: threading.Timer | None = None
+        self._ran_before = False
 
     def __call__(self, action: ExecuteIPythonCellAction) -> ExecuteIPythonCellObservation:
         """Run the cell to its end."""
@@ -108,12 +109,12 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             self._settle(worker)
             worker = self._kernels.current
         if worker is not None and not action.restart:
-            worker.drain(lambda data: None)
             worker.forget_stop()
             self._running = worker
             return worker
-        if worker is not None or action.restart:
+        if worker is not None or action.restart or self._ran_before:
             lead.append("[A new interpreter was started; variables of before are gone.]")
+        self._ran_before = False
         return self._kernels.start(self._begins)
 
     def _begins(self, worker: Worker) -> None:
@@ -184,6 +185,10 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
     ) -> ExecuteIPythonCellObservation:
         content = (TextContent(text="\n".join(said)), *(pictures or ()))
         return ExecuteIPythonCellObservation(content=content, interpreter=self._kernels.interpreter.python, **fields)
+
+    def recall(self, observation: dict[str, Any]) -> None:
+        """Cells ran before the workbench was started again; their variables are gone."""
+        self._ran_before = True
 
     def working_dir(self) -> str | None:
         """Where the cells are now."""
