@@ -236,3 +236,25 @@ async def test_a_hunk_left_out_shows_what_stays_and_what_does_not_come(beside: b
         assert all(part in text for part in ("− one", "+ 1", "= three", "× 3"))
         view.show_edited([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\nIII\n")])
         assert "× III" in painted(view)
+
+
+async def test_side_by_side_in_a_narrow_place_keeps_the_hunk_in_sight_and_cuts_no_line_at_the_top() -> None:
+    before = "".join(f"line {number} {'with more to say ' * 6}\n" for number in range(60))
+    after = before.replace("line 20 ", "twenty ").replace("line 30 ", "thirty ").replace("line 50 ", "fifty ")
+    app = DiffApp([compare("f", before, after)], wrapped=True)
+    async with app.run_test(size=(80, 14)) as pilot:
+        view = app.query_one(DiffView)
+        await until(pilot, lambda: view.virtual_size.height > 14)
+        for step in ("", "j", "s", "j", "s", "s"):
+            beside = view.is_beside != (step == "s")
+            if step:
+                await pilot.press(step)
+            await until(pilot, lambda beside=beside: view.geometry.look.beside == beside)
+            await until(pilot, lambda: view.geometry.at(int(view.scroll_offset.y))[1] == 0, "a whole line at the top")
+            if view.current >= 0:
+                await until(pilot, lambda: "twenty" in painted(view) or "thirty" in painted(view), "the hunk")
+        view.current = -1
+        view.scroll_to(y=view.geometry.top_of(3), animate=False)
+        top = painted(view).split()[0]
+        await pilot.press("s")
+        await until(pilot, lambda: painted(view).split()[0] == top and not view.geometry.look.beside, "the same line")

@@ -180,3 +180,16 @@ async def test_side_by_side_at_160_columns(theme, folder, picture):
         await wait_until(pilot, lambda: "2 of 3 hunks taken" in text_on(app))
         await at_rest(pilot)
         assert picture(app)
+
+
+@pytest.mark.parametrize("theme", ["ohw-dark"], ids=lambda theme: f"side_by_side-80x24-{theme}")
+async def test_side_by_side_in_a_small_terminal(theme, folder, picture):
+    events = an_edit()
+    link, app = app_with(events, folder, theme)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, link, events)
+        await pilot.press("j", "j", "s")
+        diff = app.screen.box.diff
+        await wait_until(pilot, lambda: diff.is_beside and diff.current == 1 and app.screen.is_armed)
+        await at_rest(pilot)
+        assert picture(app)

@@ -85,6 +85,11 @@ class Geometry:
         """The screen line a row begins at."""
         return self._starts[row] if self._starts else row
 
+    def start_from(self, y: int) -> int:
+        """The first screen line at `y` or below it that begins a row."""
+        row, part = self.at(y)
+        return y if part == 0 else self.top_of(row + 1)
+
     def hunk_row(self, hunk: int) -> int:
         """The first row of a hunk (counted over all files)."""
         return self._hunk_tops[hunk]

@@ -16,7 +16,8 @@ from textual.timer import Timer
 
 from workbench.diff.hunks import FileDiff
 from workbench.tui.diff.document import Document
-from workbench.tui.diff.marks import Marks
+from workbench.tui.diff.marks import Marks, line_of
+from workbench.tui.diff.rows import LineId
 from workbench.tui.widgets.diff_looks import LOOKS
 from workbench.tui.widgets.diff_page import DiffPage
 from workbench.tui.widgets.diff_painter import Painter
@@ -62,8 +63,9 @@ class DiffView(DiffPage, can_focus=True):
 
     def show_edited(self, files: Sequence[FileDiff]) -> None:
         """Show the same files with other texts in their hunks, at the same place."""
+        top = self._top_line()
         self.document = Document(files)
-        self._keep_hunk()
+        self._keep_place(top)
 
     def notify_style_update(self) -> None:
         """Another theme: forget the styles of the old one."""
@@ -117,8 +119,9 @@ class DiffView(DiffPage, can_focus=True):
         row = self.geometry.top_of(self.geometry.hunk_row(self.current))
         room = self.size.height
         top = int(self.scroll_offset.y)
-        if not top + 1 <= row < top + room - min(6, room // 2):
-            self.scroll_to(y=max(0, row - min(4, room // 4)), animate=False)
+        is_cut = self.geometry.at(min(top, self.geometry.height - 1))[1] > 0
+        if is_cut or not top + 1 <= row < top + room - min(6, room // 2):
+            self.scroll_to(y=self.geometry.start_from(max(0, row - min(4, room // 4))), animate=False)
         self.refresh()
         self.post_message(self.Stepped(self.current, self.geometry.hunk_count))
 
@@ -138,19 +141,34 @@ class DiffView(DiffPage, can_focus=True):
 
     def action_split(self) -> None:
         """Side by side or one over the other."""
+        top = self._top_line()
         self.beside = not self.is_beside
-        self._keep_hunk()
+        self._keep_place(top)
 
     def action_wrap(self) -> None:
         """Wrap long lines or scroll sideways."""
+        top = self._top_line()
         self.wrapped = not self.wrapped
-        self._keep_hunk()
+        self._keep_place(top)
 
-    def _keep_hunk(self) -> None:
+    def _top_line(self) -> LineId | None:
+        now, top = self.geometry, int(self.scroll_offset.y)
+        row = now.rows[now.at(top)[0]] if top < now.height else None
+        return line_of(row.file, row.old, row.new) if row else None
+
+    def _keep_place(self, top: LineId | None) -> None:
+        """Lay out anew; `top` was the line at the top."""
         self.lay_out()
         self.scroll_to(x=0, animate=False)
+        self.call_after_refresh(self._back_to, top)
+
+    def _back_to(self, line: LineId | None) -> None:
+        """The chosen hunk, or what was at the top, is in sight again."""
+        row = self.geometry.row_of(line) if line is not None else -1
         if self.current >= 0:
-            self.call_after_refresh(self._show_current)
+            self._show_current()
+        elif row >= 0:
+            self.scroll_to(y=self.geometry.top_of(row), animate=False)
 
     def on_click(self, event: events.Click) -> None:
         """Open the fold or choose the hunk under the mouse."""

@@ -132,7 +132,7 @@ class ReviewView(DiffView):
         self._put(self.geometry.hunk_row(self.current))
         super()._show_current()
 
-    def _keep_hunk(self) -> None:
+    def _keep_place(self, top: LineId | None) -> None:
         self.lay_out()
         self.scroll_to(x=0, animate=False)
         self.call_after_refresh(self._bring_into_view)
