@@ -29,6 +29,7 @@ from workbench.session.events import ActionProposed
 from workbench.session.opening import open_session, start_session
 from workbench.tools import list_registered_tools
 from workbench.tools.choosing import choose
+from workbench.tools.trust import fingerprint
 
 GUIDE = (Path(__file__).parent.parent / "workbench/guide/tools.md").read_text()
 
@@ -168,8 +169,8 @@ def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(world: W
 def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(world: World):
     keep_in_folder(world)
     table = {"set": "plan", "weather": True}
-    chosen = Settings(model=world.script(finish()), tools=table, trusted=(str(world.project),))
     (world.project / ".ohw/tools/broken.py").write_text("import nothing_there")
+    chosen = Settings(model=world.script(finish()), tools=table, trusted=(fingerprint(world.project),))
     name = "20261121-tools-abcd"
     launch = Launch(world.locations, chosen, name, str(world.project), is_new=True)
     connection = EngineConnection.open(launch)

@@ -206,7 +206,7 @@ def _settings(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations
     settings = load_settings(where, lenient=lenient, **{name: getattr(arguments, name) for name in names})
     from workbench.tools.trust import agreed
 
-    return where, replace(settings, trusted=(*settings.trusted, *agreed(where)))
+    return where, replace(settings, trusted=(*settings.trusted, *agreed(where, settings.trusted)))
 
 
 def _workspace(arguments: Namespace) -> Path:

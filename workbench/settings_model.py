@@ -116,8 +116,9 @@ class SettingsModel(BaseModel):
     trusted: tuple[str, ...] = _field(
         "Folders",
         "Trusted",
-        "Folders whose own tools and rules count however they change, with commas between. What a folder brings "
-        "never sets a model, an address, a key, a binding, a mode or this list, and counts only with trust.",
+        "Folders whose own tools and rules count as they are found first, with commas between; a change is asked "
+        "about. What a folder brings never sets a model, an address, a key, a binding, a mode or this list, and "
+        "counts only with trust.",
         (),
     )
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from workbench.config import Settings
+from workbench.config import Locations, Settings
 from workbench.errors import UsageError
 from workbench.tools import BUILTIN_TOOLS, ToolContext, list_registered_tools
 from workbench.tools.choosing import choose
 from workbench.tools.parameters import checked_params, settable
 from workbench.tools.selection import Selection, select_tools
+from workbench.tools.trust import agree, agreed, fingerprint, is_trusted
 
 FILE = Path("/somewhere/settings.toml")
 GREET = """
@@ -65,7 +66,7 @@ def own(place: Path, **files: str) -> None:
 
 
 def select(place: Path, trust: bool = True, **table: Any) -> Selection:
-    settings = Settings(tools=table, trusted=(str(place),) if trust else ())
+    settings = Settings(tools=table, trusted=(fingerprint(place),) if trust else ())
     selection = select_tools(settings, FILE, ToolContext(str(place)))
     selection.close()
     return selection
@@ -191,14 +192,36 @@ def test_nothing_of_an_untrusted_folder_runs_and_that_is_said(place):
     assert not (place / ".ohw/tools/ran").exists()
 
 
-def test_only_the_very_folder_is_trusted_by_whatever_path(place, tmp_path_factory):
+def test_only_the_very_folder_is_trusted_by_whatever_path_and_only_with_what_it_brought_first(place, tmp_path_factory):
     own(place, greet=GREET)
+    base = tmp_path_factory.mktemp("elsewhere")
+    where = Locations.from_environment({"HOME": str(base)})
+
+    def offered(*named: str) -> bool:
+        trusted = (*named, *agreed(where, named))
+        return "greet" in select_tools(Settings(trusted=trusted), FILE, ToolContext(str(place))).tools
+
     for folder in (str(place.parent), str(place / ".ohw"), "relative", "~nobody-here", "/\0", ""):
-        settings = Settings(trusted=(folder,))
-        assert "greet" not in select_tools(settings, FILE, ToolContext(str(place))).tools
-    link = tmp_path_factory.mktemp("elsewhere") / "link"
+        assert not offered(folder)
+    link = base / "link"
     link.symlink_to(place)
-    assert "greet" in select_tools(Settings(trusted=(str(link),)), FILE, ToolContext(str(place))).tools
+    assert offered(str(link))
+    own(place, greet=GREET + "\n# more\n")
+    assert not offered(str(link), str(place))
+    own(place, greet=GREET)
+    assert offered(str(place))
+
+
+def test_what_comes_into_a_folder_that_was_named_when_it_brought_nothing_does_not_count(tmp_path):
+    where = Locations.from_environment({"HOME": str(tmp_path / "home")})
+    place = tmp_path / "place"
+    (place / ".ohw/tools").mkdir(parents=True)
+    named = [str(place)]
+    assert not is_trusted(place, agreed(where, named))
+    own(place, greet=GREET)
+    assert not is_trusted(place, agreed(where, named))
+    agree(where, place, fingerprint(place))
+    assert is_trusted(place, agreed(where, named))
 
 
 def test_a_tool_that_is_off_is_not_even_loaded(place):

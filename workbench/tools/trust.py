@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,8 @@ TOOLS: Final = ".ohw/tools"
 RULES: Final = ".ohw/rules.toml"
 SERVERS: Final = ".mcp.json"
 _MARK: Final = "sha256:"
+_NOTHING: Final = "nothing"
+"""What a folder brought that brought nothing: what comes later was not agreed to."""
 _MOST_FILES: Final = 500
 
 
@@ -50,11 +53,9 @@ def fingerprint(workspace: Path) -> str:
 
 
 def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
-    """Whether the person named this very folder in the settings, or agreed to what it brings as it is now."""
-    named = list(trusted)
-    if any(not each.startswith(_MARK) and _same(workspace, each) for each in named):
-        return True
-    return any(each.startswith(_MARK) for each in named) and fingerprint(workspace) in named
+    """Whether the person agreed to what this very folder brings, as it is now; a path alone is no agreement."""
+    marks = {each for each in trusted if each.startswith(_MARK)}
+    return bool(marks) and fingerprint(workspace) in marks
 
 
 def left_out(workspace: Path, trusted: Iterable[str]) -> list[str]:
@@ -65,14 +66,38 @@ def left_out(workspace: Path, trusted: Iterable[str]) -> list[str]:
     return [f"the rules in {own} are left out: the folder is not trusted; `ohw` in it asks whether to trust it"]
 
 
-def agreed(locations: Locations) -> tuple[str, ...]:
-    """What the person agreed to, for `Settings.trusted`; a file that cannot be read is none."""
-    return tuple(_read(locations).values())
+def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:
+    """What the person agreed to, for `Settings.trusted`; a file that cannot be read is none.
+
+    Of the folders that they `named` in their settings it is what was found there first, which is remembered.
+    """
+    known = _read(locations)
+    found = {place: content for place, content in map(_found, named) if content and place not in known}
+    if found:
+        known |= found
+        with suppress(UsageError):
+            _write(locations, known)
+    return tuple(known.values())
+
+
+def _found(folder: str) -> tuple[str, str]:
+    """The place of a folder by any path, and what it brings now: a hash, "nothing", or empty where nobody knows."""
+    try:
+        place = Path(folder).expanduser().resolve(strict=True)
+        is_folder = Path(folder).expanduser().is_absolute() and place.is_dir()
+    except (OSError, RuntimeError, ValueError):  # not there, no such user, no possible name
+        return folder, ""
+    if not is_folder:
+        return folder, ""
+    return str(place), fingerprint(place) or ("" if brought(place) else _NOTHING)
 
 
 def agree(locations: Locations, workspace: Path, content: str) -> None:
     """Remember that the person agreed to that content; what was agreed to for the folder before is forgotten."""
-    known = {**_read(locations), str(workspace.resolve()): content}
+    _write(locations, {**_read(locations), str(workspace.resolve()): content})
+
+
+def _write(locations: Locations, known: Mapping[str, str]) -> None:
     folder = private_folder(locations.data)
     try:
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
@@ -92,10 +117,3 @@ def _read(locations: Locations) -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return {key: value for key, value in told.items() if isinstance(value, str)} if isinstance(told, dict) else {}
-
-
-def _same(workspace: Path, folder: str) -> bool:
-    try:
-        return Path(folder).expanduser().samefile(workspace)
-    except (OSError, RuntimeError, ValueError):  # not there, no such user, no possible name
-        return False
