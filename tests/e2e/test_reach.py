@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
+
 from tests.tools.browser.conftest import chromium
 from tests.tools.shells import eventually
 from tests.tools.web.site import Site
 from tests.world import World
 
 __all__ = ["chromium"]
+pytestmark = pytest.mark.timeout(400)  # a Chromium may have to be installed first
 
 CELL = "from PIL import Image\nprint(__import__('os').environ.get('OPENAI_API_KEY'))\nImage.new('RGB', (8, 8), 'navy')"
 

@@ -152,6 +152,13 @@ def test_pictures_are_few_and_no_others_are_made_of_text(tool):
     assert run(tool, code).text == "plain"
 
 
+def test_files_of_the_folder_do_not_stand_in_the_way_of_the_start(tmp_path):
+    (tmp_path / "logging.py").write_text("raise SystemExit('mine')")
+    (tmp_path / "helper.py").write_text("VALUE = 7")
+    with IPythonTool(tmp_path) as tool:
+        assert run(tool, "import helper\nhelper.VALUE").text == "7"
+
+
 def test_keys_and_tokens_of_the_person_are_not_passed_on(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HARMLESS", "seen")

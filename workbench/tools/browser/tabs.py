@@ -18,6 +18,7 @@ _MOST_TABS = 10
 _MOST_NOTES = 10
 _LARGEST = 200_000_000
 _SAFE = re.compile(r"[^\w.() -]+")
+_START = 55_000.0
 _SIZE = {"width": 1280, "height": 800}
 _FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -41,6 +42,7 @@ async def opened(request: dict[str, Any]) -> Tabs:
         viewport=_SIZE,  # type: ignore[arg-type]
         accept_downloads=True,
         service_workers="block",
+        timeout=_START,
     )
     return Tabs(context, gate, Path(request["workspace"]) / "downloads", request["seconds"])
 

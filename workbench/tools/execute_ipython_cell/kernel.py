@@ -22,11 +22,11 @@ import warnings
 from types import FrameType
 from typing import Any
 
-sys.path[0] = ""  # the folder of this file is nobody's to import from
+sys.path.pop(0)  # the folder of this file is nobody's to import from; that of the cells comes first, but only for them
 
-from IPython.core.displayhook import DisplayHook  # noqa: E402
-from IPython.core.displaypub import DisplayPublisher  # noqa: E402
-from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
 
 _MOST_FRAMES, _LONGEST_MESSAGE = 8, 2_000
 _PICTURES = ("image/png", "image/jpeg")
@@ -203,8 +203,8 @@ def main() -> None:
     """Answer requests until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = Channel(int(sys.argv[1]))
-    if os.environ.get("OHW_CELL_PACKAGES"):
-        sys.path.insert(1, os.environ["OHW_CELL_PACKAGES"])
+    private = os.environ.get("OHW_CELL_PACKAGES")
+    sys.path[:0] = ["", *([private] if private else [])]
     sys.argv[:] = [""]
     shell = open_shell(channel)
     channel.send({"id": 0, "python": sys.executable})
