@@ -20,6 +20,7 @@ from workbench.tui.fold.story import apply
 from workbench.tui.links.link import CommandRefused
 from workbench.tui.review.against_head import files_against_head, is_repository
 from workbench.tui.review.comments import Comment, Comments
+from workbench.tui.review.kept import keep_comments, read_comments
 from workbench.tui.review.review import Review
 from workbench.tui.review.taking_back import of_file, of_hunk, refusal
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -333,3 +334,48 @@ async def test_a_viewer_that_was_closed_otherwise_follows_no_more(desk: Desk) ->
         await until(pilot, lambda: desk.review.watching is None, "closed")
         desk.written(AFTER, MIDDLE)
         assert desk.state.changes[desk.path].after == MIDDLE
+
+
+async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    desk, folder = Desk(tmp_path), []
+
+    def keep(name: str) -> Path:
+        folder.append(kept / name)
+        return folder[-1]
+
+    desk.review._keep = keep
+    async with desk.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, desk)
+        await pilot.press("c", *"why", "enter")
+        await until(pilot, lambda: "✎ why" in painted(desk.view))
+    (path,) = kept.rglob("*.json")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    later = Desk(tmp_path)
+    later.review._keep = keep
+    async with later.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, later)
+        await until(pilot, lambda: "✎ why" in painted(later.view) and "1 comment" in later.said("status"))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: later.sent, "sent")
+    assert later.sent == ["Comments on the changes:\n\na.txt:6 (before the change)\n> line 5\nwhy"]
+    assert not path.exists()
+    assert len(set(folder)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", '{"path": 1}', '[1, {"path": "a"}, {"path": "a", "side": "x"}]', "\0", "[[]]"]
+)
+def test_a_damaged_file_of_comments_is_no_comment(tmp_path: Path, text: str) -> None:
+    (tmp_path / "comments.json").write_text(text)
+    assert read_comments(tmp_path) == []
+
+
+def test_a_disk_that_takes_no_comment_leaves_those_that_are_there(tmp_path: Path) -> None:
+    comment = Comment("a.txt", "new", 1, "one", "why")
+    keep_comments(tmp_path, [comment])
+    blocked = tmp_path / "comments.json.blocked"
+    keep_comments(Path("/dev/null/nowhere"), [comment])
+    assert read_comments(tmp_path) == [comment]
+    assert not blocked.exists()

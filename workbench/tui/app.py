@@ -190,6 +190,7 @@ class WorkbenchApp(AppManners, AppKeys):
             writing=Writing(opened.workspace, self._history, arguments, vim=self.has_vim_keys),
             message=opened.message,
             clock=self.clock,
+            keep=opened.keep,
         )
         screen.add_class(*_sizes(self), update=False)
         return screen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,3 +22,5 @@ class Opened:
     message: str = ""
     trust: TrustQuestion | None = None
     """What to ask before the session begins."""
+    keep: Callable[[str], Path] | None = None
+    """The folder in which the screen keeps what belongs to a session, by the session's id."""

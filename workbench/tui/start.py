@@ -11,6 +11,7 @@ from pathlib import Path
 
 from workbench.config import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
+from workbench.session.names import state_folder
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.farewell import farewell
 from workbench.tui.links.late_link import LateLink
@@ -86,7 +87,7 @@ class Opener:
             trusted = (*self.settings.trusted, *(asked.wait() if asked is not None else ()))
             return self._link(replace(self.settings, trusted=trusted), workspace, prompt, session_id)
 
-        return Opened(LateLink(link), workspace, prompt, asked)
+        return Opened(LateLink(link), workspace, prompt, asked, partial(state_folder, self.locations))
 
     def on_model(self, name: str, workspace: Path) -> Opened:
         """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""

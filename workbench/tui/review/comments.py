@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from workbench.diff.hunks import FileDiff
@@ -25,10 +25,12 @@ class Comment:
 
 
 class Comments:
-    """All comments that are not sent yet; they outlive the viewer."""
+    """All comments that are not sent yet; they outlive the viewer, and the screen (see `kept`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[Sequence[Comment]], None] = lambda comments: None) -> None:
+        """`changed` hears of all there are after each change."""
         self._all: list[Comment] = []
+        self._changed = changed
 
     def __len__(self) -> int:
         return len(self._all)
@@ -46,20 +48,27 @@ class Comments:
                 found[comment.side, _line_now(comment, lines)] = comment
         return found
 
+    def add(self, comments: Iterable[Comment]) -> None:
+        """These are there too, from an earlier screen."""
+        self._all += comments
+
     def write(self, comment: Comment, text: str) -> None:
         """Say this to the line of the comment, instead of what was said; nothing takes the comment away."""
         comment.text = text.strip()
-        self.drop(comment)
+        self._all = [other for other in self._all if other is not comment]
         if comment.text:
             self._all.append(comment)
+        self._changed(self._all)
 
     def drop(self, comment: Comment) -> None:
         """Take a comment away."""
         self._all = [other for other in self._all if other is not comment]
+        self._changed(self._all)
 
     def clear(self) -> None:
         """They are sent."""
         self._all.clear()
+        self._changed(self._all)
 
     def message(self) -> str:
         """One message with path, line and the quoted line of each, in the order of the files."""

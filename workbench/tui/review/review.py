@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import NoticeItem, SessionState
 from workbench.tui.links.link import Link
-from workbench.tui.review.comments import Comments
+from workbench.tui.review.comments import Comment, Comments
+from workbench.tui.review.kept import keep_comments, read_comments
 from workbench.tui.review.scopes import Scope, scopes_of
 from workbench.tui.review.taking_back import TakeBack
 
@@ -25,13 +26,40 @@ class Watching(Protocol):
 class Review:
     """The session as the viewer sees it: scopes of changes, comments, and what may be asked of the engine."""
 
-    def __init__(self, link: Link, state: SessionState, folder: Path, send: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        link: Link,
+        state: SessionState,
+        folder: Path,
+        send: Callable[[str], None],
+        keep: Callable[[str], Path] | None = None,
+    ) -> None:
+        """`keep` gives the folder of a session's state, by its id; without it comments end with the screen."""
         self.link = link
         self.state = state
-        self.comments = Comments()
+        self._keep = keep
+        self._comments = Comments(self._keep_comments)
+        self._recalled = False
         self.watching: Watching | None = None
         self._folder = folder
         self._send = send
+
+    @property
+    def comments(self) -> Comments:
+        """Those not sent yet, with what an earlier screen left of them."""
+        folder = self._kept_in()
+        if folder is not None and not self._recalled:
+            self._recalled = True
+            self._comments.add(read_comments(folder))
+        return self._comments
+
+    def _kept_in(self) -> Path | None:
+        return self._keep(self.state.session_id) if self._keep is not None and self.state.session_id else None
+
+    def _keep_comments(self, comments: Sequence[Comment]) -> None:
+        folder = self._kept_in()
+        if folder is not None:
+            keep_comments(folder, comments)
 
     @property
     def folder(self) -> Path:

@@ -66,6 +66,7 @@ class MainScreen(Queueing):
         writing: Writing,
         message: str = "",
         clock: Callable[[], float] = time.monotonic,
+        keep: Callable[[str], Path] | None = None,
     ) -> None:
         super().__init__()
         self.link = link
@@ -76,7 +77,7 @@ class MainScreen(Queueing):
         self._message = message
         self._clock = clock
         self.outbox = Outbox()
-        self._review = Review(link, state, workspace, self._send)
+        self._review = Review(link, state, workspace, self._send, keep)
         self._asking = Asking(self, link, state)
         self._follower = Follower(link, state, self.show)
 
