@@ -97,3 +97,17 @@ def test_a_screen_closed_beside_a_question_of_a_sub_agent_leaves_no_process(worl
     (child,) = [entry for entry in list_sessions(world.locations) if entry.parent]
     assert child.ended == ""
     assert not (world.project / "one.txt").exists()
+
+
+def test_no_key_is_in_the_environment_of_what_a_sub_agent_runs(world: World):
+    command = "env > env.txt; cat /proc/self/environ /proc/$PPID/environ | tr '\\0' '\\n' > raw.txt"
+    agents = {"writer": [bash(command), finish("I wrote it.")]}
+    world.env |= {"OPENAI_API_KEY": "sk-of-the-test", "GITHUB_TOKEN": "ghp-of-the-test", "PLAIN_NAME": "plain"}
+    done = world.ohw("run", *work(world, agents, "--mode", "never"))
+    assert done.returncode == 0, done.stderr
+    for name in ("env.txt", "raw.txt"):
+        dumped = (world.project / name).read_text()
+        assert "PATH=" in dumped
+        assert "of-the-test" not in dumped
+        assert not {line.partition("=")[0] for line in dumped.splitlines()} & {"OPENAI_API_KEY", "GITHUB_TOKEN"}
+    assert "PLAIN_NAME=plain" in (world.project / "env.txt").read_text()
