@@ -9,6 +9,8 @@ from tests.session.test_recovery import undecided_starts
 from workbench.session.acting.always import Always
 from workbench.session.session import Refused
 from workbench.tools import BashTool, FileEditorTool
+from workbench.tui.fold.state import NoticeItem, SessionState
+from workbench.tui.fold.story import apply
 
 
 def note(text: str, risk: str = "HIGH") -> tuple:
@@ -280,3 +282,21 @@ def test_nothing_is_asked_ahead_behind_a_call_that_ends_the_run(desk):
     assert asked(d) == ["one"]
     d.answer()
     assert (d.notes, d.session.ended) == (["one"], "finished")
+
+
+def test_that_a_tool_refuses_what_was_approved_is_told_to_the_person_too(shelled, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("one\n")
+    edit = {"command": "str_replace", "path": str(file), "old_str": "one", "new_str": "two"}
+    d = shelled(calls(bash("rm a.txt"), ("str_replace_editor", edit, "MEDIUM")), says("ok"))
+    for action in reversed(d.waiting()):
+        d.decide(action)
+    d.run()
+    state = SessionState()
+    for event in d.log():
+        apply(state, event)
+    first, second = state.actions.values()
+    assert (first.phase, second.phase) == ("done", "failed")
+    (notice,) = [item for item in state.items if isinstance(item, NoticeItem) and item.kind == "warning"]
+    assert notice.text.startswith("Action 2 was not done as you decided: ")
+    assert "a.txt" in notice.text

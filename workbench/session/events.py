@@ -163,6 +163,8 @@ class ActionObserved(EventBase):
     observation: dict[str, Any]
     duration: float = 0.0
     ran: bool = True
+    refused: bool = False
+    """The tool itself would not, when it was about to begin."""
     version_after: str | None = None
     files_changed: tuple[FileDelta, ...] = ()
 

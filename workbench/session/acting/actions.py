@@ -106,7 +106,7 @@ class Actions:
         return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, readied.fingerprint)]
 
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
-        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why), self._tools)
+        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self._tools)
 
     def advance(self, cancel: Cancel) -> bool:
         """Take the next action one step on: prepare, assess, or run it (beside others that may); whether it ran."""
@@ -163,7 +163,7 @@ class Actions:
             return False
         refusal = self.runner.prepare(action.proposed.action_id, *found, cancel)
         if refusal is not None and not cancel.is_set:
-            self._journal.commit(not_run(action.proposed.action_id, refusal.text), happened=True)
+            self._journal.commit(not_run(action.proposed.action_id, refusal.text, refused=True), happened=True)
         return True
 
     def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:

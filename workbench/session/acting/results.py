@@ -13,10 +13,10 @@ from workbench.tools.schema import Observation
 _FILE_TEXTS = ("old_content", "new_content")
 
 
-def not_run(action_id: str, text: str, *, is_error: bool = True) -> ActionObserved:
-    """The result of an action that did not run; the text tells the model why."""
+def not_run(action_id: str, text: str, *, is_error: bool = True, refused: bool = False) -> ActionObserved:
+    """The result of an action that did not run; the text tells the model why, `refused` that its tool would not."""
     observation = Observation.from_text(text, is_error=is_error).model_dump(mode="json")
-    return ActionObserved(action_id=action_id, observation=observation, ran=False)
+    return ActionObserved(action_id=action_id, observation=observation, ran=False, refused=refused)
 
 
 def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:

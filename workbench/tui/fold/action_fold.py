@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Any
 
+from workbench.text import first_line
 from workbench.tui.fold import delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import merged, take_files
@@ -168,8 +169,11 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
     item.exit_code = code if isinstance(code, int) else None
     item.duration = event.duration if event.ran else None
     item.files = event.files_changed
-    item.phase = _ran(item) if event.ran else _did_not_run(item)
+    is_let_down = event.refused and item.phase == "approved" and item.decided_by == "person"
+    item.phase = "failed" if is_let_down else _ran(item) if event.ran else _did_not_run(item)
+    item.part = "" if is_let_down else item.part
     changed = Changed(
+        added=[_let_down(state, item, event.seq)] if is_let_down else [],
         updated=[item],
         status=True,
         tasks=event.ran and not item.agent and take_plan(state, item),
@@ -177,6 +181,14 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
         waiting=_no_longer_waits(state, item),
     )
     return changed.merge(delegate_fold.close(state, item.action_id))
+
+
+def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
+    """The person approved it, and its tool refuses: they are told, not the model alone."""
+    text = f"Action {item.number} was not done as you decided: {first_line(item.output, 300)}"
+    notice = NoticeItem(seq, text, "warning")
+    state.items.append(notice)
+    return notice
 
 
 def side_effects(state: SessionState, event: VersionTaken) -> Changed:
