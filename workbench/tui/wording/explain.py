@@ -52,14 +52,21 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
 def why_asked(action: ActionItem, mode: str) -> list[Said]:
     """The rule that asks, reasons, the model's own words and the folder it happens in."""
     rule = action.rule or f'mode "{mode}"'
-    said = _one(action.summary.strip()[:LONGEST_QUOTE])
-    quote = f' The model says {action.model_risk}: "{said}".' if said else f" The model says {action.model_risk}."
     lines = [Said(_one(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
-    lines += [Said(_one(f"Why asked: {rule}.") + quote)]
+    lines += [Said(_one(f"Why asked: {rule}.") + _quote(action))]
     lines += [Said(f"· {_one(reason)}") for reason in action.reasons]
     if action.working_dir:
         lines.append(Said(f"Working directory {_one(action.working_dir)}", "dim"))
     return lines
+
+
+def _quote(action: ActionItem) -> str:
+    """What the model said of it; nothing of a risk that it did not name, or was not asked for."""
+    said = _one(action.summary.strip()[:LONGEST_QUOTE])
+    risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
+    if not risk and not said:
+        return ""
+    return f' The model says{risk}: "{said}".' if said else f" The model says{risk}."
 
 
 def full_text(action: ActionItem) -> str:
