@@ -131,7 +131,10 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     where = shown_address(api_base) or f"the provider of {model}"
     detail = f": {first_line(fault.text, 300)}" if fault.text else ""
     if fault.kind == "context":
-        return ContextOverflow(f"the conversation is larger than the window of {model}{detail}")
+        return ContextOverflow(
+            f"the conversation is larger than the window of {model}{detail}: choose a model with a larger window, or "
+            "begin a new session"
+        )
     lines: dict[Kind, str] = {
         "key": _about_key(fault, model, api_base, where),
         "refused": f"nothing answers at {where}: start the server there or correct --api-base",
