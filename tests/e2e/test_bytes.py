@@ -89,6 +89,10 @@ def configure(world: World) -> None:
     tables = f"theme = {toml(hostile('colour'))}\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
     (folder / "settings.toml").write_text(tables, encoding="utf-8")
     (folder / "rules.toml").write_text(f"[[deny]]\ncommand = {toml('rule' + PAYLOADS[0])}\n", encoding="utf-8")
+    theme = f"name = {toml(hostile('ohw-hue'))}\nprimary = '#7cc4d8'\n"
+    (folder / "themes").mkdir()
+    (folder / "themes/own.toml").write_text(theme, encoding="utf-8")
+    (folder / "themes" / (file_name("broken") + ".toml")).write_text(hostile("hue"), encoding="utf-8")
     (world.project / file_name("file")).write_text(hostile("inside"))
     (world.project / "text").write_text(hostile("output"))
     subprocess.run(["git", "init", "-q", "-b", "evil\u202ebranch"], cwd=world.project, check=True)
@@ -174,6 +178,12 @@ def show_screens(terminal: Terminal) -> None:
         pass
     with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
         look_for(terminal, "own", "openai/" + MARKUP)
+    with over(terminal, "/theme", "enter · esc", safe("ohw-hue")):
+        pass
+    with over(terminal, "/sessions", "Sessions · 1", safe("prompt")):
+        pass
+    with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
+        look_for(terminal, "filenew", safe("new"))
     with over(terminal, "/cost", "Cost and context"):
         pass
     with over(terminal, "f1", "Keys here"):
@@ -203,3 +213,15 @@ def test_commands_print_harmless_bytes_alone(world: World):
         assert strange((done.stdout + done.stderr).encode("utf-8", "surrogateescape"), allowed=PLAIN) == []
     assert safe("done") in run.stdout
     assert [json.loads(line)["risk"] for line in rated.stdout.splitlines()] == ["HIGH", "HIGH"]
+
+
+def test_a_folder_whose_name_holds_sequences_is_named_harmlessly_in_the_title_too(world: World):
+    folder = world.project / file_name("folder")
+    folder.mkdir()
+    env = {**world.env, "TERM": "xterm-256color"}
+    with Terminal(("--workspace", str(folder)), 110, 34, env) as terminal:
+        terminal.wait_for(safe("folder"))
+        terminal.wait_until(lambda shown: b"\x1b]2;ohw folder" in terminal.raw, "the title")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert strange(terminal.raw) == []

@@ -36,7 +36,7 @@ def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]
         stop_event=stop,
         yield_on_timeout=True,
         raise_interrupt=False,
-        ignore_permission_denied=True,
+        ignore_permission_denied=False,  # that would pass over the limits of the system as well
         force_polling=False,
     )
     for batch in batches:
@@ -118,6 +118,14 @@ class Watcher:
             if not self._stop.is_set():
                 self.give_up("the system tells of no more changes")
         except (OSError, RuntimeError) as error:
-            self.give_up(getattr(error, "strerror", None) or str(error))
+            self.give_up(_said(error))
         while not self._stop.wait(max(_LEAST_PAUSE, self._pause())):
             self._on_change()
+
+
+def _said(error: Exception) -> str:
+    """One line on why the system does not tell; watchfiles puts its own data behind some of them."""
+    said = getattr(error, "strerror", None) or str(error)
+    if "watch limit" in said:
+        return "the system watches no more folders (fs.inotify.max_user_watches)"
+    return said.split(" (os error ")[0].removeprefix("Error creating recommended watcher: ")

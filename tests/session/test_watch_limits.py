@@ -1,0 +1,74 @@
+"""The watcher under limits of the system itself, each in a process of its own: it says so and looks regularly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import os, resource, sys, time
+from pathlib import Path
+import watchfiles
+from workbench.session.versions.watching import Watcher
+
+workspace, limit = Path(sys.argv[1]), sys.argv[2]
+if limit == "watches":
+    Path("/proc/sys/user/max_inotify_watches").write_text("8")
+if limit == "handles":
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    held = []
+    while len(held) < 64:
+        try:
+            held.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            break
+looks = []
+watcher = Watcher(workspace, lambda: looks.append(1), lambda: 0.0)
+watcher.start()
+until = time.monotonic() + 40
+while time.monotonic() < until and not (watcher.is_ready or watcher.problem):
+    time.sleep(0.01)
+print(watcher.is_whole, watcher.problem, sep="|")
+while time.monotonic() < until and watcher.problem and not looks:
+    time.sleep(0.01)
+print(len(looks) > 0)
+watcher.close()
+"""
+WATCHES = "the system watches no more folders (fs.inotify.max_user_watches)"
+NAMESPACE = ["unshare", "--user", "--map-root-user"]
+
+
+def watched(folder: Path, limit: str, *around: str) -> list[str]:
+    for number in range(40):
+        (folder / f"d{number}").mkdir()
+    command = [*around, sys.executable, "-c", PROGRAM, str(folder), limit]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def own_limits() -> bool:
+    """Whether this machine lets us have limits of watched folders of our own, in a user namespace."""
+    command = [*NAMESPACE, "test", "-w", "/proc/sys/user/max_inotify_watches"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def test_without_a_limit_it_watches(tmp_path: Path) -> None:
+    assert watched(tmp_path, "none") == ["True|", "False"]
+
+
+@pytest.mark.parametrize("wanted", ["watches", "handles"])
+def test_under_a_limit_it_says_so_and_looks_regularly(tmp_path: Path, wanted: str) -> None:
+    limit = wanted if wanted == "handles" or own_limits() else "handles"  # where namespaces are off, the other limit
+    said, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))
+    why = {
+        "watches": "the system watches no more folders (fs.inotify.max_user_watches)",
+        "handles": "Too many open files",
+    }
+    assert (said, has_looked) == (f"False|{why[limit]}", "True")
