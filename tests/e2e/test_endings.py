@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal.own_time import seconds_until_gone
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 
+PROMISED = 2.0
+"""Seconds after which nothing of a session is left when its screen is told to end."""
 _WORK = "touch begun; (setsid sleep 777 &); sleep 888"
 GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l")
 
@@ -27,7 +30,8 @@ def test_a_signal_gives_the_terminal_back_and_leaves_no_process(world: World, nu
     with Terminal(at_work(world), 110, 34, world.env) as terminal:
         wait_for((world.project / "begun").exists, "the command to run")
         terminal.wait_for("sleep 888")
-        os.kill(terminal.pid, number)
+        took = seconds_until_gone(world.processes(), lambda: os.kill(terminal.pid, number), terminal.text)
+        assert took <= PROMISED
         assert terminal.wait_exit() == 128 + number
         assert all(terminal.raw.rfind(end) > terminal.raw.rfind(b"sleep 888") for end in GIVEN_BACK)
         assert not terminal.screen.is_alternate
@@ -39,7 +43,7 @@ def test_a_signal_gives_the_terminal_back_and_leaves_no_process(world: World, nu
 def test_a_closed_terminal_leaves_no_process_and_a_whole_session(world: World):
     with Terminal(at_work(world), 110, 34, world.env) as terminal:
         wait_for((world.project / "begun").exists, "the command to run")
-        terminal.hang_up()
+        assert seconds_until_gone(world.processes(), terminal.hang_up) <= PROMISED
         wait_for(lambda: not world.processes(), "every process to be gone", 15)
     assert list_sessions(world.locations)[0].ended == "interrupted"
 
