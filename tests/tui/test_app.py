@@ -107,7 +107,7 @@ async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
         raise WorkbenchError("the session file is damaged")
 
     link = LateLink(make)
-    assert await asyncio.to_thread(link.history) == ()
+    assert await asyncio.to_thread(lambda: list(link.history())) == []
     assert await link.receive() == [LinkLost("the session file is damaged", for_good=True)]
 
 
@@ -115,7 +115,7 @@ def test_a_late_link_closed_early_closes_the_real_one():
     real = FakeLink()
     link = LateLink(lambda: real)
     link.close()
-    link.history()
+    list(link.history())
     assert real.closed
 
 

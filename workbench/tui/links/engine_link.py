@@ -6,7 +6,7 @@ Made by `start.py` behind the first frame; this module loads the event models, s
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from workbench.engine.client import EngineConnection, EngineGone
@@ -39,13 +39,13 @@ class EngineLink(Orders):
         self._parting = Leave()
         self._worker = threading.Thread(target=self._give, daemon=True, name="link-commands")
 
-    def history(self) -> Sequence[Event]:
-        """Read the file, then let the engine be started beside it. Raises StoreError."""
-        events: list[Event] = []
+    def history(self) -> Iterable[Event]:
+        """What the file holds now, read as it is asked for; the engine is started beside it. Raises StoreError."""
+        events: Iterable[Event] = ()
         if not self._launch.is_new:
-            with Store.open(self._path, readonly=True) as store:
-                events = list(store.events())
-        self._seen = events[-1].seq if events else 0
+            store = Store.open(self._path, readonly=True)
+            self._seen = store.last_seq
+            events = _stored(store, self._seen)
         self._worker.start()
         return events
 
@@ -130,3 +130,12 @@ class EngineLink(Orders):
             pass  # it left first
         finally:
             connection.close()
+
+
+def _stored(store: Store, last: int) -> Iterator[Event]:
+    """The events up to the last one there was; what comes after it the engine brings."""
+    with store:
+        for event in store.events():
+            if event.seq > last:
+                return
+            yield event

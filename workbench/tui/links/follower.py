@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from workbench.tui.background import in_daemon
@@ -42,17 +43,18 @@ class Follower:
             await asyncio.sleep(FRAME)
 
     async def _read_history(self) -> None:
-        events = await in_daemon(self._history)
-        for start in range(0, len(events), _CHUNK):
-            for event in events[start : start + _CHUNK]:
+        events, chunk = await in_daemon(self._begin)
+        while chunk:  # never all of it at once: a long session is many megabytes, and keys are answered meanwhile
+            for event in chunk:
                 apply(self._state, event)
-            await asyncio.sleep(0)  # keys are answered while a long session is read
+            chunk = await in_daemon(lambda: list(islice(events, _CHUNK)))
 
-    def _history(self) -> Sequence[Event]:
+    def _begin(self) -> tuple[Iterator[Event], list[Event]]:
         """In a thread: let the engine be started, then load what showing a session needs, while it starts."""
-        events = self._link.history()
+        events = iter(self._link.history())
+        chunk = list(islice(events, _CHUNK))
         load_later()
-        return events
+        return events, chunk
 
     def _take(self, messages: Sequence[Incoming]) -> bool:
         changed = Changed()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
@@ -29,15 +29,14 @@ class LateLink:
         self._closed = False
         self._stop = False
 
-    def history(self) -> Sequence[Event]:
-        """Make the link and read what the log holds; blocks, so it is called from a thread."""
+    def history(self) -> Iterable[Event]:
+        """Make the link and read what the log holds; blocks, so it is called from a thread, and gone through in one."""
         try:
             link = self._make()
             self._stand_in(link)
-            return link.history()
+            yield from link.history()
         except WorkbenchError as error:
             self._lost = LinkLost(str(error), for_good=True)
-            return ()
 
     def _stand_in(self, link: Link) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ Tests of screens stand in a link that needs no process.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -41,8 +41,8 @@ Incoming: TypeAlias = "Event | LiveEvent | LinkLost | CommandRefused | EngineNot
 class Link(Protocol):
     """One session as the screen sees it. Commands return at once and never raise; refusals come back as messages."""
 
-    def history(self) -> Sequence[Event]:
-        """All events the log holds now (read from the session file)."""
+    def history(self) -> Iterable[Event]:
+        """All events the log holds now, read from the session file while one goes through them, in any thread."""
         ...
 
     async def receive(self) -> Sequence[Incoming]:

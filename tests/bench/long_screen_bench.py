@@ -1,0 +1,152 @@
+"""The real main screen on long sessions, each in a process of its own: opening, keys in a stream, memory, idle, DOM."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.measure import Measure
+from tests.tui.sample_session import long_session
+from workbench.session.storage.store import Store
+
+_ACTIONS_PER_EVENTS = 5.2
+_SCREEN = """
+import asyncio, json, os, statistics, sys, time
+from pathlib import Path
+from textual import events as keys
+from tests.tui.fake_link import FakeLink
+from workbench.config import Settings
+from workbench.session import events as ev
+from workbench.session.storage.store import Store
+from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.later import load_later
+from workbench.tui.widgets.prompt import Prompt
+
+path, count, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+
+
+class FileLink(FakeLink):
+    def history(self):
+        load_later()
+        self.asked = time.process_time()
+        with Store.open(Path(path), readonly=True) as store:
+            yield from store.events()
+
+
+async def until(is_so):
+    end = time.perf_counter() + 120
+    while not is_so():
+        assert time.perf_counter() < end
+        await asyncio.sleep(0.002)
+
+
+async def key_to_frame(app, prompt, frames):
+    # from the key to the first frame that was given out after the prompt held it
+    size, began = len(prompt.text), time.perf_counter()
+    app.post_message(keys.Key("x", "x"))
+    await until(lambda: len(prompt.text) > size)
+    shown = frames[0]
+    await until(lambda: frames[0] > shown)
+    return (time.perf_counter() - began) * 1e3
+
+
+async def stream(link, tokens=42, times=12):
+    # 500 tokens a second as the engine joins them
+    number = 0
+    while True:
+        number += 1
+        words = " ".join(f"word{number}-{place}" for place in range(tokens))
+        link.bring(ev.TextDelta(text=words + ("\\n\\n" if number % 6 == 0 else " ")))
+        await asyncio.sleep(1 / times)
+
+
+async def main():
+    link, frames = FileLink(), [0]
+    app = WorkbenchApp(Opened(link, Path.cwd()), Settings(model="scripted/demo"))
+    display = app._display
+
+    def displayed(screen, renderable):
+        display(screen, renderable)
+        frames[0] += 1
+
+    app._display = displayed
+    found = {}
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state.last_seq >= count)
+        await until(lambda: app.screen.query("ActionCard, AgentText, UserText"))
+        await pilot.pause()
+        found["open"] = time.process_time() - link.asked
+        found["nodes"] = len(app.screen.query("*"))
+        if wanted == "keys":
+            link.bring(ev.EngineState(state="thinking"))
+            prompt, streaming = app.screen.query_one(Prompt), asyncio.create_task(stream(link))
+            await asyncio.sleep(1)
+            took = []
+            for _ in range(60):
+                took.append(await key_to_frame(app, prompt, frames))
+                await asyncio.sleep(0.03)
+            streaming.cancel()
+            found["key"] = statistics.quantiles(took, n=20)[-1]
+            prompt.load_text("")
+            link.bring(ev.ActionProposed(seq=count + 1, action_id="q", response_id="r", call_id="q",
+                       tool="execute_bash", arguments={"command": "rm -rf build"}, risk="HIGH"),
+                       ev.ActionAssessed(seq=count + 2, action_id="q", risk="HIGH", fingerprint="f"),
+                       ev.EngineState(state="deciding"))
+            await until(lambda: app.screen.is_modal)
+            await asyncio.sleep(3)
+            before = os.times()
+            await asyncio.sleep(5)
+            after = os.times()
+            found["idle"] = (after.user + after.system - before.user - before.system) / 5
+        found["memory"] = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    print(json.dumps(found))
+
+
+asyncio.run(main())
+"""
+
+
+def measures() -> list[Measure]:
+    """All measures of this file."""
+    with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
+        folder = Path(name)
+        short = _figures(folder, 100, "keys")
+        middle = _figures(folder, 500, "open")
+        long = _figures(folder, 10_000, "keys")
+        longest = _figures(folder, 100_000, "open")
+    most = max(1.3 * short["key"], 0.0)
+    return [
+        _under("open 10,000 events to the last screenful", long["open"], "s", 0.5),
+        _under("open 100,000 events to the last screenful", longest["open"], "s", 1.0),
+        _under("key to frame, 500 tokens a second, 10,000 events, p95", long["key"], "ms", 50.0),
+        Measure("… against 100 events", long["key"], "ms", short["key"], most, long["key"] <= most),
+        _under("screen process after 10,000 events", long["memory"], "MB", 80.0),
+        _under("idle with a question open, share of a core", long["idle"] * 100, "%", 1.0),
+        _under("nodes of the screen after 500 events", middle["nodes"], "nodes", 400.0),
+    ]
+
+
+def _under(name: str, value: float, unit: str, limit: float) -> Measure:
+    return Measure(name, value, unit, None, limit, value <= limit)
+
+
+def _figures(folder: Path, count: int, wanted: str) -> dict[str, float]:
+    path = folder / f"{count}-{wanted}.ohw"
+    events = list(long_session(round(count / _ACTIONS_PER_EVENTS)))
+    with Store.create(path) as store:
+        for first in range(0, len(events), 1_000):
+            store.append(*events[first : first + 1_000])
+        last = store.last_seq
+    done = subprocess.run(
+        [sys.executable, "-c", _SCREEN, str(path), str(last), wanted], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return dict(json.loads(done.stdout))
+
+
+if __name__ == "__main__":
+    for one in measures():
+        print(one)
