@@ -44,15 +44,19 @@ async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
         link.bring(script.add(ev.MessageWithdrawn, message=middle))
         await wait_until(pilot, lambda: prompt.text == "and the linter")
         assert "linter" not in plain(queue)
+        assert prompt.has_focus
+        prompt.load_text("")
+        await pilot.press("up")
+        await wait_until(pilot, lambda: queue.has_focus)
         await pilot.press("delete")
         await wait_until(pilot, lambda: len(link.commands) == 2)
         last = next(event.seq for event in script.events if getattr(event, "text", "") == "then commit")
         assert link.commands[-1] == ("withdraw", last)
         link.bring(script.add(ev.MessageWithdrawn, message=last))
         await wait_until(pilot, lambda: len(app.state.queued) == 1)
-        assert prompt.text == "and the linter"
+        assert prompt.text == ""
         await pilot.press("x")
-        await wait_until(pilot, lambda: prompt.has_focus and prompt.text == "and the linterx")
+        await wait_until(pilot, lambda: prompt.has_focus and prompt.text == "x")
         link.bring(script.answer("done").events[-1], script.add(ev.RunEnded, reason="finished"))
         await wait_until(pilot, lambda: not queue.display)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import NoticeItem, SessionState, UserItem
 from workbench.tui.widgets.prompt import Prompt
@@ -36,7 +37,10 @@ class Outbox:
 
     def take_back(self, prompt: Prompt, state: SessionState, changed: Changed | None) -> None:
         """What was sent and never reached the log stands in the prompt again, before what is being typed."""
-        text = "\n".join(filter(None, (*self._withdrawn(changed), self._returned(state, changed))))
+        withdrawn = self._withdrawn(changed)
+        if withdrawn:
+            give_keys(prompt)
+        text = "\n".join(filter(None, (*withdrawn, self._returned(state, changed))))
         if text:
             prompt.give_back(text)
 
