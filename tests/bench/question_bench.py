@@ -15,6 +15,7 @@ from textual.widgets import Static
 from tests.bench.measure import Measure
 from tests.tui.diff_app import ScreenApp
 from workbench.session.events import FileDelta
+from workbench.tui.approving.asked import Asked
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.question import QuestionScreen
@@ -54,7 +55,7 @@ class _Watched(ApprovalScreen):
     """A question that says when it has been painted."""
 
     def __init__(self, action: ActionItem) -> None:
-        super().__init__(action, 1, 1, "medium")
+        super().__init__(Asked(action))
         self.painted = asyncio.Event()
 
     def appeared(self) -> None:

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from tests.tui.diff_app import Clock, ScreenApp, painted, question, until
 from workbench.session.events import FileDelta
+from workbench.tui.approving.asked import Asked
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.approval import ApprovalScreen
 
@@ -38,11 +39,7 @@ def ask(
 ) -> tuple[ScreenApp, Clock]:
     clock = Clock()
     screen = ApprovalScreen(
-        action,
-        position,
-        total,
-        "medium",
-        waiting=waiting,
+        Asked(action, position, total, waiting=waiting),
         changed=changed,
         clock=clock,
         typed=lambda text: app.typed.append(text),

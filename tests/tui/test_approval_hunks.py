@@ -12,6 +12,7 @@ from textual.widgets import Input, TextArea
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown
 from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
 from workbench.session.events import FileText
+from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.decision import Later
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.widgets.diff_view import DiffView
@@ -145,7 +146,7 @@ async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
         await pilot.press("space", "escape")
         await until(pilot, lambda: app.results == [Later()])
     first = question(app)
-    again = ScreenApp(ApprovalScreen(first.item, 1, 1, "medium", proposal=first.proposal))
+    again = ScreenApp(ApprovalScreen(Asked(first.item, proposal=first.proposal)))
     async with again.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(again))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
+from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.decision import All, Always, Answer, Decision, Later, Outcome, Turn
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.approving.questions import QuestionDesk
@@ -81,13 +82,16 @@ class Asking:
         from workbench.tui.screens.approval import ApprovalScreen
 
         shown = _key(item)
-        screen = ApprovalScreen(
+        asked = Asked(
             item,
             waiting.index(action_id) + 1,
             len(waiting),
             self._state.mode,
-            proposal=self._proposals.get(shown[:2]),
-            waiting=[self._state.actions[name] for name in waiting],
+            [self._state.actions[name] for name in waiting],
+            self._proposals.get(shown[:2]),
+        )
+        screen = ApprovalScreen(
+            asked,
             changed=[key[0] for key, made in self._proposals.items() if made.is_changed and key[0] != action_id],
             typed=self._type,
             tried=lambda rule: try_rule(rule, self._state),

@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from workbench.tui.approving.arming import Overheard
+from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.decision import All, Always, Decision, Later, Scope, Turn
 from workbench.tui.approving.early_keys import open_text
 from workbench.tui.approving.proposal import Proposal
@@ -53,13 +54,8 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
 
     def __init__(
         self,
-        action: ActionItem,
-        position: int,
-        total: int,
-        mode: str,
+        asked: Asked,
         *,
-        proposal: Proposal | None = None,
-        waiting: Sequence[ActionItem] = (),
         changed: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
         typed: Callable[[str], None] = lambda text: None,
@@ -69,11 +65,11 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
 
         `changed` are those that wait (by id) of which the person has changed something.
         """
-        super().__init__(action, position, total, mode, proposal=proposal, waiting=waiting, clock=clock)
-        self._waiting = tuple(waiting)
+        super().__init__(asked, clock)
+        self._waiting = tuple(asked.waiting)
         self._changed = frozenset(changed)
         self._rejecting = False
-        self._overheard = Overheard(_letters(waiting))
+        self._overheard = Overheard(_letters(asked.waiting))
         self._typed = typed
         self._tried = tried
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on
@@ -14,6 +14,7 @@ from textual.content import Content
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.approving.argument_text import argument_text, arguments_from
+from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.early_keys import EarlyKeys, open_text
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.fold.state import ActionItem, FileState
@@ -48,22 +49,11 @@ class ReviewScreen(QuestionScreen[ResultT]):
         Binding("home", "move(-1000000)", "Top", show=False, id="approval.home"),
     ]
 
-    def __init__(
-        self,
-        action: ActionItem,
-        position: int,
-        total: int,
-        mode: str,
-        *,
-        proposal: Proposal | None = None,
-        waiting: Sequence[ActionItem] = (),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`proposal` is what the person made of the action before; `waiting` is all that waits, in order."""
+    def __init__(self, asked: Asked, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
-        self.item = action
-        self.proposal = proposal or proposal_of(action)
-        self.box = QuestionBox(action, position, total, mode, proposal=self.proposal, waiting=waiting)
+        self.item = asked.action
+        self.proposal = asked.proposal or proposal_of(asked.action)
+        self.box = QuestionBox(asked, self.proposal)
         self.early = EarlyKeys()
         self._edited_hunk = -1
 

@@ -14,6 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.widgets import Input, Static
 
 from workbench.text import visible
+from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
@@ -38,24 +39,16 @@ class QuestionBox(Vertical):
 
     DEFAULT_CSS = css_beside(__file__)
 
-    def __init__(
-        self,
-        action: ActionItem,
-        position: int,
-        total: int,
-        mode: str,
-        *,
-        proposal: Proposal,
-        waiting: Sequence[ActionItem],
-    ) -> None:
+    def __init__(self, asked: Asked, proposal: Proposal) -> None:
+        action = asked.action
         super().__init__(classes=f"-{action.risk.lower()}")
         self._action = action
         self._proposal = proposal
-        self._place = _place(position, total)
-        self._batch = BatchList(waiting, position - 1)
+        self._place = _place(asked.position, asked.total)
+        self._batch = BatchList(asked.waiting, asked.position - 1)
         self._hunks = HunkLine(proposal)
         self._what = QuestionText(what_runs(action, proposal.arguments), id="what")
-        self._why = QuestionText(why_asked(action, mode), by_word=True, id="why")
+        self._why = QuestionText(why_asked(action, asked.mode), by_word=True, id="why")
         self._files = proposal.shown()
         self._keys = Static(id="keys")
         self._hints: tuple[Hint, ...] = ()
