@@ -148,7 +148,6 @@ class MainScreen(Queueing):
         """Other keys work now."""
         self.call_after_refresh(self.refresh_hints)
 
-    @on(Writing.ListChanged)
     @on(Prompt.Changed)
     @on(Writing.ListChanged)
     def on_prompt_changed(self) -> None:
