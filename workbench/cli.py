@@ -24,6 +24,7 @@ _COMMANDS = {
     "import": "bring a session back from JSON lines",
     "models": "list the models there are to use; `test` calls one",
     "tools": "list the tools the agent has",
+    "mcp": "list MCP servers; `add`, `test`, `remove`, `approve` one",
     "risk": "rate commands as they are rated before they run; they are not run",
     "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
     "restore": "bring back what a command deleted or changed and no version holds",
@@ -39,7 +40,7 @@ _FORMS = {
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
 _VALUES = "--model --api-base --theme --workspace --mode --max-steps --token-limit --max-cost --max-observe "
-_VALUES += "--tool-choice --home --tool --path"
+_VALUES += "--tool-choice --home --tool --path --env --header --type"
 _WITH_VALUE = frozenset(_VALUES.split())
 
 
@@ -99,7 +100,7 @@ def _parser(command: str) -> _Parser:
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
     else:
         parser = _Parser(f"ohw {command}", description=_COMMANDS[command], allow_abbrev=False)
-        _add_arguments(parser, command)
+        (_add_mcp(parser) if command == "mcp" else _add_arguments(parser, command))
     _add_options(parser)
     if command in ("", "demo", "resume"):
         parser.add_argument("--plain", action="store_true", help="line by line: for screen readers, simple terminals")
@@ -130,6 +131,15 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         )
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
+
+
+def _add_mcp(parser: _Parser) -> None:
+    parser.add_argument("--env", metavar="NAME=VALUE", action="append", help="what a new server gets (before its NAME)")
+    parser.add_argument("--header", metavar="NAME:VALUE", action="append", help="what goes with each request")
+    parser.add_argument("--type", choices=["http", "sse"], help="how a new server is reached by its address (http)")
+    parser.add_argument("action", nargs="?", choices=["list", "add", "test", "remove", "approve"], help="(list)")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="of the server")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help="its command, or its address")
 
 
 def _add_session(parser: _Parser, command: str) -> None:

@@ -111,6 +111,13 @@ def _tools(arguments: Namespace) -> int:
     return 0
 
 
+def _mcp(arguments: Namespace) -> int:
+    where, settings = _settings(arguments)
+    from workbench.mcp.page import run
+
+    return run(where, settings, _workspace(arguments), arguments, _say)
+
+
 def _risk(arguments: Namespace) -> int:
     from workbench.security.described import assess_line
     from workbench.security.places import Places
@@ -195,6 +202,7 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "rules": _rules,
     "restore": _restore,
     "tools": _tools,
+    "mcp": _mcp,
     "risk": _risk,
     "locate": _locate,
 }

@@ -1,6 +1,7 @@
 """MCP servers in whole runs of the real program, against a real model server."""
 
 import json
+import subprocess
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
@@ -19,9 +20,9 @@ def call(tool: str, text: str) -> Turn:
     return Turn("I call.", calls=(Called(tool, {"security_risk": "LOW", "summary": "Try", "text": text}),))
 
 
-def bring(world: World, **more) -> None:
+def bring(world: World, options=None, **more) -> None:
     """The folder's own servers."""
-    told = {"mcpServers": {"fake": fake_server(world.home, **more)}}
+    told = {"mcpServers": {"fake": fake_server(world.home, options, **more)}}
     (world.project / ".mcp.json").write_text(json.dumps(told))
 
 
@@ -101,3 +102,17 @@ def test_a_bad_server_is_a_warning_and_holds_nothing_up(world: World):
     assert "there is no 'colour'" in done.stderr
     assert "the MCP server gone cannot be used: it ended before it answered; it wrote: /no/such: No such" in done.stderr
     assert len(requests) == 1
+
+
+def test_killing_the_engine_leaves_no_server_and_nothing_a_server_started(world: World):
+    bring(world, options={"stays": True})
+    settings(world, f'trusted = ["{world.project}"]\n')
+    with ModelServer([call("peek", "child"), call("peek", "hang")]) as server:
+        command = ("run", "go", "--model", "openai/x", "--api-base", server.base_url)
+        process = world.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        calls = world.home / "calls"
+        wait_for(lambda: calls.exists() and calls.stat().st_size == 2, "the second call")
+        assert any("mcp_server.py" in " ".join(each.cmdline()) for each in world.processes())
+        process.kill()
+        process.wait()
+        wait_for(lambda: not world.processes(), "everything to end")

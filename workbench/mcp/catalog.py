@@ -93,13 +93,14 @@ class Catalog:
         """Record why it could not be used."""
         self._change(server, lambda old: replace(old, failure=why))
 
-    def approve(self, server: Server, names: Sequence[str]) -> Entry:
-        """Pin these as they are now."""
+    def approve(self, server: Server, names: Sequence[str], shown: Mapping[str, Definition | None]) -> Entry:
+        """Pin these as they are in `shown`; one that has changed again since goes on waiting."""
 
         def change(old: Entry) -> Entry:
-            new = {**old.tools, **{name: old.waiting[name] for name in names if name in old.waiting}}
+            same = [name for name in names if name in old.waiting and old.waiting[name] == shown.get(name)]
+            new = {**old.tools, **{name: old.waiting[name] for name in same}}
             tools = {name: tool for name, tool in new.items() if tool is not None}
-            return replace(old, tools=tools, waiting={k: v for k, v in old.waiting.items() if k not in names})
+            return replace(old, tools=tools, waiting={k: v for k, v in old.waiting.items() if k not in same})
 
         return self._change(server, change)
 

@@ -13,7 +13,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from workbench.mcp.faults import CallRefused, CallTimedOut, ServerFailed, ServerGone, cause_of, with_stderr, words_of
+from workbench.mcp.faults import (
+    CallRefused,
+    CallTimedOut,
+    ServerFailed,
+    ServerGone,
+    SessionLost,
+    cause_of,
+    with_stderr,
+    words_of,
+)
 from workbench.mcp.servers import Server
 from workbench.mcp.stdio import StderrTail
 
@@ -55,6 +64,7 @@ class Connection:
         self._ready: asyncio.Future[Client] | None = None
         self._leave = asyncio.Event()
         self._why_gone = ""
+        self._is_lost = False
         self._failures = 0
         self._failed_at = 0.0
         self._why_failed = ""
@@ -88,6 +98,8 @@ class Connection:
         if is_answer or type(cause).__name__ in ("ValidationError", "RuntimeError", "InputRequiredRoundsExceededError"):
             return CallRefused(words_of(cause, f"the MCP server {name}"))
         leave.set()
+        if self._is_lost:
+            return SessionLost(f"the MCP server {name} knows its session no more")
         self._broke()
         why = self._why_gone or words_of(cause, "it")
         return ServerGone(with_stderr(f"the MCP server {name} is gone: {why}", self.tail.lines))
@@ -107,7 +119,7 @@ class Connection:
         leave = self._leave = asyncio.Event()
         try:
             await self._pause()
-            self._why_gone = ""
+            self._why_gone, self._is_lost = "", False
             self.tail.lines.clear()
             self._heard.told("· starting")
             async with AsyncExitStack() as stack:
@@ -130,8 +142,8 @@ class Connection:
     async def _entered(self, stack: AsyncExitStack, leave: asyncio.Event) -> Client:
         from workbench.mcp.sdk import entered
 
-        def gone(why: str) -> None:
-            self._why_gone = self._why_gone or why
+        def gone(why: str, *, is_lost: bool = False) -> None:
+            self._why_gone, self._is_lost = self._why_gone or why, is_lost
             leave.set()
 
         try:
@@ -156,7 +168,7 @@ class Connection:
         """Remember why; `ready` waits no longer."""
         why = "it was closed" if isinstance(cause_of(error), asyncio.CancelledError) else words_of(error, "it")
         if self._why_gone and not isinstance(cause_of(error), ServerFailed):
-            why = f"{self._why_gone} before it answered"
+            why = self._why_gone if self.server.kind != "stdio" else f"{self._why_gone} before it answered"
         if not ready.done():
             logger.info("the MCP server %s failed: %r", self.server.name, cause_of(error))
             self._failures += 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
+from workbench.errors import UsageError
 from workbench.mcp.servers import Server, expanded
-from workbench.security.secrets import holds_secret
+from workbench.security.secrets import KNOWN, holds_secret
 
 _KEPT = re.compile(
     r"HOME|PATH|LANG|LANGUAGE|LC_\w+|LOGNAME|USER|SHELL|TMPDIR|TZ|XDG_\w+|VIRTUAL_ENV|"
@@ -32,3 +35,10 @@ def secrets_of(server: Server, env: Mapping[str, str]) -> dict[str, str]:
         if holds_secret(name) or any(holds_secret(each) for each in inner):
             found[name] = expanded(value, env)
     return found
+
+
+def known_secrets(server: Server) -> None:
+    """Have them masked wherever they would be seen; a server whose variables are not set says so when it starts."""
+    with suppress(UsageError):
+        for name, value in secrets_of(server, os.environ).items():
+            KNOWN.add(name, value)

@@ -10,7 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.client import MCPClient
 from workbench.mcp.content import content_of
 from workbench.mcp.definitions import Definition
-from workbench.mcp.faults import CallTimedOut, ServerGone
+from workbench.mcp.faults import CallTimedOut, ServerGone, SessionLost
 from workbench.mcp.tool import MCPToolAction, MCPToolObservation, annotations_of
 from workbench.security.secrets import KNOWN
 from workbench.tools.executor import ToolExecutor
@@ -40,8 +40,8 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         try:
             try:
                 return self._told(self._answer(arguments))
-            except ServerGone:
-                if not self._may_repeat:
+            except ServerGone as error:
+                if not (self._may_repeat or isinstance(error, SessionLost)):
                     raise
             return self._told(self._answer(arguments))
         except CancelledError:

@@ -16,6 +16,10 @@ class ServerGone(WorkbenchError):
     """The server ended, or its connection broke, while it worked on a call: what came of that is unknown."""
 
 
+class SessionLost(ServerGone):
+    """The server knows the session no more, and has looked at nothing: the call may be sent again."""
+
+
 class CallTimedOut(WorkbenchError):
     """No answer in time; the server was told to stop."""
 
@@ -40,7 +44,7 @@ def words_of(error: BaseException, server: str = "the server") -> str:
     name = type(error).__name__
     response = getattr(error, "response", None)
     if response is not None and hasattr(response, "status_code"):
-        return _http(int(response.status_code), str(getattr(response, "reason_phrase", "")))
+        return http_words(int(response.status_code), str(getattr(response, "reason_phrase", "")))
     if isinstance(error, TimeoutError) or name.endswith("Timeout"):
         return f"{server} did not answer in time"
     if name == "ValidationError":
@@ -51,7 +55,8 @@ def words_of(error: BaseException, server: str = "the server") -> str:
     return text or name
 
 
-def _http(code: int, reason: str) -> str:
+def http_words(code: int, reason: str) -> str:
+    """An answer that refuses, in one line."""
     said = f"HTTP {code} {reason}".rstrip()
     if code in (401, 403):
         return f"{said}: it wants a sign-in, or the key in the headers is wrong"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, MutableMapping
@@ -10,11 +9,11 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any
 
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog, Entry
 from workbench.mcp.client import MCPClient
 from workbench.mcp.definitions import Definition, name_of
-from workbench.mcp.environment import secrets_of
+from workbench.mcp.environment import known_secrets
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.servers import Servers
 from workbench.mcp.tool import MCPToolDefinition
@@ -52,7 +51,7 @@ class OfferedServers:
         self._is_closed = False
         self.notices = [*servers.problems]
         for client in self._clients:
-            self._hide_secrets(client)
+            known_secrets(client.server)
         self.refresh()
         self._begin()
 
@@ -78,13 +77,6 @@ class OfferedServers:
             why = KNOWN.masked(str(error))
             self._catalog.failed(client.server, why)
             self._notice(why)
-
-    def _hide_secrets(self, client: MCPClient) -> None:
-        try:
-            for name, value in secrets_of(client.server, os.environ).items():
-                KNOWN.add(name, value)
-        except UsageError:
-            return  # it cannot be started; the first call says why
 
     def before_call(self, is_cancelled: Callable[[], bool], told: Callable[[str], None]) -> bool:
         """Whether the tools are others than before; waits for servers that were never seen."""

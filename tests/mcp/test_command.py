@@ -1,0 +1,45 @@
+"""`ohw mcp` as a person types it."""
+
+import json
+import sys
+
+from tests.mcp.conftest import FAKE
+from tests.world import World, wait_for
+
+
+def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
+    options = json.dumps({"folder": str(world.home)})
+    added = world.ohw("mcp", "--env", "FAKE_KEY=${OUTER}", "add", "fake", sys.executable, str(FAKE), options)
+    assert added.returncode == 0, added.stderr
+    assert "Try it with: ohw mcp test fake" in added.stdout
+    assert 'FAKE_KEY = "${OUTER}"' in world.locations.settings_file.read_text()
+    assert "already; remove it first" in world.ohw("mcp", "add", "fake", "x").stderr
+    assert not (world.home / "starts").exists()
+
+    refused = world.ohw("mcp", "test", "fake")
+    assert (refused.returncode, "the environment variable OUTER is not set" in refused.stderr) == (1, True)
+    tried = world.ohw("mcp", "test", "fake", OUTER="x")
+    assert "3 tools, 1 prompt, 1 resource" in tried.stdout
+    assert "destructive" in tried.stdout
+
+    (world.home / "tools.json").write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
+    changed = world.ohw("mcp", "test", "fake", OUTER="x").stdout
+    assert '- "description": "Say the text again.",' in changed
+    assert "the tool wipe is gone" in changed
+    assert "changed: echo, peek, wipe" in world.ohw("mcp").stdout
+    assert "approved: echo, peek, wipe" in world.ohw("mcp", "approve", "fake").stdout
+    assert "fake  1 tool" in world.ohw("mcp", "list").stdout
+
+    assert world.ohw("mcp", "remove", "fake").returncode == 0
+    assert "fake" not in world.locations.settings_file.read_text()
+    assert "No MCP servers" in world.ohw("mcp").stdout
+    wait_for(lambda: not world.processes(), "everything to end")
+
+
+def test_what_cannot_be_is_said_in_a_line(world: World):
+    assert "there is no MCP server 'x'" in world.ohw("mcp", "test", "x").stderr
+    assert "give a NAME" in world.ohw("mcp", "add", "x").stderr
+    assert "write NAME=VALUE" in world.ohw("mcp", "--env", "A", "add", "x", "y").stderr
+    (world.project / ".mcp.json").write_text("{")
+    done = world.ohw("mcp")
+    assert (done.returncode, "the folder is not trusted" in done.stdout) == (1, True)

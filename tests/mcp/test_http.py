@@ -1,0 +1,86 @@
+"""Servers that are reached by an address: streamable HTTP and SSE, and row M08 of the fault cases."""
+
+import asyncio
+import socket
+import threading
+
+import pytest
+
+from tests.fakes.mcp_http import HttpServer
+from tests.mcp.conftest import ask
+from tests.world import wait_for
+from workbench.mcp.faults import ServerFailed
+from workbench.mcp.servers import read_server
+
+
+def web(place, url, **more):
+    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.folder))
+
+
+def test_a_call_over_streamable_http_sends_the_headers_of_the_settings(place, monkeypatch):
+    monkeypatch.setenv("WEB_TOKEN", "tok-of-the-web-1")
+    with HttpServer() as server:
+        told = web(place, server.url, headers={"Authorization": "Bearer ${WEB_TOKEN}"})
+        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        place.clients.pop().close()
+        assert {headers.get("authorization") for _, _, headers in server.requests} == {"Bearer tok-of-the-web-1"}
+        assert server.requests[-1][0] == "DELETE"  # it says that it leaves
+
+
+def test_m08_a_refused_key_is_said(place):
+    with HttpServer("401") as server, pytest.raises(ServerFailed, match="HTTP 401 Unauthorized: it wants a sign-in"):
+        place.client(web(place, server.url)).connect().result(60)
+
+
+def test_m08_no_key_goes_to_another_host(place):
+    with HttpServer() as other, HttpServer("redirect", other.url.replace("127.0.0.1", "localhost")) as server:
+        told = web(place, server.url, headers={"Authorization": "Bearer secret-12345"})
+        with pytest.raises(ServerFailed, match="web cannot be used"):
+            place.client(told).connect().result(60)
+        assert len(server.requests) > 0
+        assert other.requests == []
+
+
+def test_m08_a_session_that_is_lost_is_begun_again(place):
+    with HttpServer() as server:
+        tool = place.tool(server=web(place, server.url))
+        server.sessions += 1  # as after a restart of the server
+        assert ask(tool, "one").text == "echo: one"  # nothing had looked at the call, so it was sent again
+        assert server.sessions == 3
+
+
+def test_a_server_that_is_gone_is_an_error_at_once(place):
+    with HttpServer() as server:
+        tool = place.tool(server=web(place, server.url))
+        assert ask(tool, "one").text == "echo: one"
+    found = ask(tool, "two")
+    assert found.is_error
+    assert "web" in found.text
+
+
+@pytest.fixture
+def sse():
+    """The SDK's own server over SSE."""
+    import uvicorn
+    from mcp.server.mcpserver import MCPServer
+
+    app = MCPServer("sse")
+
+    @app.tool()
+    def echo(text: str) -> str:
+        return f"echo: {text}"
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app.sse_app(), log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
+    thread.start()
+    wait_for(lambda: server.started, "the server")
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/sse"
+    server.should_exit = True
+    thread.join(20)
+    listener.close()
+
+
+def test_a_call_over_sse(place, sse):
+    assert ask(place.tool(server=web(place, sse, type="sse")), "hello").text == "echo: hello"
+    place.clients.pop().close()

@@ -1,0 +1,149 @@
+"""Real servers of others: time, git and fetch in Python, and the reference server of the protocol in node."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.servers import read_server
+from workbench.mcp.tool import MCPToolDefinition
+from workbench.tools.schema import ImageContent
+
+pytestmark = pytest.mark.peers
+EVERYTHING = "@modelcontextprotocol/server-everything"
+
+
+def tools_of(place, name, **told):
+    client = place.client(read_server(name, {"startTimeout": 90, **told}, "here", str(place.folder)))
+    client.connect().result(120)
+    entry = client.catalog.entry(client.server)
+    return {
+        key: MCPToolDefinition(key, tool, name, MCPToolExecutor(client, tool)) for key, tool in entry.tools.items()
+    }, entry
+
+
+def python(module, *words):
+    return {"command": sys.executable, "args": ["-m", module, *words]}
+
+
+def called(tool, **arguments):
+    return tool(tool.action_from_arguments(arguments))
+
+
+def test_the_time_server_tells_the_time_elsewhere(place):
+    tools, _ = tools_of(place, "time", **python("mcp_server_time", "--local-timezone", "UTC"))
+    told = json.loads(called(tools["get_current_time"], timezone="Asia/Tokyo").text)
+    assert told["timezone"] == "Asia/Tokyo"
+    assert told["datetime"].endswith("+09:00")
+    wrong = called(tools["get_current_time"], timezone="Nowhere/At_all")
+    assert wrong.is_error
+    assert "Nowhere" in wrong.text
+
+
+def test_the_git_server_reads_and_commits(place):
+    subprocess.run(["git", "init", "-q", str(place.folder)], check=True)
+    for name, value in (("user.name", "T"), ("user.email", "t@example.org")):
+        subprocess.run(["git", "-C", str(place.folder), "config", name, value], check=True)
+    (place.folder / "a.txt").write_text("hello\n")
+    tools, _ = tools_of(place, "git", **python("mcp_server_git", "--repository", str(place.folder)))
+    where = {"repo_path": str(place.folder)}
+    assert "a.txt" in called(tools["git_status"], **where).text
+    assert not called(tools["git_add"], **where, files=["a.txt"]).is_error
+    assert not called(tools["git_commit"], **where, message="First light").is_error
+    assert "First light" in called(tools["git_log"], **where).text
+
+
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b"<html><body><article><h1>A page</h1><p>Words of the page.</p></article></body></html>"
+        self.send_response(200 if self.path == "/page" else 404)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        """Silent."""
+
+
+@pytest.fixture
+def page():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/page"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_fetch_server_fetches_a_page(place, page):
+    tools, _ = tools_of(place, "fetch", **python("mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips"))
+    assert "Words of the page." in called(tools["fetch"], url=page, raw=True).text
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory) -> dict:
+    """The reference server, installed once and kept for later runs of the tests."""
+    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ohw-tests" / "npm"
+    script = kept / "node_modules" / EVERYTHING / "dist" / "index.js"
+    if not script.exists():
+        fresh = tmp_path_factory.mktemp("npm")
+        npm = shutil.which("npm")
+        assert npm, "these tests need node and npm; .ci/run installs them"
+        subprocess.run(
+            [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(fresh), EVERYTHING], check=True
+        )
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            fresh.rename(kept)
+        except OSError:
+            return {"command": "node", "args": [str(fresh / script.relative_to(kept))]}
+    return {"command": "node", "args": [str(script)]}
+
+
+def test_the_reference_server_over_stdio(place, everything):
+    told = {**everything, "args": [*everything["args"], "stdio"]}
+    tools, entry = tools_of(place, "everything", **told)
+    assert called(tools["echo"], message="hello").text == "Echo: hello"
+    assert len(entry.prompts) > 0
+    assert len(entry.resources) > 0
+    image = called(tools["get-tiny-image"])
+    assert any(isinstance(block, ImageContent) for block in image.content)
+    long = tools["trigger-long-running-operation"]
+    seen = []
+    long.executor.on_output = seen.append
+    assert not called(long, duration=0.4, steps=2).is_error
+    assert seen[-1].startswith("2 of 2")
+    missing = called(tools["get-sum"], a=2, b=3)
+    assert "5" in missing.text
+
+
+def test_the_reference_server_over_http(place, everything):
+    port = _free_port()
+    told = [everything["command"], *everything["args"], "streamableHttp"]
+    env = {**os.environ, "PORT": str(port)}
+    with subprocess.Popen(told, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            assert any("listening on port" in line for line in process.stderr)
+            tools, _ = tools_of(place, "everything", url=f"http://127.0.0.1:{port}/mcp")
+            assert called(tools["echo"], message="hello").text == "Echo: hello"
+            place.clients.pop().close()
+        finally:
+            process.kill()
+            process.stderr.close()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])

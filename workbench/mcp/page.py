@@ -1,0 +1,150 @@
+"""`ohw mcp`: the servers there are; one tried, added, removed, changes of its tools approved. Used by `commands`."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workbench.config import Locations, Settings
+from workbench.errors import UsageError
+from workbench.mcp.catalog import Catalog, Entry
+from workbench.mcp.changes import changed_lines
+from workbench.mcp.client import MCPClient
+from workbench.mcp.environment import known_secrets
+from workbench.mcp.servers import Server, Servers, find_servers, read_server
+from workbench.security.secrets import KNOWN
+from workbench.settings_edit import write_settings
+from workbench.text import first_line, visible
+
+_NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME https://…` adds one."
+
+
+def run(where: Locations, settings: Settings, workspace: Path, arguments: Namespace, say: Callable[[str], None]) -> int:
+    """Do what the arguments say; the exit code. Raises UsageError and ServerFailed."""
+    found = find_servers(settings.mcpServers, where.settings_file, workspace, settings.trusted)
+    action = arguments.action or "list"
+    if action == "add":
+        _add(where, found, arguments, say)
+    elif action == "list":
+        say(_listed(Catalog(where), found))
+    else:
+        server = _named(found, arguments.name)
+        remove = partial(_remove, is_last=len(settings.mcpServers) == 1)
+        {"test": _test, "approve": _approve, "remove": remove}[action](where, server, say)
+    for line in found.problems if action == "list" else ():
+        say(visible(line, lines=False))
+    return 1 if action == "list" and found.problems else 0
+
+
+def state_of(server: Server, entry: Entry) -> str:
+    """What is known of a server in a few words."""
+    if not server.is_on:
+        return "off"
+    if entry.waiting:
+        return f"changed: {', '.join(entry.waiting)}"
+    if entry.failure:
+        return f"failed: {entry.failure}"
+    return f"{len(entry.usable)} tool{'s' * (len(entry.usable) != 1)}" if entry.listed else "never started"
+
+
+def _listed(catalog: Catalog, found: Servers) -> str:
+    rows = [
+        (server.name, state_of(server, catalog.entry(server)), KNOWN.masked(server.place), server.source)
+        for server in found.found
+    ]
+    wide = max((len(name) for name, *_ in rows), default=0)
+    lines = [f"{name:<{wide}}  {first_line(state, 100)}\n  {place}\n  from {file}" for name, state, place, file in rows]
+    return "\n".join(visible(line) for line in lines) or _NONE
+
+
+def _named(found: Servers, name: str | None) -> Server:
+    names = ", ".join(server.name for server in found.found) or "none"
+    for server in found.found:
+        if server.name == name:
+            return server
+    raise UsageError(f"there is no MCP server {name!r}; there are: {names}" if name else f"which server? {names}")
+
+
+def _add(where: Locations, found: Servers, arguments: Namespace, say: Callable[[str], None]) -> None:
+    name, words = arguments.name, [word for word in arguments.words if word != "--"]
+    if not name or not words:
+        raise UsageError("give a NAME and the command or the address: ohw mcp add NAME COMMAND …")
+    if name in {server.name for server in found.found if server.source == str(where.settings_file)}:
+        raise UsageError(f"there is an MCP server {name} already; remove it first")
+    told = _table(words, arguments)
+    server = read_server(name, told, str(where.settings_file), ".")
+    write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in told.items()})
+    say(f"{name} is in {where.settings_file}: {KNOWN.masked(server.place)}\nTry it with: ohw mcp test {name}")
+
+
+def _table(words: Sequence[str], arguments: Namespace) -> dict[str, Any]:
+    if words[0].startswith(("http://", "https://")):
+        told: dict[str, Any] = {"type": arguments.type or "http", "url": words[0]}
+        return {**told, **({"headers": _pairs(arguments.header, ":")} if arguments.header else {})}
+    told = {"command": words[0], **({"args": list(words[1:])} if words[1:] else {})}
+    return {**told, **({"env": _pairs(arguments.env, "=")} if arguments.env else {})}
+
+
+def _pairs(given: Sequence[str], sign: str) -> dict[str, str]:
+    pairs = [each.partition(sign) for each in given]
+    if any(not middle for _, middle, _ in pairs):
+        raise UsageError(f"write NAME{sign}VALUE; a value may be ${{VARIABLE}}, which keeps it out of the file")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _test(where: Locations, server: Server, say: Callable[[str], None]) -> None:
+    known_secrets(server)
+    began = time.monotonic()
+    client = MCPClient.opened(replace(server, is_on=True), Catalog(where))
+    try:
+        client.connect().result()
+        took = time.monotonic() - began
+    finally:
+        client.close()
+    entry = client.catalog.entry(server)
+    say(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
+    for line in (*_tools(entry), *entry.faults, *changed_lines(entry)):
+        say(visible(line, lines=False))
+    if entry.waiting:
+        say(f"These are off until you approve them: ohw mcp approve {server.name}")
+
+
+def _counted(entry: Entry) -> str:
+    counts = ((entry.usable, "tool"), (entry.prompts, "prompt"), (entry.resources, "resource"))
+    return (
+        ", ".join(f"{len(each)} {what}{'s' * (len(each) != 1)}" for each, what in counts if each)
+        or "It offers nothing."
+    )
+
+
+def _tools(entry: Entry) -> Iterator[str]:
+    for name, tool in entry.usable.items():
+        hints = tool.get("annotations") or {}
+        kind = "read-only" if hints.get("readOnlyHint") else "destructive" if hints.get("destructiveHint") else "asked"
+        yield f"  {name:<28} {kind:<12} {first_line(tool.get('description') or '', 70)}"
+
+
+def _remove(where: Locations, server: Server, say: Callable[[str], None], *, is_last: bool) -> None:
+    if server.source != str(where.settings_file):
+        raise UsageError(f"{server.name} is named in {server.source}; take it out there")
+    write_settings(where.settings_file, {("mcpServers",) if is_last else ("mcpServers", server.name): None})
+    Catalog(where).forget(server)
+    say(f"{server.name} is removed")
+
+
+def _approve(where: Locations, server: Server, say: Callable[[str], None]) -> None:
+    catalog = Catalog(where)
+    entry = catalog.entry(server)
+    if not entry.waiting:
+        say(f"nothing of {server.name} waits for approval")
+        return
+    for line in changed_lines(entry):
+        say(visible(line, lines=False))
+    catalog.approve(server, list(entry.waiting), entry.waiting)
+    say(f"approved: {', '.join(visible(name, lines=False) for name in entry.waiting)}")
+
