@@ -72,7 +72,10 @@ def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_
     assert "tok-1234567890" not in done.stdout + json.dumps([request.body for request in requests])
     assert "sk-other-key-123" not in done.stdout
     question = next(event for event in events if event["kind"] == "action_assessed" and event["needs_decision"])
-    assert (question["risk"], question["reasons"]) == ("MEDIUM", ["a tool of another program"])
+    assert (question["risk"], question["reasons"]) == (
+        "MEDIUM",
+        ["a tool of another program: echo of the MCP server fake"],
+    )
     wait_for(lambda: not world.processes(), "everything to end")
 
 

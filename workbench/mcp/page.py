@@ -35,7 +35,9 @@ def run(where: Locations, settings: Settings, workspace: Path, arguments: Namesp
     else:
         server = _named(found, arguments.name)
         remove = partial(_remove, is_last=len(settings.mcpServers) == 1)
-        {"test": _test, "approve": _approve, "remove": remove}[action](where, server, say)
+        by_name: dict[str, Callable[[Locations, Server, Callable[[str], None]], None]]
+        by_name = {"test": _test, "approve": _approve, "remove": remove}
+        by_name[action](where, server, say)
     for line in found.problems if action == "list" else ():
         say(visible(line, lines=False))
     return 1 if action == "list" and found.problems else 0
@@ -147,4 +149,3 @@ def _approve(where: Locations, server: Server, say: Callable[[str], None]) -> No
         say(visible(line, lines=False))
     catalog.approve(server, list(entry.waiting), entry.waiting)
     say(f"approved: {', '.join(visible(name, lines=False) for name in entry.waiting)}")
-

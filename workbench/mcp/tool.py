@@ -77,6 +77,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
             "description": self.definition.get("description"),
             "args": dict(arguments),
         }
+        told["call"] = f"{self.definition['name']} of the MCP server {self.server}"
         return {**told, "annotations": self.definition.get("annotations") or {}, "pinned": True}
 
 

@@ -32,6 +32,7 @@ COMMANDS = (
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("rules", "what is allowed, asked about and denied; try and save rules", "rules"),
+    Command("mcp", "MCP servers: their tools, changes to approve, and logs", "servers"),
     Command("sessions", "all sessions: open, search, rename, export, delete", "app.sessions"),
     Command("search", "words in all sessions", "app.sessions", argument="WORDS"),
     Command("export", "write the session to a file: .md .html .jsonl .svg .cast", "app.export", argument="FILE"),

@@ -93,6 +93,19 @@ def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Seq
         app.push_screen(RulesScreen(state, book, set_rule))
 
 
+def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
+    """The MCP servers of the person and of the folder; not twice."""
+    from workbench.config import Locations
+    from workbench.mcp.catalog import Catalog
+    from workbench.mcp.servers import find_servers
+    from workbench.tui.screens.servers import ServersScreen
+
+    if not isinstance(app.screen, ServersScreen):
+        where = Locations.from_environment()
+        found = find_servers(settings.mcpServers, where.settings_file, workspace, settings.trusted)
+        app.push_screen(ServersScreen(found, Catalog(where)))
+
+
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
     """The profiles of the settings, or else what a key was found for, to change to another one; not twice."""
     from workbench.llm.discovery import found_keys

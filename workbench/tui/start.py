@@ -104,7 +104,7 @@ class Opener:
     def demo(self) -> Opened:
         """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""
         folder = copy_demo()
-        settings = replace(self.settings, model=DEMO_MODEL, tools={}, rules=DEMO_RULES)
+        settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
         return Opened(LateLink(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
 
     def past(self) -> list[PastSession]:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
-from workbench.tui.opening import open_rules, open_spending
+from workbench.tui.opening import open_rules, open_servers, open_spending
 from workbench.tui.prompting.wishes import mention_of
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
@@ -64,6 +64,11 @@ class PanelKeys(Screen[None]):
         link = app.opened.link
         set_rule = link.set_rule if link else lambda **_: None
         open_rules(app, app.state, app.opened.workspace, app.settings.trusted, set_rule)
+
+    def action_servers(self) -> None:
+        """The MCP servers, their tools and logs."""
+        app = cast("WorkbenchApp", self.app)
+        open_servers(app, app.settings, app.opened.workspace)
 
     def action_mention(self, path: str) -> None:
         """Name a file in the prompt, so that it goes with the message."""

@@ -1,0 +1,183 @@
+"""The MCP servers: what is known of each, its tools, what changed since it was agreed to, and its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.errors import WorkbenchError
+from workbench.mcp.catalog import Catalog, Entry
+from workbench.mcp.changes import changed_lines
+from workbench.mcp.servers import Server, Servers
+from workbench.text import first_line, visible
+from workbench.tui.background import in_daemon
+from workbench.tui.key_names import key_of
+from workbench.tui.widgets.painting import css_beside
+
+_SECONDS: Final = 1.0
+"""Between two looks at the files."""
+_LOG_BYTES: Final = 64_000
+_NONE: Final = "There are no MCP servers. `ohw mcp add NAME COMMAND` adds one."
+
+
+class ServersScreen(ModalScreen[None]):
+    """Shows `found`; approving pins the changed tools, and they are offered from the next model call on."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", id="servers.close"),
+        Binding("a", "approve", "Approve the changes", id="servers.approve"),
+        Binding("l", "log", "Its log", id="servers.log"),
+    ]
+
+    def __init__(self, found: Servers, catalog: Catalog) -> None:
+        super().__init__(id="servers")
+        self._found = found
+        self._catalog = catalog
+        self._entries: dict[str, Entry] = {}
+        self._shown: Entry | None = None
+        """What the person saw: only that is approved."""
+
+    def compose(self) -> ComposeResult:
+        """The servers, and below them the one the cursor stands on."""
+        with Vertical(id="servers-box") as box:
+            box.border_title = "MCP servers"
+            keys = [key_of(self.app, f"servers.{name}", key) for name, key in (("approve", "a"), ("log", "l"))]
+            close = key_of(self.app, "servers.close", "escape")
+            box.border_subtitle = f"{keys[0]} approve changes · {keys[1]} log · {close} close"
+            yield OptionList(id="servers-list")
+            with VerticalScroll(id="servers-about"):
+                yield Static(id="servers-told")
+
+    async def on_mount(self) -> None:
+        """Read the files beside the screen, now and again."""
+        await self._load()
+        self.query_one("#servers-list" if self._found.found else "#servers-about").focus()
+        self.set_interval(_SECONDS, self._load)
+
+    async def _load(self) -> None:
+        entries = await in_daemon(self._read)
+        if entries == self._entries and self._shown is not None:
+            return
+        self._entries = entries
+        rows = self.query_one(OptionList)
+        at = rows.highlighted or 0
+        rows.clear_options()
+        rows.add_options(Option(_row(server, entries[server.key])) for server in self._found.found)
+        rows.display = bool(self._found.found)
+        if self._found.found:
+            rows.highlighted = at
+        self._show(at)
+
+    def _read(self) -> dict[str, Entry]:
+        return {server.key: self._catalog.entry(server) for server in self._found.found}
+
+    @property
+    def _server(self) -> Server | None:
+        at = self.query_one(OptionList).highlighted
+        return self._found.found[at] if at is not None and at < len(self._found.found) else None
+
+    @on(OptionList.OptionHighlighted)
+    def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Another server: what is known of it."""
+        self._show(event.option_index)
+
+    def _show(self, at: int) -> None:
+        if at < len(self._found.found):
+            server = self._found.found[at]
+            self._shown = self._entries[server.key]
+            lines = list(_about(server, self._shown))
+        else:
+            self._shown = Entry()
+            lines = [Content(_NONE)]
+        lines += [Content.styled(visible(line, lines=False), "$warning") for line in self._found.problems]
+        self.query_one("#servers-told", Static).update(Content("\n").join(lines))
+
+    async def action_approve(self) -> None:
+        """Pin the tools of this server as they are shown."""
+        server, shown = self._server, self._shown
+        if server is None or shown is None or not shown.waiting:
+            self.notify("Nothing of this server waits for approval.", markup=False)
+            return
+        try:
+            await in_daemon(lambda: self._catalog.approve(server, list(shown.waiting), shown.waiting))
+        except WorkbenchError as error:
+            self.notify(visible(str(error)), severity="error", markup=False)
+        await self._load()
+
+    async def action_log(self) -> None:
+        """What it wrote, and when it started and ended."""
+        from workbench.tui.screens.pager import PagerScreen
+
+        server = self._server
+        if server is not None:
+            text = await in_daemon(lambda: _tail(self._catalog, server))
+            self.app.push_screen(PagerScreen(Content(visible(f"Log of {server.name}", lines=False)), text))
+
+    def action_leave(self) -> None:
+        """Back."""
+        self.dismiss(None)
+
+
+def _row(server: Server, entry: Entry) -> Content:
+    state, style = _state(server, entry)
+    name = visible(server.name, lines=False)
+    return Content.assemble((f"{name:<18}", "bold"), (state, style))
+
+
+def _state(server: Server, entry: Entry) -> tuple[str, str]:
+    if not server.is_on:
+        return "○ switched off", "$dim"
+    if entry.waiting:
+        count = len(entry.waiting)
+        return f"! {count} tool{'s' * (count != 1)} changed, off until you approve", "$warning"
+    if entry.failure:
+        return "✗ cannot be used", "$error"
+    count = len(entry.usable)
+    return (f"● {count} tool{'s' * (count != 1)}", "$success") if entry.listed else ("○ never started", "$dim")
+
+
+def _about(server: Server, entry: Entry) -> Iterator[Content]:
+    yield Content.styled(visible(server.place, lines=False), "$dim")
+    yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
+    if entry.failure:
+        yield Content.styled(visible(entry.failure, lines=False), "$error")
+    yield from (Content.styled(visible(line, lines=False), "$warning") for line in entry.faults)
+    yield Content("")
+    if entry.waiting:
+        yield from _changes(changed_lines(entry))
+        yield Content("")
+    for name, tool in entry.usable.items():
+        hints = tool.get("annotations") or {}
+        kind = "reads" if hints.get("readOnlyHint") else "destroys" if hints.get("destructiveHint") else "asked"
+        words = first_line(str(tool.get("description") or ""), 60)
+        yield Content.assemble((f"{visible(name, lines=False):<26}", "bold"), (f" {kind:<9}", "$dim"), f" {words}")
+    for kind, each in (("prompt", entry.prompts), ("resource", entry.resources)):
+        names = ", ".join(visible(str(one.get("name", "")), lines=False) for one in each[:12])
+        if names:
+            yield Content.assemble((f"{kind}s  ", "$dim"), names)
+
+
+def _changes(lines: Iterable[str]) -> Iterator[Content]:
+    colours = {"  -": "$error", "  +": "$success"}
+    for line in lines:
+        style = colours.get(line[:3], "" if line.startswith(" ") else "bold $warning")
+        yield Content.styled(visible(line, lines=False), style)
+
+
+def _tail(catalog: Catalog, server: Server) -> str:
+    try:
+        with catalog.log(server).open("rb") as file:
+            file.seek(max(0, catalog.log(server).stat().st_size - _LOG_BYTES))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return "It was never started from here."
