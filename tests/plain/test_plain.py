@@ -207,6 +207,36 @@ def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pa
     assert [event.verdict for event in decided(world)] == ["rejected"]
 
 
+def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: World):
+    marker, tools = world.home / "marker", world.project / ".ohw/tools"
+    tools.mkdir(parents=True)
+    (tools / "evil.py").write_text(
+        f"from pathlib import Path\nPath({str(marker)!r}).touch()\ntool = None\n# \x1b[31m\n"
+    )
+    (world.project / ".ohw/rules.toml").write_text('[[deny]]\ncommand = "touch *"\n')
+    trust = "yes, no or read:"
+    with plain(world, finish("Done without it.")) as terminal:
+        answer(terminal, "read", trust)
+        answer(terminal, "", trust)  # not yes
+        terminal.wait_for("They are left out in this session.")
+        terminal.wait_for("Done without it.", 60)
+        leave(terminal)
+        assert b"evil.py: code that runs with your rights" in terminal.raw
+        assert b"rules.toml: rules on what is asked and denied" in terminal.raw
+        assert b"\x1b[31m" not in terminal.raw
+        assert b"[31m" in terminal.raw
+        assert not marker.exists()
+    with plain(world, finish("Done with it.")) as terminal:
+        answer(terminal, "yes", trust)
+        wait_for(marker.exists, "the tool to be loaded")
+        terminal.wait_for("Done with it.", 60)
+        leave(terminal)
+    with plain(world, finish("Not asked again.")) as terminal:
+        terminal.wait_for("Not asked again.", 60)
+        leave(terminal)
+        assert b"Trust this folder?" not in terminal.raw
+
+
 def test_plain_mode_loads_no_screen():
     code = "import sys, workbench.plain.start; sys.exit(1 if {'textual', 'litellm'} & set(sys.modules) else 0)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0

@@ -32,6 +32,10 @@ class Console:
         """Give every line from now on to `taken`; in the running event loop."""
         asyncio.get_running_loop().add_reader(_STDIN, self._read, taken)
 
+    def deaf(self) -> None:
+        """Give no line to anybody until somebody listens again; in the running event loop."""
+        asyncio.get_running_loop().remove_reader(_STDIN)
+
     def say(self, *lines: str) -> None:
         """Lines below what stands there; a prompt that waits is shown again."""
         begun = "\n" if self._prompt else ""

@@ -15,9 +15,11 @@ from workbench.errors import UsageError
 from workbench.llm.router import NO_MODEL
 from workbench.plain.console import Console
 from workbench.plain.talk import Talk
+from workbench.plain.trusting import ask_trust
 from workbench.tui.farewell import farewell
 from workbench.tui.fold.state import SessionState
 from workbench.tui.links.link import Link
+from workbench.tui.trusting import trust_question
 
 _PATIENCE = 1.5
 """Seconds for an orderly end after a signal."""
@@ -45,11 +47,14 @@ def open_plain(
         settings = replace(settings, model=DEMO_MODEL, tools={}, rules=DEMO_RULES)
     if not (settings.model or session_id):
         raise UsageError(f"{NO_MODEL}, and `ohw models` lists those there are")
+    console = Console(is_ascii=wants_ascii())
+    console.say(*([said] if said else []), f"Plain mode in {workspace}. /help lists commands, ctrl+d leaves.")
+    question = None if demo else trust_question(locations, workspace, settings.trusted, set())
+    if question is not None:
+        settings = replace(settings, trusted=(*settings.trusted, *ask_trust(console, question)))
     name = session_id or new_id("demo" if demo else prompt or workspace.name)
     link = EngineLink(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
-    console = Console(is_ascii=wants_ascii())
-    console.say(*([said] if said else []), f"Plain mode in {workspace}. /help lists commands, ctrl+d leaves.")
     code = asyncio.run(_talk(link, state, workspace, console, prompt))
     if code > 128:
         _insist(code)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.widgets import Input, TextArea
 
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
@@ -42,7 +43,7 @@ class AppKeys(App[int]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help", id="help", priority=True),
-        Binding("question_mark", "help", "Help", id="help-sign", show=False),
+        Binding("question_mark", "help(True)", "Help", id="help-sign", priority=True, show=False),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
         Binding("ctrl+o", "sessions", "Sessions", id="sessions", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
@@ -68,9 +69,15 @@ class AppKeys(App[int]):
     def main_screen(self) -> MainScreen:
         """A main screen on what is opened now."""
 
-    def action_help(self) -> None:
-        """Keys of where we are, and the guides."""
+    def action_help(self, by_sign: bool = False) -> None:
+        """Keys of where we are, and the guides; `by_sign` where it was asked for by a sign that could be written."""
         open_help(self)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A question mark asks for help where it is not written, nor meant for the prompt behind a question."""
+        if action != "help" or not parameters:
+            return super().check_action(action, parameters)
+        return not isinstance(self.focused, Input | TextArea) and not hasattr(self.screen, "takes_words")
 
     def action_palette(self) -> None:
         """Everything there is to do, found by a few letters."""
@@ -100,6 +107,7 @@ class AppKeys(App[int]):
 
     def _keep_theme(self, name: str | None) -> None:
         if name is not None and self.book is not None:
+            self.theme = name
             try:
                 self.book.write({("theme",): name})
             except WorkbenchError as error:

@@ -6,9 +6,15 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from workbench.config import Locations
-from workbench.tools.trust import agree, brought, fingerprint, is_trusted
+from workbench.tools.trust import RULES, SERVERS, agree, brought, fingerprint, is_trusted
+
+_KINDS: Final = {
+    RULES: "rules on what is asked and denied",
+    SERVERS: "MCP servers, programs that run with your rights",
+}
 
 
 @dataclass
@@ -38,6 +44,23 @@ class TrustQuestion:
         """What is trusted by the answer, for `Settings.trusted`."""
         self._answered.wait()
         return (self.content,) if self.is_trusted else ()
+
+
+def kind_of(name: str) -> str:
+    """What a file that a folder brings would do."""
+    return _KINDS.get(name, "code that runs with your rights")
+
+
+def contents(question: TrustQuestion) -> str:
+    """All that the folder brings, to be read before it is trusted."""
+    parts = []
+    for path in question.files:
+        try:
+            text = path.read_bytes().decode(errors="replace")
+        except OSError as error:
+            text = f"cannot be read: {error.strerror}"
+        parts.append(f"── {path.relative_to(question.folder)}\n\n{text}")
+    return "\n\n".join(parts)
 
 
 def trust_question(

@@ -45,6 +45,8 @@ _LINE: Final = "PROVIDER/NAME, and behind a blank http://… of a server of your
 class FirstRunScreen(ModalScreen[Way | None]):
     """Dismisses with the model to begin with, with `DEMO`, or with None; letters go to the prompt below."""
 
+    takes_words = True
+    """Letters are for the prompt: none of them is a key of the app."""
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Not now", id="setup.close"),

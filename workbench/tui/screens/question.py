@@ -20,6 +20,8 @@ ResultT = TypeVar("ResultT")
 class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
     """A modal that takes an answer only once it has been in sight for a while without a key."""
 
+    takes_words = True
+    """Letters are for the prompt: none of them is a key of the app."""
     AUTO_FOCUS = ""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

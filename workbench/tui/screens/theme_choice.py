@@ -66,7 +66,9 @@ class ThemeChoice(ModalScreen[str | None]):
 
     def action_save(self) -> None:
         """That one it is, and at the next start too."""
-        self.dismiss(self.app.theme)
+        at = self.query_one(OptionList).highlighted
+        if at is not None:
+            self.dismiss(self._names[at])
 
     def action_keep(self) -> None:
         """Back to the theme there was."""

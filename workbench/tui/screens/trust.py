@@ -15,18 +15,13 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tools.trust import RULES, SERVERS
 from workbench.tui.key_names import key_of
-from workbench.tui.trusting import TrustQuestion
+from workbench.tui.trusting import TrustQuestion, contents, kind_of
 from workbench.tui.widgets.painting import css_beside
 
 _QUIET: Final = 0.5
 """Seconds it stands before `yes` can be taken: no key meant for something else trusts a folder."""
 _MOST: Final = 8
-_KINDS: Final = {
-    RULES: "rules on what is asked and denied",
-    SERVERS: "MCP servers, programs that run with your rights",
-}
 _CHOICES: Final = (
     "No: leave them out in this session",
     "Read them first",
@@ -37,6 +32,8 @@ _CHOICES: Final = (
 class TrustScreen(ModalScreen[bool]):
     """Dismisses with whether the folder is trusted; what is written meanwhile goes to the prompt."""
 
+    takes_words = True
+    """Letters are for the prompt: none of them is a key of the app."""
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "No, not now", id="trust.no")]
 
@@ -95,23 +92,16 @@ class TrustScreen(ModalScreen[bool]):
     def _read(self) -> None:
         from workbench.tui.screens.pager import PagerScreen
 
-        parts = []
-        for path in self._question.files:
-            try:
-                text = path.read_bytes().decode(errors="replace")
-            except OSError as error:
-                text = f"cannot be read: {error.strerror}"
-            parts.append(f"── {path.relative_to(self._question.folder)}\n\n{text}")
         title = Content(visible(f"What {self._question.folder} brings", lines=False))
-        self.app.push_screen(PagerScreen(title, "\n\n".join(parts)))
+        self.app.push_screen(PagerScreen(title, contents(self._question)))
 
     def _said(self) -> Content:
         folder, files = self._question.folder, self._question.files
         names = [str(path.relative_to(folder)) for path in files]
         rows = []
         for name in names[:_MOST]:
-            kind = _KINDS.get(name, "code that runs with your rights")
-            rows.append(Content.assemble(("  " + visible(name, lines=False).ljust(24), "bold"), (f"  {kind}", "$dim")))
+            label = "  " + visible(name, lines=False).ljust(24)
+            rows.append(Content.assemble((label, "bold"), (f"  {kind_of(name)}", "$dim")))
         if len(names) > _MOST:
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))
         return Content("\n").join(
