@@ -1,0 +1,87 @@
+"""What the bridge to an MCP server costs over the SDK itself, and what ten known servers cost before the first call."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.measure import Measure
+from workbench.config import Locations
+from workbench.mcp.catalog import Catalog
+from workbench.mcp.client import MCPClient
+from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.offered import OfferedServers
+from workbench.mcp.servers import Server, Servers, read_server
+from workbench.mcp.tool import MCPToolDefinition
+
+_FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
+_CALLS = 300
+_BRIDGE = 2.0
+_TEN = 30.0
+
+
+def measures() -> list[Measure]:
+    """Milliseconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        catalog = Catalog(Locations(*(place / name for name in ("config", "data", "state", "runtime"))))
+        return [_bridge(place, catalog), _ten(place, catalog)]
+
+
+def _server(place: Path, name: str) -> Server:
+    told = {"command": sys.executable, "args": [str(_FAKE), json.dumps({"folder": str(place)})], "startTimeout": 60}
+    return read_server(name, told, "here", str(place))
+
+
+def _bridge(place: Path, catalog: Catalog) -> Measure:
+    """A call through the executor, less what the SDK takes for the same on the same connection."""
+    client = MCPClient.opened(_server(place, "one"), catalog)
+    try:
+        client.connect().result(60)
+        definition = catalog.entry(client.server).tools["echo"]
+        tool = MCPToolDefinition("echo", definition, "one", MCPToolExecutor(client, definition))
+        took, own = [], client._submit(_own).result(60)
+        for _ in range(_CALLS):
+            start = time.perf_counter()
+            tool(tool.action_from_arguments({"text": "x"}))
+            took.append((time.perf_counter() - start) * 1e3)
+    finally:
+        client.close()
+    value = statistics.median(took) - own
+    return Measure("mcp: a call through the bridge, over the SDK's own", value, "ms", own, _BRIDGE, value <= _BRIDGE)
+
+
+async def _own(sdk: Any) -> float:
+    took = []
+    for _ in range(_CALLS):
+        start = time.perf_counter()
+        await sdk.call_tool("echo", {"text": "x"})
+        took.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(took)
+
+
+def _ten(place: Path, catalog: Catalog) -> Measure:
+    """Ten servers of ten tools each that were seen before: until the first request may go out, none of them runs."""
+    servers = [_server(place / name, name) for name in (f"server{number}" for number in range(10))]
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    for server in servers:
+        catalog.listed(server, [{"name": f"{server.name}_{at}", "inputSchema": schema} for at in range(10)])
+    took = []
+    for _ in range(11):
+        start = time.perf_counter()
+        offered = OfferedServers(Servers(tuple(servers)), Catalog(_where(catalog)), {}, {}, lambda text: None)
+        offered.before_call(lambda: False, lambda text: None)
+        took.append((time.perf_counter() - start) * 1e3)
+        offered.close()
+    value = statistics.median(took)
+    return Measure("mcp: ten known servers, before the first request", value, "ms", None, _TEN, value <= _TEN)
+
+
+def _where(catalog: Catalog) -> Locations:
+    root = catalog.folder.parent.parent
+    return Locations(root / "config", root / "data", root / "state", root / "runtime")
