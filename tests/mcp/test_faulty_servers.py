@@ -30,13 +30,13 @@ def test_m01_garbage_on_stdout_is_nobodys_answer(place):
 
 def test_m02_a_server_that_never_answers_initialize_has_its_budget(place):
     began = time.monotonic()
-    with pytest.raises(ServerFailed, match=r"did not answer within 0\.8 s; it wrote: the server says hello"):
+    with pytest.raises(ServerFailed, match=r"did not answer within 0\.8 s"):
         place.client(place.server({"mute": True}, startTimeout=0.8)).connect().result(60)
     assert time.monotonic() - began < 30
 
 
 def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
-    tool = place.tool(server=place.server(timeout=0.5))
+    tool = place.tool(server=place.server(timeout=4))
     found = ask(tool, "hang")
     assert found.is_error
     assert "did not answer in time" in found.text

@@ -21,6 +21,7 @@ LINE_LIMIT = 16 * 1024 * 1024
 _CHUNK = 256 * 1024
 _LONGEST_SAID = 500
 _END_SECONDS = 8.0  # the keeper itself gives up after less
+_LAST_WORDS = 0.5
 
 
 class TooLong(WorkbenchError):
@@ -108,6 +109,7 @@ async def _end(process: asyncio.subprocess.Process, said: asyncio.Task[None]) ->
         await asyncio.sleep(0.01)  # `wait` would also wait for pipes that a child of the server holds open
     if process.returncode is None:
         process.kill()  # the server dies with its keeper
+    await asyncio.wait([said], timeout=_LAST_WORDS)  # a child that survives may hold it open
     said.cancel()
     with suppress(asyncio.CancelledError):
         await said
