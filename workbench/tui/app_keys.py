@@ -190,10 +190,7 @@ class AppKeys(App[int]):
         self.state = SessionState(workspace=str(opened.workspace))
         if before is not None:
             before.close()
-        await self._replace_main()
-        if written and not opened.message:
-            self.screen.query_one(Prompt).give_back(written)
-        self.ask_trust()
+        self.run_worker(self._replace_main("" if opened.message else written))
 
     def ask_trust(self) -> None:
         """Whether the folder is trusted, where that has to be asked; its session begins after the answer."""
@@ -210,8 +207,11 @@ class AppKeys(App[int]):
 
         open_trust(self, question, typed, answered)
 
-    async def _replace_main(self) -> None:
-        """The first screen cannot be taken away, so the others lie over it; it follows its session no more."""
+    async def _replace_main(self, written: str) -> None:
+        """The first screen cannot be taken away, so the others lie over it; it follows its session no more.
+
+        A worker of the app's: the screen that goes may be the one that asked, and would wait for its own end.
+        """
         while len(self.screen_stack) > 1 and not isinstance(self.screen, MainScreen):
             self.pop_screen()
         if len(self.screen_stack) > 1:
@@ -219,3 +219,6 @@ class AppKeys(App[int]):
         else:
             self.workers.cancel_node(self.screen)
             await self.push_screen(self.main_screen())
+        if written:
+            self.screen.query_one(Prompt).give_back(written)
+        self.ask_trust()
