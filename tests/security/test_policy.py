@@ -73,8 +73,9 @@ def test_a_rule_allows_nothing_that_is_high_and_nothing_in_modes_that_are_strict
 
 @pytest.mark.parametrize("mode", ["medium", "high", "never"])
 def test_where_rules_may_be_lost_only_what_reads_goes_without_a_question(mode):
-    assert rule_on(mode, "LOW", False, "x", caution="broken").verdict == "allow"
-    assert rule_on(mode, "MEDIUM", False, "x", caution="broken").verdict == "ask"
+    for rule in (None, Rule("allow", "x")):
+        assert rule_on(mode, "LOW", False, "x", rule=rule, caution="broken").verdict == "allow"
+        assert rule_on(mode, "MEDIUM", False, "x", rule=rule, caution="broken").verdict == "ask"
 
 
 @pytest.mark.parametrize("risk", RATINGS)

@@ -315,3 +315,21 @@ def test_what_a_command_deletes_and_writes_over_is_data(command, deletes, change
     found = {path for part in parts for path in part.deletes}
     assert {path for path in found if "found-file" not in path} == set(deletes)
     assert {path for part in parts for path in part.changes if "found-file" not in path} == set(changes)
+
+
+@pytest.mark.parametrize(
+    ("command", "risk"),
+    [
+        ("rm -rf build/", "MEDIUM"),
+        ("rm -rf ./dist/", "MEDIUM"),
+        ("cd build && rm -rf *", "MEDIUM"),
+        ("rm -rf *", "HIGH"),
+        ("rm -rf ./*", "HIGH"),
+        ("rm -rf .", "HIGH"),
+        ("rm -rf ./", "HIGH"),
+        ("rm -rf build/..", "HIGH"),
+        ("rm -rf src/", "HIGH"),
+    ],
+)
+def test_a_folder_made_by_a_build_is_not_the_workspace(command, risk):
+    assert assess_command(command, Places("/home/u/proj", "/home/u")).risk == risk

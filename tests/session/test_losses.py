@@ -45,6 +45,15 @@ def test_a_copy_is_kept_of_what_no_version_holds(losses, assessed, command, coun
     assert (kept.count if kept else 0) == count
 
 
+def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
+    for number in range(1_150):
+        (tmp_path / "work" / f"{number}.log").write_text("x")
+    (tmp_path / "work" / "d[raw].log").write_text("x")
+    for command, count in (("rm -f [0-9]*.log", 1_150), ("rm 'd[raw].log'", 1)):
+        kept = losses.keep(assessed(command), command, "one")
+        assert kept.count == count, command
+
+
 def test_the_reason_says_what_is_deleted_though_its_own_words_do_not(losses, assessed):
     told = losses.explained(assessed("git clean -fdX"))
     assert told.parts[0].reason.startswith("deletes ")

@@ -83,9 +83,12 @@ class Places:
             return risk, reason.replace("writes outside", "deletes outside")
         if not within(self.resolved(path), self.workspace):
             return risk, "deletes a temporary file"
-        if self.resolved(path) == self.workspace or _name(path) in {"*", ".*", "", ".", ".."}:
+        folder, _, name = path.rstrip("/").rpartition("/")
+        is_all = name in {"*", ".*"} and self.resolved(folder or "/") == self.workspace
+        if self.resolved(path) == self.workspace or is_all or name in {"", ".", ".."}:
             return "HIGH", "deletes the workspace"
-        return ("HIGH", "deletes a folder for good") if deep and not _is_made_again(path) else ("MEDIUM", "deletes")
+        whole = folder if name == "*" else path
+        return ("HIGH", "deletes a folder for good") if deep and not _is_made_again(whole) else ("MEDIUM", "deletes")
 
     def _holds_secrets(self, real: str) -> bool:
         return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}

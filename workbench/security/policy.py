@@ -53,7 +53,8 @@ def rule_on(
     `reads` says that it changes nothing although its tool may.
 
     A rule denies or asks in every mode. It allows nothing that is HIGH (all that is protected is), nothing in the mode
-    that always asks, and nothing that writes in plan mode. With `caution`, a reason, what is not LOW is asked about.
+    that always asks, and nothing that writes in plan mode. With `caution`, a reason, what is not LOW is asked about,
+    whatever a rule allows: one that was lost might have denied it.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -61,7 +62,8 @@ def rule_on(
         return Ruling("deny", _named(mode), _plan_reason(tool))
     if rule is not None and rule.verdict == "ask":
         return Ruling("ask", rule.text, rule.reason, by="rule")
-    return _allowed(mode, risk, read_only, rule) or _by_mode(mode, risk, caution)
+    allowing = None if caution and risk != "LOW" else rule
+    return _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, caution)
 
 
 def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruling | None:

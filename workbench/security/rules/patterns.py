@@ -22,14 +22,34 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
     """`*` is anything, `\\*` a star; ` *` at the end also fits no more words at all."""
     body, rest = (pattern[:-2], r"(?: .*)?") if pattern.endswith(" *") and pattern != " *" else (pattern, "")
     pieces = re.findall(r"\\.|\*+|\s+|[^\\*\s]+|\\", body, re.DOTALL)
-    return re.compile("".join(map(_command_piece, pieces)) + rest, re.DOTALL)
+    first, *later = [_command_text(text) for text in _between_stars(pieces)]
+    # The first place that fits a text is as good as any later one: no going back, so no command takes long.
+    inner = "".join(f"(?>.*?{text})" for text in later[:-1])
+    last = f".*{later[-1]}" if later else ""
+    return re.compile(first + inner + last + rest, re.DOTALL)
+
+
+def _between_stars(pieces: list[str]) -> list[list[str]]:
+    """The pieces before, between and after the stars; a space beside a star is one, the star takes the others."""
+    texts: list[list[str]] = [[]]
+    for index, piece in enumerate(pieces):
+        beside = [*pieces[max(index - 1, 0) : index], *pieces[index + 1 : index + 2]]
+        if piece.startswith("*"):
+            texts.append([])
+        elif piece.isspace() and any(one.startswith("*") for one in beside):
+            texts[-1].append(" ")
+        else:
+            texts[-1].append(piece if not piece.isspace() else "  ")
+    return texts
+
+
+def _command_text(pieces: list[str]) -> str:
+    return "".join(_command_piece(piece) for piece in pieces)
 
 
 def _command_piece(piece: str) -> str:
-    if piece.startswith("*"):
-        return ".*"
     if piece.isspace():
-        return r"\s+"
+        return r"\s" if piece == " " else r"\s+"
     return re.escape(piece[1:] if len(piece) > 1 and piece[0] == "\\" else piece)
 
 

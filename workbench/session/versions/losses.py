@@ -88,8 +88,10 @@ class Losses:
         if part.risk == "LOW":
             return
         for paths, deletes in ((part.deletes, True), (part.changes, False)):
-            for place in self._places(paths):
+            places = self._places(paths)
+            for place in places[:MOST_FILES]:
                 below = _files(place, deep=deletes)
+                below.is_whole &= len(places) <= MOST_FILES
                 if below.sizes or below.has_history:
                     yield _Touched(part, deletes, place, below)
 
@@ -101,11 +103,11 @@ class Losses:
         return Loss(one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history)
 
     def _places(self, named: Iterable[str]) -> list[str]:
-        """Those of the paths, or of what their patterns fit, that are in the workspace."""
+        """Those of the paths, and of what fits them as patterns, that are in the workspace."""
         root = str(self._repository.workspace)
-        matching = (path for one in named for path in (glob.glob(one) if glob.has_magic(one) else [one]))  # noqa: PTH207
-        places = dict.fromkeys(os.path.normpath(path) for path in matching if os.path.lexists(path))
-        return [path for path in places if _is_inside(path, root)][:100]
+        fitting = (path for one in named for path in [one, *glob.glob(one)])  # noqa: PTH207
+        places = dict.fromkeys(os.path.normpath(path) for path in fitting if os.path.lexists(path))
+        return [path for path in places if _is_inside(path, root)]
 
 
 class _Touched(NamedTuple):

@@ -27,6 +27,8 @@ LARGEST = 5_000_000
 MOST_KNOWN = 20_000
 """Files of which is kept how they were when they were recorded."""
 _Signature: TypeAlias = tuple[int, ...] | None
+_ARGUMENTS = 1_000
+"""Paths in one call of git: more may be longer than the system takes."""
 _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
@@ -188,7 +190,8 @@ class Repository:
 
     def held(self, places: Sequence[str], *, timeout: float = 30.0) -> set[str]:
         """The files at or below these paths that the last version holds."""
-        said = self._said(["ls-files", "-z", "--", *places], timeout=timeout)
+        batches = [places[at : at + _ARGUMENTS] for at in range(0, len(places), _ARGUMENTS)]
+        said = b"".join(self._said(["ls-files", "-z", "--", *batch], timeout=timeout) for batch in batches)
         return {os.fsdecode(name) for name in said.split(b"\0") if name}
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
