@@ -13,6 +13,7 @@ from workbench.tui.approving.together import together
 from workbench.tui.screens.approve_all import ApproveAllScreen
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
+from workbench.tui.wording.batch import all_of
 
 LIST = replace(command("ls ~/.config", risk="LOW"), action_id="low", fingerprint="f1")
 WRITE = replace(edit("old\n", "new\n"), action_id="edit", fingerprint="f2")
@@ -59,6 +60,13 @@ def test_those_at_or_below_the_risk_shown_go_together() -> None:
     assert [item.action_id for item in together(waiting, WRITE)] == ["low", "edit"]
     assert [item.action_id for item in together(waiting, unknown)] == ["low", "edit", "unknown"]
     assert [item.action_id for item in together(waiting, DELETE)] == ["low", "edit", "high", "unknown"]
+
+
+def test_all_says_why_each_is_asked() -> None:
+    told = "deletes 2 files that can NOT be brought back"
+    lost = replace(command("rm a.dat", risk="HIGH"), reasons=(told,), agent="tester")
+    lines = [said.text for said in all_of([LIST, lost])]
+    assert lines.index("Asked for the sub-agent tester.") < lines.index(f"· {told}")
 
 
 async def test_all_shows_everything_and_takes_a_quiet_time_of_its_own() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
-from workbench.tui.wording.explain import Said, files_written, what_runs
+from workbench.tui.wording.explain import Said, files_written, reasons, what_runs
 from workbench.tui.wording.pieces import Line, Piece, clip
 from workbench.tui.wording.summaries import one_line, tool_sign
 
@@ -33,7 +33,7 @@ def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
 
 
 def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[Said]:
-    """Everything that these actions would run and write; before it that some were left out."""
+    """Everything that these actions would run and write, and why each is asked; before it that some were left out."""
     lines: list[Said] = []
     if left_out:
         them = (
@@ -42,7 +42,8 @@ def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[Said]:
         lines = [Said(f"Without {them} approved by itself.", "label"), Said("")]
     for number, item in enumerate(items, 1):
         head = f"{number} of {len(items)}  {RISK_SIGNS[item.risk]} {item.risk}"
-        lines += [Said(head, f"risk-{item.risk.lower()}"), *what_runs(item), *_changed_lines(item), Said("")]
+        lines += [Said(head, f"risk-{item.risk.lower()}"), *what_runs(item), *reasons(item)]
+        lines += [*_changed_lines(item), Said("")]
     return lines
 
 

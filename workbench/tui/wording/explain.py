@@ -52,12 +52,22 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
 def why_asked(action: ActionItem, mode: str) -> list[Said]:
     """The rule that asks, reasons, the model's own words and the folder it happens in."""
     rule = action.rule or f'mode "{mode}"'
-    lines = [Said(_one(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
+    lines = _asker(action)
     lines += [Said(_one(f"Why asked: {rule}.") + _quote(action))]
     lines += [Said(f"· {_one(reason)}") for reason in action.reasons]
     if action.working_dir:
         lines.append(Said(f"Working directory {_one(action.working_dir)}", "dim"))
     return lines
+
+
+def reasons(action: ActionItem) -> list[Said]:
+    """For whom it is asked, and the reasons that do not stand beside a part of what runs."""
+    said = {segment.reason for segment in action.segments}
+    return _asker(action) + [Said(f"· {_one(reason)}") for reason in action.reasons if reason not in said]
+
+
+def _asker(action: ActionItem) -> list[Said]:
+    return [Said(_one(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
 
 
 def _quote(action: ActionItem) -> str:
