@@ -217,6 +217,25 @@ def test_a_command_that_became_more_dangerous_since_it_was_approved_is_asked_aga
     assert "rejected" in told(d)[1]
 
 
+def test_an_answer_to_a_question_shown_less_dangerous_approves_nothing(shelled, tmp_path: Path):
+    (tmp_path / "build").mkdir()
+    delete = bash("rm -f build/no-such-file-of-the-tests")
+    d = shelled(calls(bash("rmdir build && ln -s /etc build", "HIGH"), delete), says("ok"))
+    first, seen = d.waiting()
+    shown = seen.assessed
+    assert shown.risk == "MEDIUM"
+    d.decide(first)
+    d.run()
+    (again,) = d.waiting()
+    assert again.assessed.risk == "HIGH"
+    with pytest.raises(Refused, match="changed since it was shown"):
+        d.decide(again, fingerprint=shown.fingerprint)
+    assert d.waiting() == [again]
+    d.answer()
+    assert d.waiting() == []
+    assert len(told(d)) == 2, "the answer to what is shown now holds"
+
+
 def test_what_was_approved_ahead_is_asked_again_when_the_same_is_refused_after_it(shelled, tmp_path: Path):
     (tmp_path / "a.txt").write_text("x")
     d = shelled(calls(bash("rm a.txt"), bash("mv a.txt b.txt")), says("ok"))

@@ -85,7 +85,7 @@ async def test_all_shows_everything_and_takes_a_quiet_time_of_its_own() -> None:
         clock.now += 60
         await until(pilot, lambda: "Y approve all 2" in str(app.screen.query_one("#keys").render()))
         await pilot.press("Y")
-        await until(pilot, lambda: app.results == [All((("low", "f1"), ("edit", "f2")))])
+        await until(pilot, lambda: app.results == [All((("low", "f1", 0), ("edit", "f2", 0)))])
 
 
 async def test_what_does_not_fit_must_be_scrolled_before_all_are_approved() -> None:

@@ -9,6 +9,7 @@ from workbench.session import events as ev
 from workbench.tui.branch import is_dirty
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.screens.approve_all import ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity
@@ -304,6 +305,26 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
         link.bring(approved, again)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         assert app.screen.item.reasons == ("refused before",)
+
+
+async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhile_stays_asked():
+    script = asked()
+    script.ask("execute_bash", command="rm -rf dist")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        await arm(pilot)
+        await pilot.press("Y")
+        await wait_until(pilot, lambda: isinstance(app.screen, ApproveAllScreen))
+        link.bring(script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("anew",), fingerprint="f"))
+        await wait_until(pilot, lambda: app.state.actions["a2"].reasons == ("anew",))
+        await arm(pilot)
+        await pilot.press("Y")
+        await wait_until(pilot, lambda: link.commands)
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert app.screen.item is app.state.actions["a2"]
+        assert link.commands == [("decide", "a1", "approved", "f", "")]
 
 
 async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_again():

@@ -10,6 +10,7 @@ from workbench.llm.model import Cancel
 from workbench.security.assessment import Assessment
 from workbench.security.policy import Ruling
 from workbench.security.rules.book import RuleBook
+from workbench.session.acting.fingerprint import is_same_action, shown_as
 from workbench.session.acting.rating import Rater, reasons, segments
 from workbench.session.acting.readying import Readying
 from workbench.session.acting.results import none_run, not_run
@@ -96,14 +97,14 @@ class Actions:
             rule=ruling.rule,
             preview=readied.files,
             stale=readied.stale,
-            fingerprint=readied.fingerprint,
+            fingerprint=shown_as(readied.fingerprint, risk),
             working_dir=readied.working_dir,
             edited=edited,
             needs_decision=asks,
             needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
             always=self.rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
         )
-        return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, readied.fingerprint)]
+        return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]
 
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
         return self._journal.failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self._tools)
@@ -198,7 +199,7 @@ class Actions:
 
         The person's holds for what they saw, as dangerous as they saw it; that of a mode or rule while these allow it.
         """
-        is_same = readied.fingerprint == decided.fingerprint
+        is_same = is_same_action(readied.fingerprint, decided.fingerprint)
         if decided.by == "person":
             changed = CHANGED if decided.written is None else _PART_LOST
             return (self.rater.doubt(action, readied.tool) or None) if is_same else changed

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from workbench.llm.model import Cancel
 from workbench.session.acting.actions import CHANGED, Actions, decided_by
 from workbench.session.acting.decisions import EDITED
+from workbench.session.acting.fingerprint import is_same_action
 from workbench.session.acting.stale import needs_person
 from workbench.session.events import ActionAssessed, ActionProposed, Event
 from workbench.session.journal import Journal
@@ -92,7 +93,7 @@ class Ahead:
         theirs = shown.edited is not None or needs_person(shown.stale)
         if ruling.verdict == "ask" or (theirs and ruling.verdict == "allow"):
             return []  # what the person wrote, or has to look at, is theirs to approve
-        if ruling.verdict == "deny" or self._fingerprint(proposed) == shown.fingerprint:
+        if ruling.verdict == "deny" or is_same_action(self._fingerprint(proposed), shown.fingerprint):
             return decided_by(proposed, ruling, shown.fingerprint)
         return self._actions.assessed(proposed, ask=CHANGED)
 
@@ -110,7 +111,7 @@ class Ahead:
     def _is_as_shown(self, action: OpenAction, shown: ActionAssessed) -> bool:
         proposed = action.proposed.model_copy(update={"arguments": action.arguments})
         tool = self._tools.get(proposed.tool)
-        if tool is None or self._fingerprint(proposed) != shown.fingerprint:
+        if tool is None or not is_same_action(self._fingerprint(proposed), shown.fingerprint):
             return False
         return self._actions.rater.ruling(proposed, tool)[0] == shown.risk
 

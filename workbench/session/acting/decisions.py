@@ -136,7 +136,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, 
         return again
     if rated.risk == "HIGH" or is_riskier(rated.risk, shown.risk):
         return again
-    return [decided.model_copy(update={"fingerprint": readied.fingerprint})]
+    return [decided.model_copy(update={"fingerprint": rated.fingerprint})]
 
 
 def condensing_wish(history: History, *, undo: bool) -> CondensingAsked | CondensingUndone:

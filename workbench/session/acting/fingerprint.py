@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from workbench.security.risk import Risk
 from workbench.session.events import FileDelta
 
 
@@ -18,6 +19,16 @@ def fingerprint(tool: str, arguments: dict[str, Any], working_dir: str, files: I
     shown = [[file.path, _identity(file.path), _content(file.path), file.before, file.after] for file in files]
     text = json.dumps([tool, arguments, working_dir, shown], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def shown_as(print_: str, risk: Risk) -> str:
+    """The fingerprint of a question: the action's own, and how dangerous it was shown to be."""
+    return f"{print_}:{risk}"
+
+
+def is_same_action(one: str, other: str) -> bool:
+    """Whether two fingerprints are of the same action, as whatever risk it was shown; older logs name no risk."""
+    return one.partition(":")[0] == other.partition(":")[0]
 
 
 def _identity(path: str) -> list[Any]:

@@ -128,8 +128,9 @@ class Asking:
             if self.open(result.action_id):
                 return
         elif isinstance(result, All):
-            for action_id, fingerprint in result.shown:
-                self._take((action_id, fingerprint, self._state.actions[action_id].asked), Decision("approved"))
+            for one in result.shown:
+                if _key(self._state.actions[one[0]]) == one:  # what was asked anew since stays asked
+                    self._take(one, Decision("approved"))
         else:
             self._take(shown, result or Later())
         self._screen.call_after_refresh(self.look)

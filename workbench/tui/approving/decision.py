@@ -53,9 +53,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class All:
-    """Several waiting actions are approved: id and fingerprint of each, as they were shown."""
+    """Several waiting actions are approved: id, fingerprint and the event that asked of each, as they were shown."""
 
-    shown: tuple[tuple[str, str], ...]
+    shown: tuple[tuple[str, str, int], ...]
 
 
 Scope = Literal["session", "folder", "person"]

@@ -177,7 +177,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         if not actions:
             self.say(_ALL_CHANGED)
             return
-        shown = tuple((action.action_id, action.fingerprint) for action in actions)
+        shown = tuple((action.action_id, action.fingerprint, action.asked) for action in actions)
         screen = ApproveAllScreen(actions, left_out, clock=self.clock)
         self.app.push_screen(screen, lambda approved: self.leave(All(shown)) if approved else None)
 
