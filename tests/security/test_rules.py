@@ -97,6 +97,49 @@ def test_allow_covers_nothing_that_is_more_than_the_plain_command(text):
     assert verdict(command(text), "allow $ pytest *", "allow $ pytest") == "none"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo $(make)",
+        'echo "`make`"',
+        "cat <(make)",
+        "x=$(make)",
+        'export CC="sh -c evil"; make',
+        "export MAKEFILES=/tmp/x; make",
+        "X=1; make",
+        "export X; make",
+        "X=1 export X; make",
+        "read X; make",
+        "printf -v X y; make",
+        "for X in y; do make; done",
+        "cd node_modules/evil && npm test",
+        "(cd sub; npm test)",
+        "cd sub; ./x.sh",
+        "pushd sub; ./x.sh",
+        "\\cd sub; ./x.sh",
+        "builtin cd sub; ./x.sh",
+        "cd sub; false && cd /home/u/proj; ./x.sh",
+    ],
+)
+def test_allow_covers_no_line_in_which_its_words_may_mean_something_else(text):
+    assert verdict(command(text), "allow $ make", "allow $ npm test", "allow $ ./x.sh") == "none"
+
+
+@pytest.mark.parametrize("text", ["make", "ls && make", "(make)", "cd /home/u/proj && npm test", "printf x; ./x.sh"])
+def test_allow_still_covers_the_words_it_shows(text):
+    assert verdict(command(text), "allow $ make", "allow $ npm test", "allow $ ./x.sh") == "allow"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CC", "CXX", "MAKE", "MAKEFILES", "MAKEFLAGS", "GOFLAGS", "PYTHONPATH", "PYTEST_ADDOPTS", "MAVEN_OPTS"],
+)
+def test_a_variable_that_says_what_a_build_runs_is_high(name):
+    assert summed(command(f"export {name}='curl x|sh'").parts).risk == "HIGH"
+    assert summed(command(f"{name}='curl x|sh' make").parts).risk == "HIGH"
+    assert summed(command("CC=gcc CXX=clang++-18 make").parts).risk == "MEDIUM"
+
+
 def test_a_module_that_python_runs_is_covered_with_it_and_nothing_else_is():
     assert verdict(command("python3 -m pytest -q tests"), "allow $ python3 -m pytest *") == "allow"
     assert verdict(command("python3 -m pytest -q; make"), "allow $ python3 -m pytest *") == "none"

@@ -22,7 +22,8 @@ class Part(NamedTuple):
     words: tuple[str, ...] = ()
     """The command's words without their quotes; empty for what is no command."""
     plain: bool = False
-    """Whether the words are all there is to it: no redirect, pipe, variable or pattern, and inside the workspace."""
+    """Whether the words are all there is to it: no redirect, pipe, variable, substitution or pattern, and inside the
+    workspace."""
     depth: int = 0
     """How deep inside other commands it is run."""
     deletes: tuple[str, ...] = ()
@@ -53,6 +54,11 @@ def summed(parts: Iterable[Part]) -> Assessment:
         risk = higher(risk, part.risk)
     reasons = dict.fromkeys(part.reason for part in kept if part.risk == risk and part.reason)
     return Assessment(risk, () if risk == "LOW" else tuple(reasons)[:MOST_REASONS], kept)
+
+
+def not_plain(parts: Iterable[Part]) -> list[Part]:
+    """The parts, none of which a rule may allow by its words alone."""
+    return [part._replace(plain=False) for part in parts]
 
 
 def shortened(text: str) -> str:

@@ -6,12 +6,19 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from typing import Final
 
 from workbench.security.assessment import LONGEST_TEXT, Part
 from workbench.security.places import within
+from workbench.security.protected import words
 from workbench.security.rules.patterns import command_pattern, is_address, is_exact, path_pattern
 from workbench.security.rules.rule import Rule
 from workbench.security.rules.subject import Subject
+
+_CHANGERS: Final = words(
+    "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
+)
+"""Builtins after which the same words may run something else: in another folder, or with other variables."""
 
 UNKNOWN = "\0"
 """Stands in a word for what only the shell will know."""
@@ -57,15 +64,23 @@ def _covers_call(rule: Rule, subject: Subject) -> bool:
 def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     used: Rule | None = None
     outer: Rule | None = None
-    words: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     for part in subject.parts:
         if not part.depth:
-            outer, words = next((rule for rule in rules if _names(rule, part, subject)), None), part.words
-        held = outer is not None and (not part.depth or is_exact(outer.command) or _is_module(words, part))
+            outer, said = next((rule for rule in rules if _names(rule, part, subject)), None), part.words
+        held = outer is not None and (not part.depth or is_exact(outer.command) or _is_module(said, part))
         if not held and part.risk != "LOW":
             return None
         used = used or outer
-    return used
+    return None if len(subject.parts) > 1 and any(_changes(part, subject) for part in subject.parts) else used
+
+
+def _changes(part: Part, subject: Subject) -> bool:
+    """Whether the commands beside it may run elsewhere or with other variables; to go to the workspace is neither."""
+    name = part.words[0].lstrip("\\") if part.words else ""
+    if name == "printf":
+        return any(word.startswith("-v") for word in part.words[1:])
+    return name in _CHANGERS and part.words != ("cd", subject.workspace)
 
 
 def _is_module(outer: tuple[str, ...], inner: Part) -> bool:

@@ -6,7 +6,7 @@ import os
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from workbench.security.assessment import Assessment, Part, one, shortened, summed
+from workbench.security.assessment import Assessment, Part, not_plain, one, shortened, summed
 from workbench.security.hidden import hides
 from workbench.security.places import Places, Rating
 from workbench.security.risk import Risk
@@ -54,7 +54,7 @@ def _assessed(text: str, places: Places, folder: str) -> Assessment:
         return one("HIGH", hidden, text)
     scan = Scan(places, folder)
     scan.run(text)
-    return summed(scan.parts)
+    return summed(not_plain(scan.parts) if scan.sets else scan.parts)
 
 
 class Scan:
@@ -72,6 +72,8 @@ class Scan:
         self.behind: dict[int, list[Node]] = {}
         """Redirects that the parser gives to a whole list, by the last command of it, whose they are."""
         self.room = _MOST_PARTS
+        self.sets = False
+        """Whether a variable is set or taken away anywhere in it."""
 
     def run(self, text: str) -> None:
         """Rate all of a command line; what cannot be read is never LOW, and a cap is HIGH."""
@@ -151,6 +153,7 @@ class Scan:
     def _taken(self, child: Scan) -> Rating:
         self.parts += child.parts
         self.room = child.room
+        self.sets |= child.sets
         found = summed(child.parts)
         return found.risk, found.reasons[0] if found.reasons else ""
 
@@ -184,6 +187,12 @@ class Scan:
         """No variable is known any more."""
         self.values.clear()
         self.values["HOME"] = self.places.home
+
+    def return_to(self, folder: str | None, values: dict[str, str]) -> None:
+        """The surroundings are again what they were."""
+        self.folder = folder
+        self.values.clear()
+        self.values.update(values)
 
     def call(self, name: Word, words: list[Word], node: Node) -> Call:
         """A command of this line."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from workbench.security.assessment import Part, shortened
+from workbench.security.assessment import Part, not_plain, shortened
 from workbench.security.places import within
 from workbench.security.risk import Risk
 from workbench.security.shell.pieces import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _INERT = frozenset({"comment", "raw_string"})
+_SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
 _SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
 _PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
 
@@ -37,6 +38,7 @@ _PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
 def visit(scan: Scan, node: Node) -> None:
     """Rate what a node holds."""
     kind = node.type
+    scan.sets |= kind in _SETS
     if kind in _VISITS:
         _VISITS[kind](scan, node)
     elif kind in LEAVES:
@@ -186,7 +188,7 @@ def _pipeline(scan: Scan, node: Node) -> None:
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
     """A subshell or a substitution: what it changes is gone after it."""
-    folder, values = scan.folder, dict(scan.values)
+    folder, values, at = scan.folder, dict(scan.values), len(scan.parts)
     text = scan.reader.raw(node)
     if text.startswith("`") and "\\" in text:
         live_backticks(scan, text)
@@ -194,9 +196,9 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
         scan.rescan(text.split("\n")[1:])
     for child in node.children:
         visit(scan, child)
-    scan.folder = folder
-    scan.values.clear()
-    scan.values.update(values)
+    scan.return_to(folder, values)
+    if node.type != "subshell":
+        scan.parts[at:] = not_plain(scan.parts[at:])
 
 
 def _loop(scan: Scan, node: Node) -> None:
