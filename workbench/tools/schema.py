@@ -95,5 +95,5 @@ class Observation(Schema):
 
     @property
     def visualize(self) -> Text:
-        """The observation for a person, safe to print."""
-        return Text(visible(self.text))
+        """The observation for a person, safe to print; an error in red."""
+        return Text(visible(self.text), "red" if self.is_error else "")

@@ -44,6 +44,20 @@ class ToolAnnotations(BaseModel):
     idempotentHint: bool = False
     openWorldHint: bool = True
 
+    @classmethod
+    def reading(cls, title: str, *, idempotent: bool = True, open_world: bool = False) -> Self:
+        """The hints of a tool that changes nothing, so that nobody is asked."""
+        return cls(
+            title=title, readOnlyHint=True, destructiveHint=False, idempotentHint=idempotent, openWorldHint=open_world
+        )
+
+    @classmethod
+    def writing(cls, title: str, *, open_world: bool = False) -> Self:
+        """The hints of a tool whose calls may change or delete."""
+        return cls(
+            title=title, readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=open_world
+        )
+
 
 class ConversationState(Protocol):
     """What a tool may know about where it works."""

@@ -9,8 +9,9 @@ from pydantic import Field, StringConstraints
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations
 
 MOST_OPTIONS = 6
 """As many as there are keys for."""
@@ -42,21 +43,18 @@ class AskHumanObservation(Observation):
     """What the person answered, in their words or those of the option they chose."""
 
 
-class AskHumanTool(ToolDefinition[AskHumanAction, AskHumanObservation]):
+class AskHumanTool(DeclaredTool[AskHumanAction, AskHumanObservation]):
     """Asking, ready to use. A session brings the question to its person; elsewhere `ask` does, and gives the answer."""
+
+    name = "ask_human"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = AskHumanAction
+    observation_type = AskHumanObservation
+    annotations = ToolAnnotations.reading("Ask", idempotent=False)
+    asks_person = True
 
     def __init__(self, ask: Callable[[AskHumanAction], str] | None = None) -> None:
         from workbench.tools.ask_human.impl import AskHumanExecutor
 
-        super().__init__(
-            name="ask_human",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=AskHumanAction,
-            observation_type=AskHumanObservation,
-            annotations=ToolAnnotations(
-                title="Ask", readOnlyHint=True, destructiveHint=False, idempotentHint=False, openWorldHint=False
-            ),
-            executor=AskHumanExecutor(ask),
-            asks_person=True,
-        )
+        super().__init__(AskHumanExecutor(ask))

@@ -13,6 +13,7 @@ from workbench.errors import UsageError
 from workbench.text import visible
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.finding import NO_PLAYWRIGHT, is_missing
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
@@ -56,14 +57,16 @@ class BrowserObservation(Observation):
     error: str = ""
     downloads: Sequence[str] = ()
 
-    @property
-    def visualize(self) -> Text:
-        """Where it is and what is there; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class BrowserTool(ToolDefinition[BrowserAction, BrowserObservation]):
+class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
     """A browser, ready to use; it starts with the first call."""
+
+    name = "browser"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = BrowserAction
+    observation_type = BrowserObservation
+    annotations = ToolAnnotations.writing("Use a browser", open_world=True)
 
     def __init__(
         self,
@@ -88,21 +91,7 @@ class BrowserTool(ToolDefinition[BrowserAction, BrowserObservation]):
             seconds=seconds,
             hidden_env=hidden_env,
         )
-        super().__init__(
-            name="browser",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=BrowserAction,
-            observation_type=BrowserObservation,
-            annotations=ToolAnnotations(
-                title="Use a browser",
-                readOnlyHint=False,
-                destructiveHint=True,
-                idempotentHint=False,
-                openWorldHint=True,
-            ),
-            executor=executor,
-        )
+        super().__init__(executor)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

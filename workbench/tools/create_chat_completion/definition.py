@@ -9,8 +9,9 @@ from rich.text import Text
 
 from workbench.errors import UsageError
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations
 
 _DESCRIPTION = """Give a structured answer: put all of it into `response`, in the shape that the parameter describes.
 The shape and its required fields are checked; an answer that does not fit comes back with what is wrong, and nothing
@@ -65,24 +66,18 @@ def _pointed(name: str, value: Any) -> Any:
     return _moved(value)
 
 
-class CreateChatCompletionTool(ToolDefinition[CreateChatCompletionAction, CreateChatCompletionObservation]):
+class CreateChatCompletionTool(DeclaredTool[CreateChatCompletionAction, CreateChatCompletionObservation]):
     """A structured answer, ready to use; `response_type` is "string" or a JSON schema."""
+
+    name = "create_chat_completion"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = CreateChatCompletionAction
+    observation_type = CreateChatCompletionObservation
+    annotations = ToolAnnotations.reading("Structured answer")
 
     def __init__(self, response_type: str | dict[str, Any] = "string") -> None:
         from workbench.tools.create_chat_completion.impl import CreateChatCompletionExecutor
 
-        super().__init__(
-            name="create_chat_completion",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=action_type(response_type),
-            observation_type=CreateChatCompletionObservation,
-            annotations=ToolAnnotations(
-                title="Structured answer",
-                readOnlyHint=True,
-                destructiveHint=False,
-                idempotentHint=True,
-                openWorldHint=False,
-            ),
-            executor=CreateChatCompletionExecutor(),
-        )
+        self.action_type = action_type(response_type)
+        super().__init__(CreateChatCompletionExecutor())

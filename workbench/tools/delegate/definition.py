@@ -9,9 +9,10 @@ from pydantic import Field, StringConstraints
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.delegation import Delegation
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ConversationState, ToolAnnotations
 
 MAX_STEPS = 50
 """Calls of the model a sub-agent may make, unless the settings say otherwise."""
@@ -48,8 +49,16 @@ class AgentDelegateObservation(Observation):
     """The id of its own log."""
 
 
-class DelegateTool(ToolDefinition[AgentDelegateAction, AgentDelegateObservation]):
+class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):
     """Sub-agents, where `delegation` can start some; each of their actions is decided on by itself."""
+
+    name = "delegate"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = AgentDelegateAction
+    observation_type = AgentDelegateObservation
+    # the call itself changes nothing; each action of the sub-agent is assessed
+    annotations = ToolAnnotations.reading("Delegate", idempotent=False)
 
     @classmethod
     def create(
@@ -61,14 +70,4 @@ class DelegateTool(ToolDefinition[AgentDelegateAction, AgentDelegateObservation]
     def __init__(self, delegation: Delegation | None = None, *, max_steps: int = MAX_STEPS) -> None:
         from workbench.tools.delegate.impl import DelegateExecutor
 
-        super().__init__(
-            name="delegate",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=AgentDelegateAction,
-            observation_type=AgentDelegateObservation,
-            annotations=ToolAnnotations(  # the call itself changes nothing; each action of the sub-agent is assessed
-                title="Delegate", readOnlyHint=True, destructiveHint=False, idempotentHint=False, openWorldHint=False
-            ),
-            executor=DelegateExecutor(delegation, max_steps),
-        )
+        super().__init__(DelegateExecutor(delegation, max_steps))

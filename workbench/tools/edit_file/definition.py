@@ -11,6 +11,7 @@ from rich.text import Text
 
 from workbench.text import visible
 from workbench.tools.completion import Completion
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition, merges_changes
 
@@ -69,14 +70,16 @@ class EditFileObservation(Observation):
     input_tokens: int | None = None
     output_tokens: int | None = None
 
-    @property
-    def visualize(self) -> Text:
-        """The result; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class LLMBasedFileEditTool(ToolDefinition[EditFileAction, EditFileObservation]):
+class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
     """Edits by draft, ready to run; with the `state_dir` of an editor that one takes its edits back."""
+
+    name = "edit_file"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = EditFileAction
+    observation_type = EditFileObservation
+    annotations = ToolAnnotations.writing("Edit by draft")
 
     def __init__(
         self,
@@ -88,21 +91,7 @@ class LLMBasedFileEditTool(ToolDefinition[EditFileAction, EditFileObservation]):
     ) -> None:
         from workbench.tools.edit_file.impl import EditFileExecutor
 
-        super().__init__(
-            name="edit_file",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=EditFileAction,
-            observation_type=EditFileObservation,
-            annotations=ToolAnnotations(
-                title="Edit by draft",
-                readOnlyHint=False,
-                destructiveHint=True,
-                idempotentHint=False,
-                openWorldHint=False,
-            ),
-            executor=EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir, merges=merges),
-        )
+        super().__init__(EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir, merges=merges))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

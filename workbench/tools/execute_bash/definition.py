@@ -10,9 +10,10 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.execute_bash.keep import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ConversationState, ToolAnnotations
 
 SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` comes back."""
@@ -87,8 +88,13 @@ class ExecuteBashObservation(Observation):
         return Text(visible(self.text), style)
 
 
-class BashTool(ToolDefinition[ExecuteBashAction, ExecuteBashObservation]):
+class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
     """A persistent bash shell; it starts with the first command."""
+
+    name = "execute_bash"
+    action_type = ExecuteBashAction
+    observation_type = ExecuteBashObservation
+    annotations = ToolAnnotations.writing("Run a command in bash", open_world=True)
 
     def __init__(
         self,
@@ -101,21 +107,9 @@ class BashTool(ToolDefinition[ExecuteBashAction, ExecuteBashObservation]):
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
 
         folder = str(Path(working_dir).absolute())
-        super().__init__(
-            name="execute_bash",
-            description=_description(no_change_timeout),
-            short_description=_short(no_change_timeout),
-            action_type=ExecuteBashAction,
-            observation_type=ExecuteBashObservation,
-            annotations=ToolAnnotations(
-                title="Run a command in bash",
-                readOnlyHint=False,
-                destructiveHint=True,
-                idempotentHint=False,
-                openWorldHint=True,
-            ),
-            executor=BashExecutor(folder, state_dir, no_change_timeout=no_change_timeout, hidden_env=hidden_env),
-        )
+        self.description = _description(no_change_timeout)
+        self.short_description = _short(no_change_timeout)
+        super().__init__(BashExecutor(folder, state_dir, no_change_timeout=no_change_timeout, hidden_env=hidden_env))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[BashTool]:

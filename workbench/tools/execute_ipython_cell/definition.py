@@ -10,6 +10,7 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
@@ -51,14 +52,16 @@ class ExecuteIPythonCellObservation(Observation):
     interpreter: str = ""
     output_file: str | None = None
 
-    @property
-    def visualize(self) -> Text:
-        """The output; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class IPythonTool(ToolDefinition[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
+class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
     """Running cells, ready to use."""
+
+    name = "execute_ipython_cell"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = ExecuteIPythonCellAction
+    observation_type = ExecuteIPythonCellObservation
+    annotations = ToolAnnotations.writing("Run a cell", open_world=True)
 
     def __init__(
         self,
@@ -72,17 +75,7 @@ class IPythonTool(ToolDefinition[ExecuteIPythonCellAction, ExecuteIPythonCellObs
         from workbench.tools.execute_ipython_cell.impl import IPythonExecutor
 
         folder = Path(workspace or ".").absolute()
-        super().__init__(
-            name="execute_ipython_cell",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=ExecuteIPythonCellAction,
-            observation_type=ExecuteIPythonCellObservation,
-            annotations=ToolAnnotations(
-                title="Run a cell", readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=True
-            ),
-            executor=IPythonExecutor(folder, state_dir, python=python, hidden_env=hidden_env),
-        )
+        super().__init__(IPythonExecutor(folder, state_dir, python=python, hidden_env=hidden_env))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

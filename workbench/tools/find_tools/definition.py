@@ -6,9 +6,10 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.find_tools.offer import FINDER, MOST, Offer
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations
 
 _DESCRIPTION = """Find tools that are not in your list, by words for what they do. Those found are in it from your next
 answer on, for the rest of the session."""
@@ -33,24 +34,19 @@ class FindToolsObservation(Observation):
     found: list[str] = Field(default_factory=list)
 
 
-class FindToolsTool(ToolDefinition[FindToolsAction, FindToolsObservation]):
+class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
     """Finding tools, ready to use; more than `most` are not shown at once."""
+
+    name = FINDER
+    action_type = FindToolsAction
+    observation_type = FindToolsObservation
+    annotations = ToolAnnotations.reading("Find tools")
 
     def __init__(self, *, most: int = MOST) -> None:
         from workbench.tools.find_tools.impl import FindToolsExecutor
 
         self.offer = Offer(most)
-        super().__init__(
-            name=FINDER,
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=FindToolsAction,
-            observation_type=FindToolsObservation,
-            annotations=ToolAnnotations(
-                title="Find tools", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-            ),
-            executor=FindToolsExecutor(self.offer),
-        )
+        super().__init__(FindToolsExecutor(self.offer))
 
     @property
     def description(self) -> str:

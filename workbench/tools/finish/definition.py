@@ -8,8 +8,9 @@ from pydantic import Field, field_validator
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations
 
 _DESCRIPTION = """End the run with a final message to the person. Call it when the task is done, or when you cannot go
 on without the person. Say what you did and how it was checked, what is left open, and what the person has to do. Calls
@@ -41,21 +42,18 @@ class FinishObservation(Observation):
     """The run has ended."""
 
 
-class FinishTool(ToolDefinition[FinishAction, FinishObservation]):
+class FinishTool(DeclaredTool[FinishAction, FinishObservation]):
     """Finishing, ready to use."""
+
+    name = "finish"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = FinishAction
+    observation_type = FinishObservation
+    annotations = ToolAnnotations.reading("Finish")
+    ends_run = True
 
     def __init__(self) -> None:
         from workbench.tools.finish.impl import FinishExecutor
 
-        super().__init__(
-            name="finish",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=FinishAction,
-            observation_type=FinishObservation,
-            annotations=ToolAnnotations(
-                title="Finish", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-            ),
-            executor=FinishExecutor(),
-            ends_run=True,
-        )
+        super().__init__(FinishExecutor())

@@ -10,6 +10,7 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
@@ -48,29 +49,21 @@ class GlobObservation(Observation):
     found: int = 0
     truncated: bool = False
 
-    @property
-    def visualize(self) -> Text:
-        """The paths; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class GlobTool(ToolDefinition[GlobAction, GlobObservation]):
+class GlobTool(DeclaredTool[GlobAction, GlobObservation]):
     """Finding files, ready to use."""
+
+    name = "glob"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = GlobAction
+    observation_type = GlobObservation
+    annotations = ToolAnnotations.reading("Find files")
 
     def __init__(self, workspace: str | Path | None = None, *, seconds: float = SECONDS) -> None:
         from workbench.tools.glob.impl import GlobExecutor
 
-        super().__init__(
-            name="glob",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=GlobAction,
-            observation_type=GlobObservation,
-            annotations=ToolAnnotations(
-                title="Find files", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-            ),
-            executor=GlobExecutor(str(Path(workspace or ".").absolute()), seconds),
-        )
+        super().__init__(GlobExecutor(str(Path(workspace or ".").absolute()), seconds))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

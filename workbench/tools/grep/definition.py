@@ -10,6 +10,7 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
@@ -53,29 +54,21 @@ class GrepObservation(Observation):
     matched_lines: int = 0
     truncated: bool = False
 
-    @property
-    def visualize(self) -> Text:
-        """The lines; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class GrepTool(ToolDefinition[GrepAction, GrepObservation]):
+class GrepTool(DeclaredTool[GrepAction, GrepObservation]):
     """Searching files, ready to use."""
+
+    name = "grep"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = GrepAction
+    observation_type = GrepObservation
+    annotations = ToolAnnotations.reading("Search files")
 
     def __init__(self, workspace: str | Path | None = None, *, seconds: float = SECONDS) -> None:
         from workbench.tools.grep.impl import GrepExecutor
 
-        super().__init__(
-            name="grep",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=GrepAction,
-            observation_type=GrepObservation,
-            annotations=ToolAnnotations(
-                title="Search files", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-            ),
-            executor=GrepExecutor(str(Path(workspace or ".").absolute()), seconds),
-        )
+        super().__init__(GrepExecutor(str(Path(workspace or ".").absolute()), seconds))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

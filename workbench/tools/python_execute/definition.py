@@ -10,6 +10,7 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
@@ -42,29 +43,21 @@ class PythonExecuteObservation(Observation):
     exit_code: int = 0
     timed_out: bool = False
 
-    @property
-    def visualize(self) -> Text:
-        """The output; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class PythonExecuteTool(ToolDefinition[PythonExecuteAction, PythonExecuteObservation]):
+class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservation]):
     """Running Python, ready to use."""
+
+    name = "python_execute"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = PythonExecuteAction
+    observation_type = PythonExecuteObservation
+    annotations = ToolAnnotations.writing("Run Python", open_world=True)
 
     def __init__(self, workspace: str | Path | None = None, *, hidden_env: Collection[str] = ()) -> None:
         from workbench.tools.python_execute.impl import PythonExecutor
 
-        super().__init__(
-            name="python_execute",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=PythonExecuteAction,
-            observation_type=PythonExecuteObservation,
-            annotations=ToolAnnotations(
-                title="Run Python", readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=True
-            ),
-            executor=PythonExecutor(Path(workspace or ".").absolute(), hidden_env),
-        )
+        super().__init__(PythonExecutor(Path(workspace or ".").absolute(), hidden_env))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

@@ -6,8 +6,9 @@ from typing import Final
 
 from rich.text import Text
 
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations
 
 NAME: Final = "request_condensation"
 _DESCRIPTION = """Have the history of this conversation condensed before your next step: its beginning and its recent
@@ -29,24 +30,17 @@ class RequestCondensationObservation(Observation):
     """The wish was noted."""
 
 
-class RequestCondensationTool(ToolDefinition[RequestCondensationAction, RequestCondensationObservation]):
+class RequestCondensationTool(DeclaredTool[RequestCondensationAction, RequestCondensationObservation]):
     """Asking for room, ready to use."""
+
+    name = NAME
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = RequestCondensationAction
+    observation_type = RequestCondensationObservation
+    annotations = ToolAnnotations.reading("Condense the history")
 
     def __init__(self) -> None:
         from workbench.tools.request_condensation.impl import RequestCondensationExecutor
 
-        super().__init__(
-            name=NAME,
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=RequestCondensationAction,
-            observation_type=RequestCondensationObservation,
-            annotations=ToolAnnotations(
-                title="Condense the history",
-                readOnlyHint=True,
-                destructiveHint=False,
-                idempotentHint=True,
-                openWorldHint=False,
-            ),
-            executor=RequestCondensationExecutor(),
-        )
+        super().__init__(RequestCondensationExecutor())

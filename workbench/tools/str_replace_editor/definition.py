@@ -10,6 +10,7 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition, merges_changes
 
@@ -88,29 +89,21 @@ class StrReplaceEditorObservation(Observation):
         """Why the command was refused, or None."""
         return self.text if self.is_error else None
 
-    @property
-    def visualize(self) -> Text:
-        """The result; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class FileEditorTool(ToolDefinition[StrReplaceEditorAction, StrReplaceEditorObservation]):
+class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObservation]):
     """The editor, ready to run; without a `state_dir` undo lasts as long as the tool."""
+
+    name = "str_replace_editor"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = StrReplaceEditorAction
+    observation_type = StrReplaceEditorObservation
+    annotations = ToolAnnotations.writing("Edit files")
 
     def __init__(self, workspace: str | None = None, state_dir: Path | None = None, *, merges: bool = False) -> None:
         from workbench.tools.str_replace_editor.impl import FileEditorExecutor
 
-        super().__init__(
-            name="str_replace_editor",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=StrReplaceEditorAction,
-            observation_type=StrReplaceEditorObservation,
-            annotations=ToolAnnotations(
-                title="Edit files", readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=False
-            ),
-            executor=FileEditorExecutor(workspace or str(Path.cwd()), state_dir, merges=merges),
-        )
+        super().__init__(FileEditorExecutor(workspace or str(Path.cwd()), state_dir, merges=merges))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

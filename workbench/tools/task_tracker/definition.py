@@ -10,8 +10,9 @@ from pydantic import Field, field_validator, model_validator
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations
 
 Status = Literal["todo", "in_progress", "done"]
 SIGNS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
@@ -120,21 +121,18 @@ def _listed(tasks: Sequence[dict[str, Any]]) -> Text:
     return Text("\n").join(rows)
 
 
-class TaskTrackerTool(ToolDefinition[TaskTrackerAction, TaskTrackerObservation]):
+class TaskTrackerTool(DeclaredTool[TaskTrackerAction, TaskTrackerObservation]):
     """The task list, ready to use."""
+
+    name = "task_tracker"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = TaskTrackerAction
+    observation_type = TaskTrackerObservation
+    # it changes nothing outside the session, so nobody has to be asked
+    annotations = ToolAnnotations.reading("Task list")
 
     def __init__(self) -> None:
         from workbench.tools.task_tracker.impl import TaskTrackerExecutor
 
-        super().__init__(
-            name="task_tracker",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=TaskTrackerAction,
-            observation_type=TaskTrackerObservation,
-            # read-only: it changes nothing outside the session, so nobody has to be asked
-            annotations=ToolAnnotations(
-                title="Task list", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-            ),
-            executor=TaskTrackerExecutor(),
-        )
+        super().__init__(TaskTrackerExecutor())

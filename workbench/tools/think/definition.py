@@ -6,8 +6,9 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations
 
 _DESCRIPTION = """Think aloud: log a thought without doing anything. Use it to compare ways to a fix after you have
 found the cause of a bug, to weigh a design before a larger change, or to sort out results that do not fit together."""
@@ -29,20 +30,17 @@ class ThinkObservation(Observation):
     """The thought was logged."""
 
 
-class ThinkTool(ToolDefinition[ThinkAction, ThinkObservation]):
+class ThinkTool(DeclaredTool[ThinkAction, ThinkObservation]):
     """Thinking, ready to use."""
+
+    name = "think"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = ThinkAction
+    observation_type = ThinkObservation
+    annotations = ToolAnnotations.reading("Think")
 
     def __init__(self) -> None:
         from workbench.tools.think.impl import ThinkExecutor
 
-        super().__init__(
-            name="think",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=ThinkAction,
-            observation_type=ThinkObservation,
-            annotations=ToolAnnotations(
-                title="Think", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-            ),
-            executor=ThinkExecutor(),
-        )
+        super().__init__(ThinkExecutor())

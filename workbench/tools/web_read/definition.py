@@ -10,6 +10,7 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
 
@@ -52,14 +53,16 @@ class WebReadObservation(Observation):
     kept: bool = False
     """Whether it was not fetched now, but read earlier in the session."""
 
-    @property
-    def visualize(self) -> Text:
-        """The text; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")
 
-
-class WebReadTool(ToolDefinition[WebReadAction, WebReadObservation]):
+class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
     """Reading pages, ready to use; `private` allows addresses that are not public: all, or hosts and networks."""
+
+    name = "web_read"
+    description = _DESCRIPTION
+    short_description = _SHORT
+    action_type = WebReadAction
+    observation_type = WebReadObservation
+    annotations = ToolAnnotations.reading("Read a web page", open_world=True)
 
     def __init__(
         self,
@@ -71,21 +74,7 @@ class WebReadTool(ToolDefinition[WebReadAction, WebReadObservation]):
     ) -> None:
         from workbench.tools.web_read.impl import WebReadExecutor
 
-        super().__init__(
-            name="web_read",
-            description=_DESCRIPTION,
-            short_description=_SHORT,
-            action_type=WebReadAction,
-            observation_type=WebReadObservation,
-            annotations=ToolAnnotations(
-                title="Read a web page",
-                readOnlyHint=True,
-                destructiveHint=False,
-                idempotentHint=True,
-                openWorldHint=True,
-            ),
-            executor=WebReadExecutor(state_dir, private, seconds, megabytes),
-        )
+        super().__init__(WebReadExecutor(state_dir, private, seconds, megabytes))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
