@@ -20,9 +20,9 @@ from workbench.security.rules.rule import Rule, near
 from workbench.security.rules.subject import Subject, subject_of
 from workbench.text import visible
 from workbench.tools.completion import NoModel
+from workbench.tools.context import ToolContext
 from workbench.tools.registry import list_registered_tools
 from workbench.tools.selection import select_tools
-from workbench.tools.tool import ToolContext
 from workbench.tools.trust import is_trusted
 
 _NONE = "No rules yet. Write some into {file}, or answer a question with `always`."

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.agent.advice import ADVICE, advice_on
 from workbench.tools.builtin import open_tools
-from workbench.tools.tool import ToolContext
+from workbench.tools.context import ToolContext
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from workbench.agent.dialects import described_for
 from workbench.agent.prompts import system_prompt
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
 from workbench.tools.builtin import open_tools
+from workbench.tools.context import ToolContext
 from workbench.tools.think.definition import ThinkTool
-from workbench.tools.tool import ToolContext
 
 USER = {"role": "user", "content": "hello"}
 

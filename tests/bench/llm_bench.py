@@ -27,7 +27,7 @@ from workbench.session.events import SessionStarted
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 from workbench.tools.builtin import open_tools
-from workbench.tools.tool import ToolContext
+from workbench.tools.context import ToolContext
 
 STEPS = 510
 _ROUNDS = 10

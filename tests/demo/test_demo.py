@@ -16,7 +16,7 @@ from workbench.errors import UsageError
 from workbench.llm.model import Cancel
 from workbench.llm.router import open_model
 from workbench.tools.builtin import open_tools
-from workbench.tools.tool import ToolContext
+from workbench.tools.context import ToolContext
 
 Decide = Callable[[ReadCall], str | None]
 """Returns None to approve, or the note of a rejection ("" without one)."""

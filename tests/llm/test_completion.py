@@ -14,7 +14,7 @@ from workbench.session.session import Session
 from workbench.session.storage.store import Store
 from workbench.tools import CompletionError
 from workbench.tools.builtin import open_tools
-from workbench.tools.tool import ToolContext
+from workbench.tools.context import ToolContext
 
 
 def test_the_answer_comes_with_what_it_took(serve):

@@ -11,9 +11,10 @@ from workbench.session.acting.recovery import after_a_stop
 from workbench.session.acting.running import runs_beside
 from workbench.session.ledger import Ledger
 from workbench.tools.builtin import open_tools
+from workbench.tools.context import ToolContext
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolContext, ToolDefinition
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 LONG = 30
 

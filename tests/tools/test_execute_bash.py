@@ -7,7 +7,7 @@ import pytest
 
 from tests.tools.shells import Bash, eventually
 from workbench.tools.builtin import open_tools
-from workbench.tools.tool import ToolContext
+from workbench.tools.context import ToolContext
 
 
 @pytest.fixture(scope="module")

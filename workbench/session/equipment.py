@@ -15,8 +15,9 @@ from workbench.security.secrets import KNOWN
 from workbench.session.delegation.delegates import Delegates
 from workbench.session.live import LiveEvent, Notice
 from workbench.session.names import state_folder
+from workbench.tools.context import ToolContext
 from workbench.tools.selection import Selection, select_tools
-from workbench.tools.tool import ToolContext, ToolDefinition
+from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import SERVERS
 
 if TYPE_CHECKING:

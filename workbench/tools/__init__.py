@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from workbench.tools.completion import Answer as Answer
     from workbench.tools.completion import Completion as Completion
     from workbench.tools.completion import CompletionError as CompletionError
+    from workbench.tools.context import ConversationState as ConversationState
+    from workbench.tools.context import ToolContext as ToolContext
     from workbench.tools.edit_file.definition import LLMBasedFileEditTool as LLMBasedFileEditTool
     from workbench.tools.execute_bash.definition import BashTool as BashTool
     from workbench.tools.execute_ipython_cell.definition import IPythonTool as IPythonTool
@@ -43,10 +45,8 @@ if TYPE_CHECKING:
     from workbench.tools.str_replace_editor.definition import FileEditorTool as FileEditorTool
     from workbench.tools.task_tracker.definition import TaskTrackerTool as TaskTrackerTool
     from workbench.tools.think.definition import ThinkTool as ThinkTool
-    from workbench.tools.tool import ConversationState as ConversationState
     from workbench.tools.tool import ToolAnnotations as ToolAnnotations
     from workbench.tools.tool import ToolBase as ToolBase
-    from workbench.tools.tool import ToolContext as ToolContext
     from workbench.tools.tool import ToolDefinition as ToolDefinition
     from workbench.tools.web_read.definition import WebReadTool as WebReadTool
 
@@ -56,6 +56,7 @@ _PLACES = {
     "browser.definition": ("BrowserTool",),
     "builtin": ("BUILTIN_TOOLS", "open_tools"),
     "completion": ("Answer", "Completion", "CompletionError"),
+    "context": ("ConversationState", "ToolContext"),
     "edit_file.definition": ("LLMBasedFileEditTool",),
     "execute_bash.definition": ("BashTool",),
     "execute_ipython_cell.definition": ("IPythonTool",),
@@ -79,7 +80,7 @@ _PLACES = {
     "str_replace_editor.definition": ("FileEditorTool",),
     "task_tracker.definition": ("TaskTrackerTool",),
     "think.definition": ("ThinkTool",),
-    "tool": ("ConversationState", "ToolAnnotations", "ToolBase", "ToolContext", "ToolDefinition"),
+    "tool": ("ToolAnnotations", "ToolBase", "ToolDefinition"),
     "web_read.definition": ("WebReadTool",),
 }
 _PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}

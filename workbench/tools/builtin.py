@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.tools.context import ConversationState
 from workbench.tools.registry import Tool, resolve_tool
-from workbench.tools.tool import ConversationState, ToolDefinition
+from workbench.tools.tool import ToolDefinition
 
 BUILTIN_TOOLS: tuple[str, ...] = (
     "execute_bash",

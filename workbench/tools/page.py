@@ -12,10 +12,11 @@ from workbench.config import Locations, Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tools.completion import NoModel
+from workbench.tools.context import ToolContext
 from workbench.tools.json_schema import describe_type
 from workbench.tools.registry import Tool, list_registered_tools, resolve_tool
 from workbench.tools.selection import Selection, ToolState, select_tools
-from workbench.tools.tool import ToolContext, ToolDefinition
+from workbench.tools.tool import ToolDefinition
 
 _WIDTH = 100
 

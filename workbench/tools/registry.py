@@ -12,8 +12,9 @@ from importlib import import_module
 from typing import Any, TypeAlias, cast
 
 from workbench.errors import UsageError
+from workbench.tools.context import ConversationState
 from workbench.tools.older_calls import OLDER_NAMES
-from workbench.tools.tool import ConversationState, ToolBase, ToolDefinition
+from workbench.tools.tool import ToolBase, ToolDefinition
 
 Factory: TypeAlias = Callable[..., Sequence[ToolDefinition]]
 """Called with the conversation state and the parameters by name."""

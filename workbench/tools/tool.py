@@ -10,19 +10,16 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Generic, Protocol, Self
+from typing import Any, Generic, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ArgumentError, action_from_arguments
-from workbench.tools.completion import Completion
-from workbench.tools.delegation import Delegation
+from workbench.tools.context import ConversationState
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
 from workbench.tools.json_schema import copied
-from workbench.tools.schema import Action, Observation
+from workbench.tools.schema import Observation
 
 logger = logging.getLogger(__name__)
 _RISK = {
@@ -57,56 +54,6 @@ class ToolAnnotations(BaseModel):
         return cls(
             title=title, readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=open_world
         )
-
-
-class ConversationState(Protocol):
-    """What a tool may know about where it works."""
-
-    @property
-    def workspace(self) -> str:
-        """The folder the agent works in, absolute."""
-        ...
-
-    @property
-    def state_dir(self) -> Path | None:
-        """A private folder of this session that survives a restart; None where there is none."""
-        ...
-
-    @property
-    def complete(self) -> Completion | None:
-        """A model to ask one question outside of the conversation; None where there is none."""
-        ...
-
-    @property
-    def delegation(self) -> Delegation | None:
-        """What starts sub-agents; None where there are none."""
-        ...
-
-
-@dataclass(frozen=True)
-class ToolContext:
-    """The plain ConversationState."""
-
-    workspace: str
-    state_dir: Path | None = None
-    complete: Completion | None = None
-    delegation: Delegation | None = None
-    merges: bool = False
-    """An edit of a file that somebody changed is merged with their change: whoever runs the tools asks about it."""
-    notices: list[str] = field(default_factory=list)
-    """What tools say for the person while they are made, a line each."""
-
-
-def warn(conv_state: ConversationState, line: str) -> None:
-    """Tell the person what is left out although the settings want it; lost where nobody collects notices."""
-    notices = getattr(conv_state, "notices", None)
-    if isinstance(notices, list):
-        notices.append(line)
-
-
-def merges_changes(conv_state: ConversationState) -> bool:
-    """Whether edits are merged there with changes that the agent has not seen; where nothing is said, they are not."""
-    return bool(getattr(conv_state, "merges", False))
 
 
 class ToolBase(ABC, Generic[ActionT, ObservationT]):
@@ -290,6 +237,3 @@ def said(error: BaseException) -> str:
     """An error of a tool's own code in one line."""
     text = first_line(well_formed(str(error)), 300)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-__all__ = ["Action", "ConversationState", "ToolAnnotations", "ToolBase", "ToolContext", "ToolDefinition"]

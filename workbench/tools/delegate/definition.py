@@ -9,10 +9,11 @@ from pydantic import Field, StringConstraints
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.delegation import Delegation
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations
+from workbench.tools.tool import ToolAnnotations
 
 MAX_STEPS = 50
 """Calls of the model a sub-agent may make, unless the settings say otherwise."""

@@ -11,9 +11,10 @@ from rich.text import Text
 
 from workbench.text import visible
 from workbench.tools.completion import Completion
+from workbench.tools.context import ConversationState, merges_changes
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition, merges_changes
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 MAX_LINES = 300
 """Of the range that one call may rewrite."""

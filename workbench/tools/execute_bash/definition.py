@@ -10,10 +10,11 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.execute_bash.keep import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import ConversationState, ToolAnnotations
+from workbench.tools.tool import ToolAnnotations
 
 SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` comes back."""

@@ -10,9 +10,10 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 TIMEOUT = 120.0
 _DESCRIPTION = f"""Run a cell of Python in the workspace's IPython; variables, imports and functions stay for the next cells.

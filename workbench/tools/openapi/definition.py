@@ -10,10 +10,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.tools.context import ConversationState, warn
 from workbench.tools.openapi.documents import BadDocument, checked, parsed
 from workbench.tools.openapi.loading import Loaded, load
 from workbench.tools.openapi.source import Source, read_source
-from workbench.tools.tool import ConversationState, ToolBase, ToolDefinition, warn
+from workbench.tools.tool import ToolBase, ToolDefinition
 
 if TYPE_CHECKING:
     from workbench.tools.openapi.operation import Operation

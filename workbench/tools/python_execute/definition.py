@@ -10,9 +10,10 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 _DESCRIPTION = """Run a piece of Python in a fresh interpreter of the workspace; the result is what it prints.
 

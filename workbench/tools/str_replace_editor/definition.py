@@ -10,9 +10,10 @@ from pydantic import Field
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.context import ConversationState, merges_changes
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ConversationState, ToolAnnotations, ToolDefinition, merges_changes
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
