@@ -131,6 +131,7 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         )
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
+        parser.add_argument("--mcp", action="store_true", help="start the MCP servers and ask them for theirs")
 
 
 def _add_mcp(parser: _Parser) -> None:

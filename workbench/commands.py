@@ -102,10 +102,19 @@ def _models(arguments: Namespace) -> int:
 
 def _tools(arguments: Namespace) -> int:
     where, settings = _settings(arguments)
+    from workbench.mcp.tools_listed import ListedServers
     from workbench.tools.page import tools_page
 
-    page, notices = tools_page(where, settings, _workspace(arguments), as_json=arguments.json)
-    for line in notices:
+    folder = _workspace(arguments)
+    servers = ListedServers(where, settings, folder)
+    try:
+        if arguments.mcp:
+            servers.ask()
+        more = servers.states()
+        page, notices = tools_page(where, servers.settings(settings), folder, as_json=arguments.json, more=more)
+    finally:
+        servers.close()
+    for line in (*notices, *servers.notices):
         _tell(visible(line, lines=False))
     _say(page)
     return 0

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from tests.mcp.conftest import FAKE
+from tests.mcp.conftest import FAKE, fake_server
 from tests.world import World, wait_for
 
 
@@ -43,3 +43,32 @@ def test_what_cannot_be_is_said_in_a_line(world: World):
     (world.project / ".mcp.json").write_text("{")
     done = world.ohw("mcp")
     assert (done.returncode, "the folder is not trusted" in done.stdout) == (1, True)
+
+
+def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is_asked_for(world: World):
+    server = fake_server(world.home)
+    lines = ["[mcpServers.fake]", f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}"]
+    lines += ["startTimeout = 60", '[mcpServers.gone]\ncommand = "/no/such"', "[tools]", "wipe = false"]
+    world.locations.config.mkdir(parents=True, exist_ok=True)
+    world.locations.settings_file.write_text("\n".join(lines))
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(world.home)}}))
+
+    before = world.ohw("tools")
+    assert "MCP server fake        off: never started" in before.stdout
+    assert "the folder is not trusted" in before.stderr
+    assert not (world.home / "starts").exists()
+
+    asked = world.ohw("tools", "--mcp")
+    assert "echo                   on: of the MCP server fake" in asked.stdout
+    assert "text (string; " in asked.stdout
+    assert "the MCP server gone cannot be used" in asked.stderr
+    assert (world.home / "starts").stat().st_size == 1
+
+    after = world.ohw("tools", "--json")
+    listed = {tool["function"]["name"]: tool for tool in json.loads(after.stdout) if tool["why"].endswith("fake")}
+    assert listed["echo"]["on"] is True
+    assert "wipe" not in listed
+    assert '"wipe"' in after.stdout
+    assert "unknown" not in after.stderr
+    assert (world.home / "starts").stat().st_size == 1
+    wait_for(lambda: not world.processes(), "everything to end")

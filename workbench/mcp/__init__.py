@@ -1,4 +1,35 @@
 """Servers of the Model Context Protocol: their settings, connections, pinned definitions and tools; used by `session`.
 
-The SDK is imported with the first connection, in the thread that makes it.
+From plain Python `create_mcp_tools` gives tools that are ready to run. Names load on first use; the SDK is imported
+with the first connection, in the thread that makes it.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.mcp.client import MCPClient as MCPClient
+    from workbench.mcp.creating import create_mcp_tools as create_mcp_tools
+    from workbench.mcp.executor import MCPToolExecutor as MCPToolExecutor
+    from workbench.mcp.tool import MCPToolAction as MCPToolAction
+    from workbench.mcp.tool import MCPToolDefinition as MCPToolDefinition
+    from workbench.mcp.tool import MCPToolObservation as MCPToolObservation
+
+_HOMES = {
+    "MCPClient": "client",
+    "MCPToolAction": "tool",
+    "MCPToolDefinition": "tool",
+    "MCPToolExecutor": "executor",
+    "MCPToolObservation": "tool",
+    "create_mcp_tools": "creating",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module of a name when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

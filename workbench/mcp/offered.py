@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, MutableMapping
 from concurrent.futures import Future, wait
 from functools import partial
@@ -12,13 +11,13 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog, Entry
 from workbench.mcp.client import MCPClient
-from workbench.mcp.definitions import Definition, name_of
+from workbench.mcp.definitions import Definition
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.naming import named
 from workbench.mcp.servers import Servers
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.security.secrets import KNOWN
-from workbench.tools.registry import resolve_alias
 from workbench.tools.tool import ToolDefinition
 
 _TURN = 0.05
@@ -110,15 +109,11 @@ class OfferedServers:
         offered = [
             (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
         ]
-        count = Counter(name_of(tool["name"]) for _, tool in offered)
-        made: dict[str, MCPToolDefinition] = {}
-        for client, tool in offered:
-            name = name_of(tool["name"])
-            if count[name] > 1 or name in self._taken or resolve_alias(name) != name:
-                name = name_of(f"{client.server.name}_{tool['name']}")
-            if name not in self._taken and name not in made and self._is_wanted(name, client, tool):
-                made[name] = MCPToolDefinition(name, tool, client.server.name, MCPToolExecutor(client, tool))
-        return made
+        return {
+            name: MCPToolDefinition(name, tool, client.server.name, MCPToolExecutor(client, tool))
+            for name, client, tool in named(offered, self._taken)
+            if self._is_wanted(name, client, tool)
+        }
 
     def _is_wanted(self, name: str, client: MCPClient, tool: Definition) -> bool:
         if self._table.get(name) is False:

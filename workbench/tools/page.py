@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,18 @@ from workbench.tools.tool import ToolDefinition
 _WIDTH = 100
 
 
-def tools_page(where: Locations, settings: Settings, workspace: Path, *, as_json: bool) -> tuple[str, tuple[str, ...]]:
-    """The page, and lines about tools that were left out; raises UsageError for wrong settings."""
+def tools_page(
+    where: Locations, settings: Settings, workspace: Path, *, as_json: bool, more: Sequence[ToolState] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """The page, and lines about tools that were left out; raises UsageError for wrong settings.
+
+    `more` are tools that come from elsewhere, such as those of MCP servers.
+    """
     context = ToolContext(str(workspace), complete=NoModel())
     selection = select_tools(settings, where.settings_file, context)
     try:
         found = [(state, tool) for state in selection.states for tool in _shown(state, context)]
+        found += [(state, tool) for state in more for tool in state.tools or (None,)]
         page = _as_json(found) if as_json else "\n\n".join(_lines(selection, found))
     finally:
         selection.close()
