@@ -23,12 +23,13 @@ class Bash:
         return observation
 
 
-def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0) -> None:
-    """Wait until the condition holds."""
+def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0) -> object:
+    """The first true answer; fails with what was said when none comes in time."""
     until = time.monotonic() + seconds
-    while not condition():
+    while not (answer := condition()):
         assert time.monotonic() < until, what
         time.sleep(0.02)
+    return answer
 
 
 def processes(mark: str, name: str = "") -> list[psutil.Process]:

@@ -44,7 +44,7 @@ def test_close_leaves_no_process(bash: Bash, mark: str, escape: str) -> None:
     bash(escape.format(mark=mark))
     eventually(lambda: processes(mark), "the process did not start")
     bash.tool.close()
-    eventually(lambda: not processes(mark), "a process is left")
+    assert eventually(lambda: not processes(mark), "a process is left")
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_a_guardian_killed_between_calls_is_noticed(bash: Bash, mark: str) -> No
     psutil.Process(psutil.Process(pid).ppid()).kill()
     eventually(lambda: not psutil.pid_exists(pid), "the shell outlives its guardian")
     bash("true")
-    eventually(lambda: not processes(mark), "a process is left")
+    assert eventually(lambda: not processes(mark), "a process is left")
 
 
 def test_a_stopped_guardian_does_not_hold_up_the_end(bash: Bash, mark: str) -> None:
     bash(f"setsid sleep {mark} & sleep 0.1; kill -STOP $PPID", timeout=3)
     bash.tool.close()
-    eventually(lambda: not processes(mark), "a process is left")
+    assert eventually(lambda: not processes(mark), "a process is left")
 
 
 OWNER = """
@@ -138,7 +138,7 @@ def test_processes_that_multiply_are_all_ended(bash: Bash, mark: str) -> None:
     bash(f"(while :; do (setsid sleep {mark} &) ; sleep 0.01; done) & disown", timeout=5)
     eventually(lambda: len(processes(mark, "sleep")) > 30, "they did not start")
     bash.tool.close()
-    eventually(lambda: not processes(mark), "a process is left")
+    assert eventually(lambda: not processes(mark), "a process is left")
 
 
 def interrupted(bash: Bash, command: str, mark: str, ready: Path) -> str:

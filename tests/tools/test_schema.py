@@ -92,8 +92,10 @@ def test_actions_that_contain_themselves_or_each_other_export_a_plain_schema():
 
 
 def test_the_exported_schema_is_valid_and_accepts_what_the_model_accepts():
+    sent = {"title": "t", "start": {"x": 1}, "tree": {"name": "a"}}
     jsonschema.Draft202012Validator.check_schema(Draw.to_mcp_schema())
-    jsonschema.validate({"title": "t", "start": {"x": 1}, "tree": {"name": "a"}}, Draw.to_mcp_schema())
+    jsonschema.validate(sent, Draw.to_mcp_schema())
+    assert Draw.model_validate(sent).start.x == 1
 
 
 FOREIGN = {
@@ -197,3 +199,8 @@ def test_any_plain_schema_comes_back_as_it_was(properties):
 
 def test_an_observation_shows_itself_without_control_signs():
     assert "\x1b" not in Observation.from_text("a\x1b[31mb").visualize.plain
+
+
+def test_an_error_is_red_for_the_person():
+    assert Observation.from_text("no such file", is_error=True).visualize.style == "red"
+    assert Observation.from_text("a file").visualize.style == ""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from textual.pilot import Pilot
 
-from tests.tui.diff_app import Clock, ScreenApp, painted, question, until
+from tests.tui.diff_app import Clock, ScreenApp, painted, question
+from tests.tui.waiting import until
 from workbench.session.events import FileDelta
 from workbench.tui.approving.asked import Asked
 from workbench.tui.fold.state import ActionItem

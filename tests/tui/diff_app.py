@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
-
 from textual.app import App, ComposeResult
-from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -63,15 +58,6 @@ class ScreenApp(App[None]):
         self.behind.append(scrolled.lines)
 
 
-async def until(pilot: Pilot[object], holds: Callable[[], bool], what: str = "") -> None:
-    """Wait until something holds; fails after half a minute."""
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline, f"never happened: {what or holds}"
-        await pilot.pause()
-        await asyncio.sleep(0.01)
-
-
 def painted(widget: Widget) -> str:
     """What a line-API widget shows, as text."""
     return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
@@ -83,4 +69,4 @@ def question(app: ScreenApp) -> ApprovalScreen:
     return app.pushed
 
 
-__all__ = ["Clock", "Decision", "DiffApp", "ScreenApp", "painted", "question", "until"]
+__all__ = ["Clock", "Decision", "DiffApp", "ScreenApp", "painted", "question"]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.pilot import Pilot
 
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import Changed, apply
@@ -77,12 +74,3 @@ class PanelApp(App[None]):
     def _note(self, message: Message, what: str) -> None:
         message.stop()
         self.chosen.append(what)
-
-
-async def until(pilot: Pilot[None], condition: Callable[[], object], tries: int = 1_500) -> None:
-    """Wait until something is true; at most about half a minute."""
-    for _ in range(tries):
-        if condition():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it did not come true in time")

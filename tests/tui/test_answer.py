@@ -6,10 +6,11 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests.tui.diff_app import Clock, ScreenApp, until
+from tests.tui.diff_app import Clock, ScreenApp
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
+from tests.tui.waiting import until
 from workbench.session import events as ev
 from workbench.tui.approving import arming
 from workbench.tui.approving.decision import Answer, Later
@@ -58,7 +59,7 @@ async def test_a_digit_chooses_once_armed(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await arm(pilot, app, clock)
         await pilot.press("2")
-        await until(pilot, lambda: app.results == [Answer("blue")])
+        assert await until(pilot, lambda: app.results == [Answer("blue")])
 
 
 async def test_other_words_are_typed_and_sent_with_enter_digits_included() -> None:
@@ -66,7 +67,7 @@ async def test_other_words_are_typed_and_sent_with_enter_digits_included() -> No
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
         await pilot.press("enter", "4", "backspace", "space", *"or 2 of 3", "enter")
-        await until(pilot, lambda: app.results == [Answer("or 2 of 3")])
+        assert await until(pilot, lambda: app.results == [Answer("or 2 of 3")])
 
 
 async def test_without_options_digits_are_text() -> None:
@@ -141,7 +142,7 @@ async def test_escape_leaves_it_open_at_any_time_and_keeps_what_was_written() ->
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
         await pilot.press(*"answer", "escape")
-        await until(pilot, lambda: app.results == [Later("half an answer")])
+        assert await until(pilot, lambda: app.results == [Later("half an answer")])
 
 
 async def test_a_paste_is_one_line_of_text_and_never_sends() -> None:
@@ -188,7 +189,7 @@ async def test_a_withdrawn_question_goes_away_with_its_draft_kept() -> None:
         await pilot.press("x")
         await until(pilot, lambda: line(app).value == "x")
         app.pushed.withdraw()  # type: ignore[attr-defined]
-        await until(pilot, lambda: app.results == [Later("x", aside=True)])
+        assert await until(pilot, lambda: app.results == [Later("x", aside=True)])
 
 
 # On the main screen

@@ -8,7 +8,8 @@ from textual.app import App
 from textual.widgets import Input
 
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown, visible_now
-from tests.tui.diff_app import Decision, painted, question, until
+from tests.tui.diff_app import Decision, painted, question
+from tests.tui.waiting import until
 from workbench.session.events import Segment
 from workbench.tui.approving.decision import Later
 from workbench.tui.fold.state import ActionItem
@@ -146,7 +147,7 @@ async def test_escape_means_later_at_any_time() -> None:
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
         await pilot.press("escape")
-        await until(pilot, lambda: app.results == [Later()])
+        assert await until(pilot, lambda: app.results == [Later()])
 
 
 @pytest.mark.parametrize("action", [command("\n".join(f"echo {n}" for n in range(200))), edit("", "x = 1\n" * 200)])
@@ -221,7 +222,7 @@ async def test_a_withdrawn_question_goes_away() -> None:
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
         question(app).withdraw()
-        await until(pilot, lambda: app.results == [Later(aside=True)])
+        assert await until(pilot, lambda: app.results == [Later(aside=True)])
 
 
 async def test_a_question_withdrawn_under_another_screen_goes_when_it_is_back() -> None:
@@ -241,7 +242,7 @@ async def test_the_conversation_behind_scrolls() -> None:
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
         await pilot.press("ctrl+up", "ctrl+down")
-        await until(pilot, lambda: app.behind == [-3, 3])
+        assert await until(pilot, lambda: app.behind == [-3, 3])
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 15), (40, 12), (20, 6)])
@@ -255,7 +256,7 @@ async def test_it_fits_small_screens_and_survives_resizing(size: tuple[int, int]
         await until(pilot, lambda: 0 < box.size.width <= size[0], "resized")
         await pilot.press("end", "end", "end")
         await pilot.press("escape")
-        await until(pilot, lambda: app.results == [Later()])
+        assert await until(pilot, lambda: app.results == [Later()])
 
 
 async def test_no_text_becomes_markup() -> None:

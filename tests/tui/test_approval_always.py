@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown
-from tests.tui.diff_app import ScreenApp, question, until
+from tests.tui.diff_app import ScreenApp, question
+from tests.tui.waiting import until
 from workbench.tui.approving.decision import Always
 from workbench.tui.approving.rule_trial import Trial, try_rule
 from workbench.tui.fold.state import SessionState

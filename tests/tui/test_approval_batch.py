@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown
-from tests.tui.diff_app import Decision, ScreenApp, painted, question, until
+from tests.tui.diff_app import Decision, ScreenApp, painted, question
+from tests.tui.waiting import until
 from workbench.tui.approving.decision import All, Later, Turn
 from workbench.tui.approving.together import together
 from workbench.tui.screens.approve_all import ApproveAllScreen
@@ -41,7 +42,7 @@ async def test_arrows_turn_to_another(key: str, name: str) -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
         await pilot.press(key)
-        await until(pilot, lambda: app.results == [Turn(name)])
+        assert await until(pilot, lambda: app.results == [Turn(name)])
 
 
 async def test_an_answer_is_for_the_one_that_is_shown() -> None:
@@ -49,7 +50,7 @@ async def test_an_answer_is_for_the_one_that_is_shown() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
         await pilot.press("y")
-        await until(pilot, lambda: app.results == [Decision("approved")])
+        assert await until(pilot, lambda: app.results == [Decision("approved")])
 
 
 def test_those_at_or_below_the_risk_shown_go_together() -> None:

@@ -10,7 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown
-from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question, until
+from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question
+from tests.tui.waiting import until
 from workbench.session.events import FileText
 from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.decision import Later
@@ -65,7 +66,7 @@ async def test_a_hunk_taken_in_again_is_a_plain_approval() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
         await pilot.press("space", "space", "y")
-        await until(pilot, lambda: app.results == [Decision("approved")])
+        assert await until(pilot, lambda: app.results == [Decision("approved")])
 
 
 async def test_with_every_hunk_left_out_there_is_nothing_to_approve() -> None:
@@ -148,7 +149,7 @@ async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
     first = question(app)
     again = ScreenApp(ApprovalScreen(Asked(first.item, proposal=first.proposal)))
     async with again.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(again))
+        assert await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(again))
 
 
 async def test_what_is_typed_right_behind_the_key_that_opens_the_editor_is_in_the_text() -> None:
@@ -169,4 +170,4 @@ async def test_what_is_typed_right_behind_the_key_that_opens_the_note_is_in_the_
             app.post_message(events.Key(key, key))
         await until(pilot, lambda: [note.value for note in app.pushed.query(Input)] == ["noy"])
         await pilot.press("enter")
-        await until(pilot, lambda: app.results == [Decision("rejected", "noy")])
+        assert await until(pilot, lambda: app.results == [Decision("rejected", "noy")])

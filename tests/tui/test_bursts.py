@@ -30,7 +30,7 @@ async def test_what_follows_the_palettes_key_is_typed_into_it():
         await wait_until(pilot, lambda: app._held == () and not app.screen.is_modal)
         burst(app, "b")
         prompt = app.screen.query_one(Prompt)
-        await wait_until(pilot, lambda: prompt.text == "ab")
+        assert await wait_until(pilot, lambda: prompt.text == "ab")
 
 
 async def test_a_command_chosen_in_one_burst_gets_what_follows():

@@ -199,7 +199,7 @@ async def test_a_click_takes_a_row():
         await pilot.press(*"/mode", "space")
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).size.height == 5)
         await pilot.click(Suggestions, offset=(6, 5))
-        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode plan")
+        assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode plan")
 
 
 async def test_typing_is_never_held_up_by_the_search(folder, monkeypatch):

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import Markdown
 
-from tests.tui.panel_app import PanelApp, until
+from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import AFTER, BEFORE, STEADY, WORKSPACE, Script, long_session, working_session
+from tests.tui.waiting import until
 from workbench.session import events as ev
 from workbench.text import visible
 from workbench.tui.fold.state import ActionItem, UserItem

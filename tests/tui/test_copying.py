@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.panel_app import PanelApp, until
+from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, Script, working_session
+from tests.tui.waiting import until
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.texts import AgentText, UserText
@@ -44,7 +45,7 @@ async def test_y_copies_a_message_or_a_command_and_capital_y_the_code_or_the_out
         await pilot.press("y")
         await until(pilot, lambda: app.clipboard == "ls -la")
         await pilot.press("Y")
-        await until(pilot, lambda: app.clipboard == "README.md\nsrc\ntests")
+        assert await until(pilot, lambda: app.clipboard == "README.md\nsrc\ntests")
 
 
 async def test_a_second_press_copies_the_next_code_block():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.panel_app import PanelApp, until
+from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import START, Script
+from tests.tui.waiting import until
 from workbench.session import events as ev
 from workbench.session.delegation.delegate_steps import told
 from workbench.tui.fold.state import ActionItem, SessionState

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from textual.app import App, ComposeResult
 
-from tests.tui.diff_app import painted, until
+from tests.tui.diff_app import painted
 from tests.tui.test_diff_view import AFTER, BEFORE
+from tests.tui.waiting import until
 from workbench.diff.hunks import compare
 from workbench.tui.themes import variable_defaults
 from workbench.tui.widgets.review_view import ReviewView

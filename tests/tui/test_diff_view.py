@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.diff_app import DiffApp, ScreenApp, painted, until
+from tests.tui.diff_app import DiffApp, ScreenApp, painted
+from tests.tui.waiting import until
 from workbench.diff.hunks import FileDiff, compare
 from workbench.tui.diff.lines import DOT
 from workbench.tui.fold.state import FileState
@@ -115,7 +116,7 @@ async def test_enter_opens_what_surrounds_the_hunk_and_keeps_it_in_place() -> No
         await until(pilot, lambda: view.virtual_size.height == 301, "all lines")
         await until(pilot, lambda: "+ changed" in painted(view), "the hunk is in view")
         await pilot.press("enter")
-        await until(pilot, lambda: view.virtual_size.height < 30, "folded again")
+        assert await until(pilot, lambda: view.virtual_size.height < 30, "folded again")
 
 
 async def test_a_click_opens_one_fold() -> None:
@@ -137,7 +138,7 @@ async def test_long_lines_scroll_sideways_and_wrap() -> None:
         view.scroll_to(x=1_000, animate=False)
         await until(pilot, lambda: "THE-END" in painted(view), "the end is in view")
         await pilot.press("w")
-        await until(pilot, lambda: "THE-END" in painted(view) and "↪" in painted(view), "wrapped")
+        assert await until(pilot, lambda: "THE-END" in painted(view) and "↪" in painted(view), "wrapped")
 
 
 @pytest.mark.parametrize(
@@ -257,4 +258,6 @@ async def test_side_by_side_in_a_narrow_place_keeps_the_hunk_in_sight_and_cuts_n
         view.scroll_to(y=view.geometry.top_of(3), animate=False)
         top = painted(view).split()[0]
         await pilot.press("s")
-        await until(pilot, lambda: painted(view).split()[0] == top and not view.geometry.look.beside, "the same line")
+        assert await until(
+            pilot, lambda: painted(view).split()[0] == top and not view.geometry.look.beside, "the same line"
+        )

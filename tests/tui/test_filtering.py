@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.fake_link import FakeLink
-from tests.tui.panel_app import PanelApp, until
+from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import Script, working_session
 from tests.tui.trial import wait_until, workbench_app
+from tests.tui.waiting import until
 from workbench.session import events as ev
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.diff_viewer import DiffViewerScreen

@@ -135,7 +135,7 @@ async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_
         await pilot.press("enter")
         await wait_until(pilot, lambda: "✓ scripted/demo" in text_on(app))
         await pilot.press("enter")
-        await wait_until(pilot, lambda: started == ["demo"])
+        assert await wait_until(pilot, lambda: started == ["demo"])
 
 
 async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where):
@@ -166,7 +166,7 @@ async def test_escape_leads_to_the_advice_and_setup_back_again_and_help_lists_it
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
         await wait_until(pilot, lambda: "/setup" in text_on(app))
         await pilot.press(*"/setup", "enter")
-        await ready(pilot, "A scripted one")
+        assert await ready(pilot, "A scripted one")
 
 
 async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(where):

@@ -210,7 +210,7 @@ async def test_queued_messages_are_counted_at_the_prompt():
     app = workbench_app(FakeLink(script.events))
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: len(app.state.queued) == 2)
-        await wait_until(pilot, lambda: str(app.screen.query_one(QueueList).border_title) == "2 queued")
+        assert await wait_until(pilot, lambda: str(app.screen.query_one(QueueList).border_title) == "2 queued")
 
 
 async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_has_it():
@@ -219,7 +219,7 @@ async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_h
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: "1 on the way" in app.screen.query_one(Prompt).border_subtitle)
         link.bring(*Script().start().user("do it").events)
-        await wait_until(pilot, lambda: app.screen.query_one(Prompt).border_subtitle == "")
+        assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).border_subtitle == "")
 
 
 async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():

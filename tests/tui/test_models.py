@@ -82,7 +82,7 @@ async def test_the_palette_has_an_entry_for_each_profile():
         found = app.screen.query_one(OptionList)
         await wait_until(pilot, lambda: found.option_count and found.highlighted == 0)
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands == [("model", "deep")])
+        assert await wait_until(pilot, lambda: link.commands == [("model", "deep")])
 
 
 async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named(tmp_path):

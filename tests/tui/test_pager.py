@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from textual.content import Content
 from textual.widgets import Input
 
-from tests.tui.panel_app import PanelApp, until
+from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY
+from tests.tui.waiting import until
 from workbench.text import visible
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.text_lines import TextLines

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.diff_app import ScreenApp, painted, until
+from tests.tui.diff_app import ScreenApp, painted
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
+from tests.tui.waiting import until
 from workbench.diff.hunks import compare
 from workbench.errors import WorkbenchError
 from workbench.session import events as ev
@@ -183,7 +184,7 @@ async def test_a_key_cycles_the_scopes_and_the_title_says_which(tmp_path: Path) 
         await pilot.press("full_stop")
         await until(pilot, lambda: "whole session │ M a.txt  +2 −2" in desk.said("title"), "the session")
         await pilot.press("full_stop")
-        await until(pilot, lambda: "this turn" in desk.said("title"), "no git, so no scope of it")
+        assert await until(pilot, lambda: "this turn" in desk.said("title"), "no git, so no scope of it")
 
 
 async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "against HEAD")
     async with desk.app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "against HEAD │ M kept.py" in desk.said("title"), "what git says")
-        await until(pilot, lambda: "x = 2" in painted(desk.view))
+        assert await until(pilot, lambda: "x = 2" in painted(desk.view))
 
 
 async def test_a_search_goes_through_all_files_opens_folds_and_ends(desk: Desk) -> None:
@@ -276,7 +277,7 @@ async def test_a_hunk_is_taken_back_and_that_is_undone(desk: Desk) -> None:
         await until(pilot, lambda: desk.link.commands[1:] == [("take_back", back)], "asked back")
         desk.written(without, AFTER)
         await until(pilot, lambda: "brought back hunk 1 of a.txt" in desk.said("status"))
-        await until(pilot, lambda: "five" in painted(desk.view))
+        assert await until(pilot, lambda: "five" in painted(desk.view))
 
 
 async def test_a_file_is_taken_back_or_it_is_said_why_not(desk: Desk) -> None:
@@ -301,7 +302,7 @@ async def test_the_mouse_chooses_lines_files_and_opens_folds(desk: Desk) -> None
         await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "unchanged" in row)))
         await until(pilot, lambda: "line 20" in painted(desk.view) or "line 0" in painted(desk.view))
         await pilot.click(FileList, offset=(5, 1))
-        await until(pilot, lambda: "b.txt" in desk.said("title"))
+        assert await until(pilot, lambda: "b.txt" in desk.said("title"))
 
 
 async def test_a_file_without_lines_to_show_says_why(tmp_path: Path) -> None:
@@ -318,7 +319,7 @@ async def test_a_huge_file_is_compared_without_holding_up_the_screen() -> None:
     screen = DiffViewerScreen([FileState("/w/big.txt", before, before.replace("9 =", "8 ="))], "/w")
     async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
         await until(pilot, lambda: screen.query("#viewer-empty") and screen._shown is not None, "compared")
-        await until(pilot, lambda: "value_8" in painted(screen.query_one(ReviewView)))
+        assert await until(pilot, lambda: "value_8" in painted(screen.query_one(ReviewView)))
 
 
 def test_the_turn_begins_with_a_message_that_begins_a_run(desk: Desk) -> None:

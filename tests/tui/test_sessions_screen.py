@@ -35,8 +35,8 @@ def three() -> None:
     keep("s4", "look at tests", parent="s1", at=START - timedelta(days=4))
 
 
-async def on_screen(pilot, *words: str) -> None:
-    await wait_until(pilot, lambda: all(word in text_on(pilot.app) for word in words))
+async def on_screen(pilot, *words: str) -> bool:
+    return await wait_until(pilot, lambda: all(word in text_on(pilot.app) for word in words))
 
 
 def app_on(current: str = "s1", **more):
@@ -182,7 +182,7 @@ async def test_keys_are_answered_while_very_many_sessions_are_read(monkeypatch):
         await on_screen(pilot, "session 0 of many")
         await pilot.press("slash", *"session 9876")
         await on_screen(pilot, "session 9876 of many")
-        await on_screen(pilot, "Sessions · 10,000")
+        assert await on_screen(pilot, "Sessions · 10,000")
 
 
 def entry_named(entry, number):

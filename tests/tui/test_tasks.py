@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.panel_app import PanelApp, until
+from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, Script, working_session
+from tests.tui.waiting import until
 from workbench.tui.fold.state import SessionState, Task
 from workbench.tui.widgets.tasks import TaskPanel, task_line
 from workbench.tui.wording.pieces import line_width

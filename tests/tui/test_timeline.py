@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.tui.panel_app import PanelApp, until
+from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import START, STEADY, WORKSPACE, Script, long_session, working_session
+from tests.tui.waiting import until
 from workbench.session import events as ev
 from workbench.tui import clock
 from workbench.tui.fold.state import ActionItem, NoticeItem, UserItem

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE
+from tests.tui.waiting import until as wait_until
 from workbench.config import Settings
 from workbench.tui.app import Opened, WorkbenchApp
-
-PATIENCE = 30.0
 
 
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
@@ -23,11 +19,4 @@ def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
     return WorkbenchApp(opened, settings, clock=more.pop("clock", lambda: 0.0), **more)
 
 
-async def wait_until(pilot: Any, condition: Callable[[], Any]) -> None:
-    """Let the app work until the condition holds; fails after half a minute."""
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, "the app did not get there"
-        await pilot.pause()
-        await asyncio.sleep(0.01)
-    await pilot.pause()
+__all__ = ["wait_until", "workbench_app"]
