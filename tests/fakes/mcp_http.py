@@ -26,7 +26,7 @@ class HttpServer:
 
             def do_GET(self) -> None:
                 server.note(self)
-                server.send(self, 405)
+                server.got(self)
 
             def do_DELETE(self) -> None:
                 server.note(self)
@@ -66,6 +66,10 @@ class HttpServer:
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
+
+    def got(self, handler: BaseHTTPRequestHandler) -> None:
+        """A GET: there is nothing to listen to."""
+        self.send(handler, 405)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         self.note(handler)

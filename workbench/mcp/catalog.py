@@ -45,6 +45,7 @@ class Catalog:
     """The files of all servers; several processes may use it."""
 
     def __init__(self, locations: Locations) -> None:
+        self.locations = locations
         self.folder = locations.data / "mcp"
         self.logs = locations.logs
         self._read: dict[str, tuple[int, Entry]] = {}

@@ -19,6 +19,7 @@ from workbench.mcp.faults import (
     ServerFailed,
     ServerGone,
     SessionLost,
+    SignInNeeded,
     cause_of,
     with_stderr,
     words_of,
@@ -28,6 +29,8 @@ from workbench.mcp.stdio import StderrTail
 
 if TYPE_CHECKING:
     from mcp import Client
+
+    from workbench.config import Locations
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -45,6 +48,10 @@ class Heard(Protocol):
 
     async def changed(self, client: Client) -> None:
         """The server says that it offers something else now."""
+
+    @property
+    def locations(self) -> Locations:
+        """The person's folders, where their sign-ins are."""
 
     def told(self, line: str) -> None:
         """A line for the server's log."""
@@ -64,7 +71,7 @@ class Connection:
         self._ready: asyncio.Future[Client] | None = None
         self._leave = asyncio.Event()
         self._why_gone = ""
-        self._is_lost = False
+        self._kind: type[ServerGone | SignInNeeded] = ServerGone
         self._failures = 0
         self._failed_at = 0.0
         self._why_failed = ""
@@ -98,10 +105,12 @@ class Connection:
         if is_answer or type(cause).__name__ in ("ValidationError", "RuntimeError", "InputRequiredRoundsExceededError"):
             return CallRefused(words_of(cause, f"the MCP server {name}"))
         leave.set()
-        if self._is_lost:
+        if self._kind is SessionLost:
             return SessionLost(f"the MCP server {name} knows its session no more")
-        self._broke()
         why = self._why_gone or words_of(cause, "it")
+        if self._kind is SignInNeeded:
+            return SignInNeeded(f"the MCP server {name} cannot be used: {why}")
+        self._broke()
         return ServerGone(with_stderr(f"the MCP server {name} is gone: {why}", self.tail.lines))
 
     async def opened(self) -> Client:
@@ -119,7 +128,7 @@ class Connection:
         leave = self._leave = asyncio.Event()
         try:
             await self._pause()
-            self._why_gone, self._is_lost = "", False
+            self._why_gone, self._kind = "", ServerGone
             self.tail.lines.clear()
             self._heard.told("· starting")
             async with AsyncExitStack() as stack:
@@ -142,8 +151,9 @@ class Connection:
     async def _entered(self, stack: AsyncExitStack, leave: asyncio.Event) -> Client:
         from workbench.mcp.sdk import entered
 
-        def gone(why: str, *, is_lost: bool = False) -> None:
-            self._why_gone, self._is_lost = self._why_gone or why, is_lost
+        def gone(why: str, kind: type[ServerGone | SignInNeeded] = ServerGone) -> None:
+            if not self._why_gone:
+                self._why_gone, self._kind = why, kind
             leave.set()
 
         try:
@@ -171,10 +181,12 @@ class Connection:
             why = self._why_gone if self.server.kind != "stdio" else f"{self._why_gone} before it answered"
         if not ready.done():
             logger.info("the MCP server %s failed: %r", self.server.name, cause_of(error))
-            self._failures += 1
+            kind = SignInNeeded if self._kind is SignInNeeded else ServerFailed
+            if kind is ServerFailed:
+                self._failures += 1
             self._failed_at, self._why_failed = time.monotonic(), why
             said = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
-            ready.set_exception(ServerFailed(said))
+            ready.set_exception(kind(said))
             ready.exception()  # whether or not anybody waits for it
         self._heard.told(f"· {why}")
 

@@ -16,6 +16,10 @@ class ServerGone(WorkbenchError):
     """The server ended, or its connection broke, while it worked on a call: what came of that is unknown."""
 
 
+class SignInNeeded(ServerFailed):
+    """The server wants the person to sign in, again or for the first time; another try does not help before that."""
+
+
 class SessionLost(ServerGone):
     """The server knows the session no more, and has looked at nothing: the call may be sent again."""
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.config import private_folder
+from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.definitions import MOST_TOOLS, Definition
@@ -30,6 +30,11 @@ class Keeper:
     def __init__(self, server: Server, catalog: Catalog) -> None:
         self._server = server
         self._catalog = catalog
+
+    @property
+    def locations(self) -> Locations:
+        """The person's folders."""
+        return self._catalog.locations
 
     async def connected(self, client: Client) -> None:
         """Learn what it offers, and compare it with what was agreed to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from workbench.mcp.changes import changed_lines
 from workbench.mcp.client import MCPClient
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers, find_servers, read_server
+from workbench.mcp.tokens import TokenStore
 from workbench.security.secrets import KNOWN
 from workbench.settings_edit import write_settings
 from workbench.text import first_line, visible
@@ -32,6 +34,8 @@ def run(where: Locations, settings: Settings, workspace: Path, arguments: Namesp
         _add(where, found, arguments, say)
     elif action == "list":
         say(_listed(Catalog(where), found))
+    elif action in ("login", "logout"):
+        _sign(where, _named(found, arguments.name), arguments, say)
     else:
         server = _named(found, arguments.name)
         remove = partial(_remove, is_last=len(settings.mcpServers) == 1)
@@ -97,6 +101,22 @@ def _pairs(given: Sequence[str], sign: str) -> dict[str, str]:
     if any(not middle for _, middle, _ in pairs):
         raise UsageError(f"write NAME{sign}VALUE; a value may be ${{VARIABLE}}, which keeps it out of the file")
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _sign(where: Locations, server: Server, arguments: Namespace, say: Callable[[str], None]) -> None:
+    from workbench.mcp.login import login, logout
+
+    store = TokenStore(where, server)
+    if arguments.action == "logout":
+        logout(store, server, say)
+        return
+
+    def at_once(line: str) -> None:
+        say(line)
+        sys.stdout.flush()  # the person acts on it while the command waits, also behind a pipe
+
+    login(store, server, at_once, opens_browser=arguments.browser)
+    _test(where, server, say)
 
 
 def _test(where: Locations, server: Server, say: Callable[[str], None]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -12,21 +12,25 @@ from mcp import types as t
 
 from workbench import __version__
 from workbench.mcp.environment import server_environment
-from workbench.mcp.faults import http_words
+from workbench.mcp.faults import ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.servers import Server, expanded
 from workbench.mcp.stdio import StderrTail, stdio_transport
+from workbench.mcp.tokens import TokenStore
 
 if TYPE_CHECKING:
+    from workbench.config import Locations
     from workbench.mcp.connection import Heard
+    from workbench.mcp.signed import Signed
 
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # what it says of errors is not for the person's stderr
 _HTTP_SECONDS = 30.0
 
 
 class Gone(Protocol):
     """Hears that the server is gone, or refuses everything."""
 
-    def __call__(self, why: str, *, is_lost: bool = False) -> None:
-        """Why; `is_lost` where only the session is."""
+    def __call__(self, why: str, kind: type[ServerGone | SignInNeeded] = ServerGone) -> None:
+        """Why, and what that is for whoever calls."""
 
 
 async def entered(
@@ -49,7 +53,7 @@ async def entered(
         heard.told(f"{params.level}: {params.data}")
 
     client = Client(
-        _transport(server, tail, gone, os.environ),
+        _transport(server, tail, gone, heard.locations),
         mode=mode,
         client_info=t.Implementation(name="ohw", version=__version__),
         message_handler=on_message,
@@ -59,22 +63,36 @@ async def entered(
     return await stack.enter_async_context(client)
 
 
-def _transport(
-    server: Server, tail: StderrTail, gone: Gone, env: Mapping[str, str]
-) -> AbstractAsyncContextManager[Any]:
+def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Locations) -> AbstractAsyncContextManager[Any]:
+    env = os.environ
     if server.kind == "stdio":
         argv = [expanded(word, env) for word in (server.command, *server.args)]
         return stdio_transport(argv, expanded(server.cwd, env), server_environment(server, env), tail, gone)
     url = expanded(server.url, env)
     headers = {name: expanded(value, env) for name, value in server.headers.items()}
+    auth = _sign_in(server, gone, locations)
     if server.kind == "sse":
         from mcp.client.sse import sse_client
 
-        return sse_client(url, headers, timeout=_HTTP_SECONDS, sse_read_timeout=server.call_seconds)
-    return _streamable(url, headers, server.call_seconds, gone)
+        return sse_client(url, headers, timeout=_HTTP_SECONDS, sse_read_timeout=server.call_seconds, auth=auth)
+    return _streamable(server, url, headers, gone, auth)
 
 
-def _streamable(url: str, headers: dict[str, str], seconds: float, gone: Gone) -> AbstractAsyncContextManager[Any]:
+def _sign_in(server: Server, gone: Gone, locations: Locations) -> Signed | None:
+    """The person's sign-in, where there is one and the settings give no other."""
+    if not server.signs_in or any(name.lower() == "authorization" for name in server.headers):
+        return None
+    store = TokenStore(locations, server)
+    if not store.is_there:
+        return None
+    from workbench.mcp.signed import Signed
+
+    return Signed(server.name, store, gone)
+
+
+def _streamable(
+    server: Server, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
+) -> AbstractAsyncContextManager[Any]:
     from contextlib import asynccontextmanager
 
     import httpx2
@@ -83,15 +101,21 @@ def _streamable(url: str, headers: dict[str, str], seconds: float, gone: Gone) -
     async def look(response: httpx2.Response) -> None:
         """The SDK tells of a refusal without its number."""
         code = response.status_code
-        if response.request.method == "POST" and (code in (401, 403, 404) or code >= 500):
+        if response.request.method != "POST" or (code == 401 and auth):  # that is renewed, or told of there
+            return
+        if code == 401:
+            hint = f"; to sign in: ohw mcp login {server.name}" if server.signs_in else ""
+            gone(http_words(code, response.reason_phrase) + hint, SignInNeeded)
+        elif code in (403, 404) or code >= 500:
             is_lost = code == 404 and "mcp-session-id" in response.request.headers
-            gone(http_words(code, response.reason_phrase), is_lost=is_lost)
+            gone(http_words(code, response.reason_phrase), SessionLost if is_lost else ServerGone)
 
     @asynccontextmanager
     async def transport() -> Any:
-        timeout = httpx2.Timeout(_HTTP_SECONDS, read=max(seconds, _HTTP_SECONDS))
+        timeout = httpx2.Timeout(_HTTP_SECONDS, read=max(server.call_seconds, _HTTP_SECONDS))
+        hooks = {"response": [look]}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as client,
+            httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks, auth=auth) as client,
             streamable_http_client(url, http_client=client) as streams,
         ):
             yield streams

@@ -27,6 +27,8 @@ _KINDS: Mapping[str, Kind] = {
 _TEXTS = ("command", "url", "cwd", "type", "transport", "description")
 _NUMBERS = ("timeout", "startTimeout")
 _KNOWN = (*_TEXTS, *_NUMBERS, "args", "env", "headers", "enabled", "disabled", "oauth")
+_NO_MATTER = ("is_on", "source", "oauth", "signs_in")
+_OAUTH = {"clientId": str, "clientSecret": str, "callbackPort": int}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
@@ -45,6 +47,10 @@ class Server:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    oauth: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """clientId, clientSecret, callbackPort: for servers where a client has to be known before."""
+    signs_in: bool = True
+    """Whether a sign-in of the person is used; where not, only the headers are."""
     is_on: bool = True
     start_seconds: float = START_SECONDS
     call_seconds: float = CALL_SECONDS
@@ -52,7 +58,7 @@ class Server:
     @property
     def key(self) -> str:
         """What its definitions are pinned under: another command, address or folder is another server."""
-        told = {name: value for name, value in asdict(self).items() if name not in ("is_on", "source")}
+        told = {name: value for name, value in asdict(self).items() if name not in _NO_MATTER}
         told = {name: value for name, value in told.items() if not name.endswith("_seconds")}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -131,6 +137,8 @@ def read_server(name: str, value: Any, source: str, folder: str) -> Server:
         cwd=cwd if kind == "stdio" else "",
         url="" if kind == "stdio" else value.get("url", ""),
         headers={} if kind == "stdio" else dict(value.get("headers", {})),
+        oauth=value["oauth"] if isinstance(value.get("oauth"), Mapping) else {},
+        signs_in=value.get("oauth") is not False,
         is_on=value.get("enabled", True) and not value.get("disabled", False),
         start_seconds=float(value.get("startTimeout", START_SECONDS)),
         call_seconds=float(value.get("timeout", CALL_SECONDS)),
@@ -145,16 +153,29 @@ def _check(value: Mapping[str, Any]) -> None:
             raise UsageError(f"{key} must be text")
         if key in _NUMBERS and (isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 86_400):
             raise UsageError(f"{key} must be a number of seconds")
-        if key in ("enabled", "disabled", "oauth") and not isinstance(part, bool):
+        if key in ("enabled", "disabled") and not isinstance(part, bool):
             raise UsageError(f"{key} must be true or false")
-        if key == "args" and not (isinstance(part, list) and all(isinstance(each, str) for each in part)):
-            raise UsageError("args must be a list of texts")
         if key in ("env", "headers") and not _are_texts(part):
             raise UsageError(f"{key} must be a table of texts")
+    _check_args_and_oauth(value)
+
+
+def _check_args_and_oauth(value: Mapping[str, Any]) -> None:
+    args = value.get("args", [])
+    if not (isinstance(args, list) and all(isinstance(each, str) for each in args)):
+        raise UsageError("args must be a list of texts")
+    if not _is_oauth(value.get("oauth", True)):
+        raise UsageError(f"oauth must be true, false or a table of {', '.join(_OAUTH)}")
 
 
 def _are_texts(part: Any) -> bool:
     return isinstance(part, Mapping) and all(isinstance(each, str) for each in part.values())
+
+
+def _is_oauth(part: Any) -> bool:
+    if not isinstance(part, Mapping):
+        return isinstance(part, bool)
+    return all(name in _OAUTH and type(value) is _OAUTH[name] for name, value in part.items())
 
 
 def _kind(value: Mapping[str, Any]) -> Kind:

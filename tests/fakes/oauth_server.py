@@ -1,0 +1,120 @@
+"""An MCP server over HTTP that wants a sign-in, and gives the tokens for it: RFC 9728, 8414, 7591, 7636 and 6749."""
+
+import base64
+import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.fakes.mcp_http import HttpServer
+
+
+class OAuthServer(HttpServer):
+    """`mode`: "denied" (the person says no), "down" (no token is renewed), "over" (renewing is refused)."""
+
+    def __init__(self, mode: str = "", seconds: int | None = 3600) -> None:
+        super().__init__(mode)
+        self.seconds = seconds
+        self.clients: dict[str, list[str]] = {}
+        self.codes: dict[str, dict[str, str]] = {}
+        self.access: set[str] = set()
+        self.refresh: set[str] = set()
+        self.asked: list[dict[str, str]] = []
+        """What came to the place that gives tokens."""
+        self._count = 0
+        self._lock = threading.Lock()
+
+    @property
+    def base(self) -> str:
+        return self.url.removesuffix("/mcp")
+
+    def got(self, handler: BaseHTTPRequestHandler) -> None:
+        parts = urlsplit(handler.path)
+        told = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if parts.path.startswith("/.well-known/oauth-protected-resource"):
+            self.send(handler, 200, {"resource": self.url, "authorization_servers": [self.base]})
+        elif parts.path.startswith("/.well-known/oauth-authorization-server"):
+            self.send(handler, 200, self._metadata())
+        elif parts.path == "/authorize":
+            self._authorize(handler, told)
+        else:
+            self.send(handler, 405)
+
+    def _metadata(self) -> dict[str, Any]:
+        return {
+            "issuer": self.base,
+            "authorization_endpoint": f"{self.base}/authorize",
+            "token_endpoint": f"{self.base}/give",
+            "registration_endpoint": f"{self.base}/register",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+        }
+
+    def _authorize(self, handler: BaseHTTPRequestHandler, told: dict[str, str]) -> None:
+        """The person is here with a browser, and says yes at once."""
+        known = told["redirect_uri"] in self.clients.get(told["client_id"], ())
+        if not known or told["code_challenge_method"] != "S256" or told["response_type"] != "code":
+            self.send(handler, 400)
+            return
+        back = {"error": "access_denied"} if self.mode == "denied" else {"code": self._made("code")}
+        if "code" in back:
+            self.codes[back["code"]] = told
+        self.send(handler, 302, Location=f"{told['redirect_uri']}?{urlencode({**back, 'state': told['state']})}")
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        if handler.path == "/mcp":
+            signed = handler.headers.get("Authorization", "").removeprefix("Bearer ") in self.access
+            if signed or self.mode == "gone":
+                super().answer(handler)
+            else:
+                self.note(handler)
+                self._body(handler)
+                where = f'Bearer resource_metadata="{self.base}/.well-known/oauth-protected-resource/mcp"'
+                self.send(handler, 401, WWW_Authenticate=where)
+            return
+        self.note(handler)
+        if handler.path == "/register":
+            self._register(handler)
+        else:
+            told = {name: values[0] for name, values in parse_qs(self._body(handler).decode()).items()}
+            self.asked.append(told)
+            code, said = self._given(told)
+            self.send(handler, code, said)
+
+    def _register(self, handler: BaseHTTPRequestHandler) -> None:
+        import json
+
+        told = json.loads(self._body(handler))
+        name = self._made("client")
+        self.clients[name] = told["redirect_uris"]
+        self.send(handler, 201, {**told, "client_id": name, "token_endpoint_auth_method": "none"})
+
+    def _given(self, told: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        if told["grant_type"] == "authorization_code":
+            asked = self.codes.pop(told["code"], {})
+            digest = hashlib.sha256(told["code_verifier"].encode()).digest()
+            proof = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+            if asked.get("code_challenge") != proof or asked["redirect_uri"] != told["redirect_uri"]:
+                return 400, {"error": "invalid_grant"}
+        elif self.mode == "down":
+            return 503, {}
+        elif self.mode == "over" or told["refresh_token"] not in self.refresh:
+            return 400, {"error": "invalid_grant"}
+        else:
+            self.refresh.discard(told["refresh_token"])  # each is good for once
+        access, refresh = self._made("access"), self._made("refresh")
+        self.access.add(access)
+        self.refresh.add(refresh)
+        times = {} if self.seconds is None else {"expires_in": self.seconds}
+        return 200, {"access_token": access, "token_type": "bearer", "refresh_token": refresh, **times}
+
+    def _made(self, what: str) -> str:
+        with self._lock:
+            self._count += 1
+            return f"{what}-4711-{self._count:03d}-abcdef"
+
+    @staticmethod
+    def _body(handler: BaseHTTPRequestHandler) -> bytes:
+        return handler.rfile.read(int(handler.headers["Content-Length"]))

@@ -1,0 +1,144 @@
+"""Sign-ins at MCP servers: a record each, in the keyring of the system or a private file; used by `sdk`, `login`.
+
+The file beside the keyring's entry says only that there is one, so that nobody is asked to unlock a keyring in vain.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.config import Locations, private_folder
+from workbench.errors import UsageError
+from workbench.mcp.servers import Server, expanded
+from workbench.security.secrets import KNOWN
+
+_SERVICE = "ohw-mcp"
+_EARLY = 30.0
+"""Seconds before its end a token counts as over, so that it does not end on its way."""
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """What a sign-in left: the tokens, and where they are renewed. Nothing of it goes anywhere else."""
+
+    access: str
+    refresh: str = ""
+    until: float | None = None
+    """When the access token ends, in seconds since 1970; None where the server does not say."""
+    token_url: str = ""
+    resource: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    client_auth: str = "none"
+    """How the client names itself when it renews: none, client_secret_post or client_secret_basic."""
+    redirect: str = ""
+    """The address on this machine that the client was registered with."""
+    issuer: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the access token has ended, or is about to."""
+        return self.until is not None and time.time() > self.until - _EARLY
+
+    def known_to_masks(self, server: str) -> SignIn:
+        """Have its secrets masked wherever they would be seen."""
+        for name in ("access", "refresh", "client_secret"):
+            KNOWN.add(f"of the MCP server {server}", getattr(self, name))
+        return self
+
+
+class TokenStore:
+    """The record of one server, shared by all processes of the person."""
+
+    def __init__(self, locations: Locations, server: Server) -> None:
+        self._server = server
+        told = json.dumps([server.name, expanded(server.url, os.environ)])
+        self._key = hashlib.sha256(told.encode()).hexdigest()[:32]
+        self._folder = locations.data / "mcp" / "tokens"
+        self._path = self._folder / f"{self._key}.json"
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the person signed in; asks no keyring."""
+        return self._path.is_file()
+
+    def read(self) -> SignIn | None:
+        """What is kept; None where nobody signed in, or what is kept cannot be read."""
+        try:
+            told = json.loads(self._path.read_text(encoding="utf-8"))
+            if told.get("place") == "keyring":
+                told = json.loads(self._from_keyring())
+            return SignIn(**told).known_to_masks(self._server.name)
+        except (OSError, ValueError, TypeError, AttributeError):
+            return None
+
+    def write(self, sign_in: SignIn) -> str:
+        """Keep it; says where. Raises UsageError."""
+        sign_in.known_to_masks(self._server.name)
+        private_folder(self._folder)
+        told = asdict(sign_in)
+        if self._to_keyring(json.dumps(told)):
+            self._save({"place": "keyring"})
+            return "the keyring of the system"
+        self._save(told)
+        return str(self._path)
+
+    def forget(self) -> bool:
+        """Whether there was one."""
+        was_there = self._path.exists()
+        if was_there:
+            self._to_keyring(None)
+        self._path.unlink(missing_ok=True)
+        return was_there
+
+    @contextmanager
+    def renewing(self) -> Iterator[None]:
+        """Hold this while a token is renewed: one that is used twice may end the whole sign-in. Blocks."""
+        with (private_folder(self._folder) / f"{self._key}.lock").open("a", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _save(self, told: dict[str, Any]) -> None:
+        try:
+            with tempfile.NamedTemporaryFile("w", dir=self._folder, delete=False, encoding="utf-8") as file:
+                json.dump(told, file)
+            Path(file.name).replace(self._path)
+        except OSError as error:
+            raise UsageError(f"cannot write {self._path}: {error.strerror or error}") from error
+
+    def _from_keyring(self) -> str:
+        """Raises ValueError where it cannot be had."""
+        try:
+            keyring = importlib.import_module("keyring")
+        except ImportError as error:
+            raise ValueError("the package keyring is gone") from error
+        try:
+            return str(keyring.get_password(_SERVICE, self._key) or "")
+        except keyring.errors.KeyringError as error:
+            raise ValueError("the keyring is locked") from error
+
+    def _to_keyring(self, told: str | None) -> bool:
+        """Whether there is a keyring that took it; None takes it out."""
+        try:
+            keyring = importlib.import_module("keyring")
+        except ImportError:
+            return False
+        try:
+            if told is None:
+                keyring.delete_password(_SERVICE, self._key)
+            else:
+                keyring.set_password(_SERVICE, self._key, told)
+        except keyring.errors.KeyringError:
+            return False
+        return True
