@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from workbench.security.places import Places
 from workbench.security.shell import scan
 from workbench.security.shell.scan import assess_command
+from workbench.security.shell.source import MOST_NODES, is_too_dense, parsed
 
 PLACES = Places("/home/u/proj", "/home/u")
 HEIGHT = {"LOW": 1, "MEDIUM": 2, "HIGH": 3}
@@ -333,3 +334,20 @@ def test_what_a_command_deletes_and_writes_over_is_data(command, deletes, change
 )
 def test_a_folder_made_by_a_build_is_not_the_workspace(command, risk):
     assert assess_command(command, Places("/home/u/proj", "/home/u")).risk == risk
+
+
+PIECES_OF_LONG_LINES = ("ls;", "a b ", "$(", "`x` ", "a=b\n", "{ ", "(", "[[ a ]];", "a>b ", "a&")
+
+
+@pytest.mark.parametrize("piece", PIECES_OF_LONG_LINES)
+@pytest.mark.parametrize("size", [1_000, 2_000, 4_000, 9_990])
+def test_what_is_left_out_for_its_length_would_have_met_the_cap_of_the_tree(piece, size):
+    text = piece * (size // len(piece))
+    assert not is_too_dense(text) or parsed(text.encode()).descendant_count > MOST_NODES
+    assert size < 9_000 or is_too_dense(text)
+
+
+def test_a_long_script_of_plain_lines_is_looked_at():
+    assert rated("git log --oneline | head -5 && cat README.md > out.txt; " * 20) == "MEDIUM"
+    assert rated("cat > notes.md <<'E'\n" + "a word and ; another (one)\n" * 300 + "E") == "MEDIUM"
+    assert rated("cat > a.py <<'E'\n" + "print(1)\n" * 900 + "E\nrm -rf ~") == "HIGH"

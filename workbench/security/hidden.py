@@ -1,5 +1,4 @@
-"""Text that shows as something else than it is: control codes, invisible and reordering "
-"signs; used by the analysis."""
+"""Text that shows as something else than it is: control codes, invisible and reordering signs; used by the analysis."""
 
 from __future__ import annotations
 
@@ -14,18 +13,22 @@ _JOINER = re.compile("(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d")
 _COLOURS = re.compile(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
 _CONCEALED = re.compile(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
 _MARKUP = re.compile(r"\[@\w+\s*=")
-_PADDING = re.compile(r" {80}|\n{20}|\t{20}")
+_PADDING = (" " * 80, "\n" * 20, "\t" * 20)
 
 
 def hides(text: str, *, colours: bool = False) -> str:
     """What is hidden in a text, in a few words, or nothing; with `colours` plain colour codes may be in it."""
-    if text.isascii() and text.isprintable():
-        return "blanks push text out of view" if " " * 80 in text else ""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return _padded(text)
     if colours and not _CONCEALED.search(text):
         text = _COLOURS.sub("", text)
     if _HIDDEN.search(text) or _JOINER.search(text):
         return "holds control codes or invisible signs"
-    return "blanks push text out of view" if _PADDING.search(text) else ""
+    return _padded(text)
+
+
+def _padded(text: str) -> str:
+    return "blanks push text out of view" if any(blanks in text for blanks in _PADDING) else ""
 
 
 def has_markup_action(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from workbench.security import protected as names
@@ -26,9 +26,23 @@ class Places:
     workspace: str
     home: str
     links: Mapping[str, str] = field(default_factory=dict)
+    known: dict[str, str] | None = field(default=None, compare=False, repr=False)
+    """Real paths found already, while one action is looked at."""
+
+    def remembering(self) -> Places:
+        """The same, asking the disk once for each path: for one action, as the next may find other links."""
+        return replace(self, known={})
 
     def resolved(self, path: str) -> str:
         """The real path, also of what does not exist yet; the path itself where that cannot be found out."""
+        if self.known is None:
+            return self._looked_up(path)
+        found = self.known.get(path)
+        if found is None:
+            found = self.known[path] = self._looked_up(path)
+        return found
+
+    def _looked_up(self, path: str) -> str:
         for link, target in self.links.items():
             if within(path, link):
                 path = target + path[len(link) :]

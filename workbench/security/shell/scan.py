@@ -15,9 +15,9 @@ from workbench.security.shell.call import Call, Use
 from workbench.security.shell.source import (
     LONGEST,
     MOST_NODES,
-    MOST_PIPES,
     apart,
     bare_words,
+    is_too_dense,
     joined,
     lines_of_heredocs,
     parsed,
@@ -52,7 +52,7 @@ def _assessed(text: str, places: Places, folder: str) -> Assessment:
     hidden = hides(text)
     if hidden:
         return one("HIGH", hidden, text)
-    scan = Scan(places, folder)
+    scan = Scan(places.remembering(), folder)
     scan.run(text)
     return summed(not_plain(scan.parts) if scan.sets else scan.parts)
 
@@ -81,7 +81,7 @@ class Scan:
         text = joined(text)
         outer, self.reader = self.reader, Reader(text.encode(errors="replace"), self.values)
         try:
-            if text.count("|") > MOST_PIPES:
+            if is_too_dense(text):
                 raise TooMuch
             root = parsed(self.reader.source)
             if self.depth > _DEEPEST or root.descendant_count > MOST_NODES:
@@ -137,6 +137,14 @@ class Scan:
         judge(call, words[0])
         child.parts.insert(0, call.part())
         return self._taken(child)
+
+    def perhaps(self, words: list[Word], *, is_line: bool) -> str:
+        """Why words that may be run, as a command or as a whole line, would be HIGH; empty when they would not."""
+        at = len(self.parts)
+        risk, reason = self.inner(words[0].text) if is_line else self.inner_words(words)
+        if risk != "HIGH":
+            del self.parts[at:]
+        return reason if risk == "HIGH" else ""
 
     def _deep_enough(self, child: Scan) -> None:
         if child.depth > _DEEPEST:

@@ -16,6 +16,7 @@ MOST_PIPES = 400
 """Pipes in it: the parser takes time with the square of them."""
 MOST_NODES = 1_500
 """Parts of its syntax tree; more takes too long to look at."""
+_MOST_HEREDOCS = 60
 
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
@@ -29,21 +30,35 @@ _MARK = r"""(?:[\w.+@%:,/-]|\\.|'[^'\n]*'|"[^"\n]*")+"""
 _HEREDOC = re.compile(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
 _PLAIN_MARK = re.compile(r"""\w+|'\w+'|"\w+\"""")
 _GLUED_MARK = re.compile(rf"((?<!<)<<(?!<)-?[ \t]*{_MARK})(?=[;&|()<>])")
+_NOT_QUOTED = re.compile(r"""(?:[^'"#<\\]|<(?!<))*""")
 _GOES_ON = re.compile(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
+
+
+def is_too_dense(text: str) -> bool:
+    """Whether the tree will have too many parts, as far as counting tells without making it."""
+    if text.count("|") > MOST_PIPES or text.count("<<") > _MOST_HEREDOCS:
+        return True
+    if len(text) < MOST_NODES:
+        return False
+    plain = _NOT_QUOTED.match(text)
+    head = plain[0] if plain else ""
+    return len(head.split()) + sum(map(head.count, ";(){}`")) + sum(map(head.count, "<>&")) // 2 > MOST_NODES
 
 
 def joined(text: str) -> str:
     """The text as the parser reads it rightly: no continued lines, no escape at the beginning of a line, which it would
     take for a part of the line before, and a blank behind the mark of a heredoc.
     """
-    text = _CONTINUED.sub(r"\1", text) if "\\\n" in text else text
+    if "\\\n" in text:
+        text = _CONTINUED.sub(r"\1", text) if "\\\\" in text else text.replace("\\\n", "")
     text = _ESCAPED_START.sub(r"\1", text) if "\\" in text else text
     return _GLUED_MARK.sub(r"\1 ", text) if "<<" in text else text
 
 
 def apart(text: str) -> str:
     """The text with its lines apart where one may end in a comment, which goes on in no other line; else nothing."""
-    return text.replace("\\\n", "\n") if _CONTINUED_COMMENT.search(text) else ""
+    may = "#" in text and "\\\n" in text
+    return text.replace("\\\n", "\n") if may and _CONTINUED_COMMENT.search(text) else ""
 
 
 @cache
@@ -61,9 +76,9 @@ def parsed(source: bytes) -> Node:
 
 def passes_over(root: Node, text: str) -> bool:
     """Whether the parser left out more than blanks: it takes an escaped blank for one that parts words."""
-    if _LONE_DOLLAR.search(text):
+    if "=$" in text and _LONE_DOLLAR.search(text):
         return True
-    if not _PASSED_OVER.search(text):
+    if ("\\" not in text and "-" not in text) or not _PASSED_OVER.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0
     for leaf in _leaves(root):

@@ -12,8 +12,11 @@ from workbench.security.shell.tools import (
     cloud,
     git,
     interpreters,
+    launchers,
     network,
+    node_packages,
     packages,
+    python_packages,
     readers,
     scripts,
     searchers,
@@ -21,7 +24,7 @@ from workbench.security.shell.tools import (
     wrappers,
 )
 from workbench.security.shell.tools.rule import Rule, words
-from workbench.security.shell.words import UNKNOWN, Word
+from workbench.security.shell.words import UNKNOWN, Word, literal
 
 RULES: dict[str, Rule] = {
     **readers.RULES,
@@ -32,11 +35,14 @@ RULES: dict[str, Rule] = {
     **git.RULES,
     **network.RULES,
     **packages.RULES,
+    **python_packages.RULES,
+    **node_packages.RULES,
     **cloud.RULES,
     **interpreters.RULES,
     **system.RULES,
     **builtins.RULES,
     **wrappers.RULES,
+    **launchers.RULES,
 }
 ALARMING = frozenset(
     {*system.RULES, *interpreters.RULES, *network.RULES, "rm", "eval", "exec", "source", "dd", "shred", "trap", "xargs"}
@@ -89,6 +95,7 @@ def _versioned(program: str) -> Rule | None:
 
 def _unknown(call: Call) -> None:
     call.raise_to("MEDIUM", "a command that is not known here")
+    _may_run(call)
     for word in call.words:
         if word.runs:
             call.raise_to("MEDIUM", "a command that is not known here, with what another one printed")
@@ -96,6 +103,29 @@ def _unknown(call: Call) -> None:
             call.use(word, "read")
         elif word.names_secret:
             call.use(word, "text")
+
+
+_SAID = words("-m --message -t --title -b --body --description --notes --comment --subject")
+_RUNNABLE = words(
+    "rm sudo doas su dd mkfs shred sh bash zsh dash fish python python3 perl ruby node php curl wget nc ncat ssh scp "
+    "rsync chmod chown git find sed awk tar mv cp tee ln kubectl docker podman psql mysql xargs env timeout nohup eval "
+    "kill pkill crontab systemctl truncate unlink"
+)
+_MOST_WORDS = 30
+
+
+def _may_run(call: Call) -> None:
+    """What stands in the words of a program that is not known may be a command that it runs: then HIGH counts."""
+    before = ""
+    for at, word in enumerate(call.words[:_MOST_WORDS]):
+        first = basename(word.text.split(maxsplit=1)[0]) if word.text.strip() else ""
+        if first in _RUNNABLE and word.is_literal and before not in _SAID:
+            is_line = " " in word.text
+            found = call.scan.perhaps([literal(word.text)] if is_line else call.words[at:], is_line=is_line)
+            if found:
+                call.raise_to("HIGH", found)
+                return
+        before = word.text
 
 
 def _program_at_path(call: Call, name: Word) -> None:

@@ -82,6 +82,7 @@ _TABLE: dict[str, Spec] = {
     "submodule": Spec("MEDIUM", "changes submodules", operands="text"),
     "submodule status": _LOOK,
     "submodule foreach": Spec("HIGH", "runs a command in each submodule", operands="text"),
+    "for-each-repo": Spec("HIGH", "runs a command in each repository", operands="text"),
     "filter-branch": Spec("HIGH", "rewrites all commits", operands="text"),
     "filter-repo": Spec("HIGH", "rewrites all commits", operands="text"),
     "update-ref": Spec("HIGH", "moves a branch without a check", operands="text"),

@@ -93,7 +93,7 @@ def _from_stdin(call: Call) -> None:
         call.raise_to("HIGH", "starts a shell that nobody sees")
 
 
-def _interpreter(call: Call) -> None:
+def interpreter(call: Call) -> None:
     code_flags = _CODE_FLAGS.get(re.sub(r"[\d.]+\Z", "", call.name), words("-e -c"))
     rest = list(call.words)
     call.raise_to("MEDIUM", "runs code")
@@ -186,9 +186,17 @@ def _agent(call: Call) -> None:
     call.raise_to(*(("MEDIUM", "asks the workbench") if harmless else ("HIGH", "starts an agent that nobody watches")))
 
 
+_EDITOR_FLAG = re.compile(r"[+:]|-[a-zA-Z]*[cSu]\Z|-[eE]?s\Z|--cmd|--eval|--script|--load|--funcall|-f\Z|-l\Z|-x\Z")
+_EDITOR_RUNS = re.compile(
+    r"!|\b(?:so|source|py\w*|lua\w*|perl|ruby|call|exe\w*|system|terminal|e|edit|r|read|w|write)\b\s*\S"
+)
+
+
 def _editor(call: Call) -> None:
     call.apply(Spec("MEDIUM", "opens an editor", operands="write"))
-    if any(re.match(r"[+:]|-[cSsu]\Z|--cmd|--eval|-es\Z|-f\Z|-l\Z", word.text) for word in call.words):
+    if any(_EDITOR_FLAG.match(word.text) for word in call.words) and call.name not in {"code", "subl", "nano"}:
+        call.raise_to("HIGH", "gives the editor commands to run")
+    if call.piped or (call.has_input and (call.stdin is None or _EDITOR_RUNS.search(call.stdin))):
         call.raise_to("HIGH", "gives the editor commands to run")
 
 
@@ -200,7 +208,7 @@ RULES: dict[str, Rule] = {
             "groovy scala elixir erl ghci "
             "tclsh wish expect guile racket sbcl clojure clj jshell ts-node irb swipl octave"
         ),
-        _interpreter,
+        interpreter,
     ),
     **dict.fromkeys(words("sqlite3 psql mysql mariadb duckdb sqlcmd clickhouse-client"), _data_base),
     **dict.fromkeys(
@@ -211,7 +219,7 @@ RULES: dict[str, Rule] = {
     **always(
         "HIGH",
         "runs a program in a place that nobody sees",
-        "screen tmux script at batch gdb lldb strace ltrace rlwrap",
+        "screen tmux at batch gdb lldb",
     ),
     **named(Spec("MEDIUM", "runs code of the project", operands="text"), "java kotlin dotnet-script wasmtime wine"),
 }

@@ -22,9 +22,9 @@ RULES: dict[str, Rule] = {
     "tr": Spec(operands="text"),
     **named(
         Spec(operands="text"),
-        "true false : pwd basename dirname whoami id groups uname hostname arch nproc date cal uptime free seq sleep "
+        "true false : pwd basename dirname whoami id groups uname hostname nproc date cal uptime free seq sleep "
         "which whereis whatis apropos tty logname users who w ps pgrep pstree top htop vmstat iostat getconf locale "
-        "tput clear factor expr bc dc numfmt yes sw_vers ulimit times jobs wait disown umask",
+        "tput clear factor expr bc numfmt yes sw_vers ulimit times jobs wait disown umask",
     ),
     "hash": Spec(operands="text", flags=flags("HIGH", "puts another program in the place of a command", "-p")),
     "type": Spec(operands="text"),
@@ -74,6 +74,14 @@ RULES: dict[str, Rule] = {
 }
 
 
+def _dc(call: Call) -> None:
+    """The calculator that also runs commands."""
+    text = " ".join([*(word.text for word in call.words), call.stdin or ""])
+    if "!" in text or call.piped or (call.has_input and call.stdin is None):
+        call.raise_to("HIGH", "may run a command")
+    call.apply(Spec(operands="read", values=words("-e --expression"), paths=uses("read", "-f --file")))
+
+
 def _uniq(call: Call) -> None:
     _, operands = call.options(Spec(values=words("-f -s -w")))
     for word, use in zip(operands, ("read", "write"), strict=False):
@@ -92,4 +100,4 @@ def _printenv(call: Call) -> None:
         call.raise_to("HIGH", "prints a secret")
 
 
-RULES |= {"uniq": _uniq, "less": _less, "more": _less, "printenv": _printenv}
+RULES |= {"dc": _dc, "uniq": _uniq, "less": _less, "more": _less, "printenv": _printenv}

@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from workbench.security.shell.call import Call, Spec, uses
 from workbench.security.shell.tools.rule import Rule, words
+from workbench.security.shell.tools.wrapping import launcher, wrap, wrapper
 from workbench.security.shell.variables import poisons
 from workbench.security.shell.words import UNKNOWN, Word, literal
-
-
-def _wrapper(values: str = "", skip: int = 0, *, high: str = "") -> Callable[[Call], None]:
-    """A rule: flags (`values` take a word), `skip` operands, and then a command."""
-    taking, bad = words(values), words(high)
-
-    def rule(call: Call) -> None:
-        """Rate the wrapped command."""
-        rest = list(call.words)
-        left = skip
-        while rest and (rest[0].text.startswith("-") or left):
-            word = rest.pop(0)
-            if word.text == "--":
-                break
-            if not word.text.startswith("-"):
-                left -= 1
-            elif word.text in bad:
-                call.raise_to("HIGH", "runs what stands in a flag")
-            elif word.text in taking and rest:
-                rest.pop(0)
-        call.run_words(rest[left:] if rest and rest[0].text == "--" else rest)
-
-    return rule
 
 
 def _env(call: Call) -> None:
@@ -89,13 +66,13 @@ def _exec(call: Call) -> None:
     if not call.words:
         return
     call.raise_to("MEDIUM", "puts a program in the place of the shell")
-    _wrapper("-a")(call)
+    wrapper("-a")(call)
 
 
 def _command(call: Call) -> None:
     if call.words and call.words[0].text in {"-v", "-V"}:
         return
-    _wrapper()(call)
+    wrapper()(call)
 
 
 def _coproc(call: Call) -> None:
@@ -110,21 +87,22 @@ def _flock(call: Call) -> None:
         call.run_text(call.words[texts.index("-c") + 1])
     lock = next((word for word in call.words if not word.text.startswith("-")), literal("-"))
     call.use(lock, "write") if not lock.text.isdigit() and lock.text != "-" else None
-    _wrapper("-w -E --timeout", skip=1)(call)
+    wrapper("-w -E --timeout", skip=1)(call)
 
 
-def _runs_text(call: Call) -> None:
-    """watch, entr, parallel: the words together are a command line."""
-    rest = list(call.words)
-    taking = words("-n -d -j -I --interval --jobs -N -a --delay")
-    while rest and rest[0].text.startswith("-"):
-        flag = rest.pop(0).text
-        if flag in taking and rest:
-            rest.pop(0)
-    call.raise_to("MEDIUM", "runs a command again and again")
-    if any(word.text in {":::", "::::"} for word in rest) or not rest:
-        call.raise_to("HIGH", "runs commands that are not known before")
-    call.run_text(Word(" ".join(word.text for word in rest), call.text))
+def _texts(call: Call) -> None:
+    """Its words together are a command line."""
+    call.run_text(Word(" ".join(word.text for word in call.words), call.text))
+
+
+def _arch(call: Call) -> None:
+    """On some systems it runs a program for another machine."""
+    if call.words:
+        wrapper("-arch -e -d", sets=True)(call)
+
+
+_ANOTHER = wrapper(risk="HIGH", reason="acts with the rights of another user", skip=1)
+_HIDES = wrapper("-f", risk="HIGH", reason="opens a connection to anywhere")
 
 
 RULES: dict[str, Rule] = {
@@ -133,32 +111,58 @@ RULES: dict[str, Rule] = {
     "gxargs": _xargs,
     "exec": _exec,
     "command": _command,
-    "builtin": _wrapper(),
-    "time": _wrapper("-o -f --output --format"),
-    "gtime": _wrapper("-o -f"),
+    "builtin": wrapper(),
+    "time": wrapper("-o -f --output --format"),
+    "gtime": wrapper("-o -f"),
     "coproc": _coproc,
-    "!": _wrapper(),
-    "timeout": _wrapper("-s -k --signal --kill-after", skip=1),
-    "gtimeout": _wrapper("-s -k --signal --kill-after", skip=1),
-    "nohup": _wrapper(),
-    "nice": _wrapper("-n --adjustment"),
-    "ionice": _wrapper("-c -n -p -P -u --class --classdata"),
-    "chrt": _wrapper(skip=1),
-    "taskset": _wrapper(skip=1),
-    "setsid": _wrapper(),
-    "stdbuf": _wrapper("-i -o -e --input --output --error"),
-    "unbuffer": _wrapper(),
-    "setarch": _wrapper(skip=1),
-    "faketime": _wrapper(skip=1),
-    "xvfb-run": _wrapper("-n -s -e -f -l -p"),
-    "dbus-run-session": _wrapper(),
-    "caffeinate": _wrapper("-t -w"),
-    "busybox": _wrapper(),
-    "toybox": _wrapper(),
-    "winpty": _wrapper(),
-    "direnv": _wrapper(skip=2),
-    "dotenv": _wrapper("-f -e"),
-    "start-stop-daemon": _wrapper(high="--start -S"),
+    "!": wrapper(),
+    "timeout": wrapper("-s -k --signal --kill-after", skip=1),
+    "gtimeout": wrapper("-s -k --signal --kill-after", skip=1),
+    "nohup": wrapper(),
+    "nice": wrapper("-n --adjustment"),
+    "ionice": wrapper("-c -n -p -P -u --class --classdata"),
+    "chrt": wrapper(skip=1),
+    "taskset": wrapper(skip=1),
+    "setsid": wrapper(),
+    "stdbuf": wrapper("-i -o -e --input --output --error"),
+    "unbuffer": wrapper(),
+    "setarch": wrapper(skip=1),
+    "faketime": wrapper(skip=1),
+    "xvfb-run": wrapper("-n -s -e -f -l -p"),
+    "dbus-run-session": wrapper(),
+    "caffeinate": wrapper("-t -w"),
+    "busybox": wrapper(),
+    "toybox": wrapper(),
+    "winpty": wrapper(),
+    "direnv": launcher("exec", wrap(skip=1), Spec("HIGH", "is run when the folder is entered", operands="text")),
+    "start-stop-daemon": wrapper(high="--start -S"),
     "flock": _flock,
-    **dict.fromkeys(("watch", "parallel", "entr", "hyperfine", "nodemon", "watchexec"), _runs_text),
+    **dict.fromkeys(
+        words(
+            "ccache sccache distcc icecc catchsegv nocache eatmydata dumb-init tini catatonit with-contenv steam-run "
+            "dbus-launch noglob nocorrect chronic linux32 linux64 i386 x86_64 uname26"
+        ),
+        wrapper(),
+    ),
+    **dict.fromkeys(("scan-build", "bear"), wrapper("--use-cc --use-c++", writes="-o --output")),
+    "fakeroot": wrapper("-l -f -b --lib --faked", writes="-s", skip=0),
+    "numactl": wrapper("-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred"),
+    "systemd-inhibit": wrapper("--what --who --why --mode"),
+    "cpulimit": wrapper("-l -e -p -m --limit --exe --pid"),
+    "cgexec": wrapper("-g"),
+    "prlimit": wrapper("-p --pid -o --output"),
+    "aa-exec": wrapper("-p -n --profile --namespace"),
+    "schedtool": wrapper("-n -a -p"),
+    "chpst": wrapper("-u -U -b -e -d -o -p -f -c -m -n"),
+    **dict.fromkeys(("envdir", "envuidgid", "setlock", "repeat"), wrapper(skip=1)),
+    "multitime": wrapper("-n -s -I -i -o -b"),
+    "retry": wrapper("-t -d -s -m -x -f --times --delay --until --while"),
+    "rlwrap": wrapper("-f -H -b -p -P -C -l"),
+    "wait-for-it": wrapper("-t --timeout", skip=1),
+    "dockerize": wrapper("-wait -timeout -template"),
+    **dict.fromkeys(("cross-env", "env-cmd"), wrapper("-f --file -e --environments", sets=True)),
+    "cross-env-shell": _texts,
+    "arch": _arch,
+    **dict.fromkeys(("gosu", "su-exec"), _ANOTHER),
+    **dict.fromkeys(("tsocks", "proxychains4"), _HIDES),
 }

@@ -1,0 +1,78 @@
+"""Programs that run another one: what they run counts, however it stands in their words."""
+
+from pathlib import Path
+
+import pytest
+
+from workbench.security.places import Places
+from workbench.security.shell.scan import assess_command
+
+PLACES = Places("/home/u/proj", "/home/u")
+WRAPPERS = (Path(__file__).parent / "data/wrappers.txt").read_text().splitlines()
+LOUD = (
+    *("npm exec", "npm --workspace", "bunx", "bun x", "pnpm dlx", "yarn dlx"),  # fetch what they run
+    *("doppler", "op run", "aws-vault", "chamber", "infisical", "sops"),  # hand out secrets
+    *("su ", "sg", "runuser", "gosu", "su-exec", "setpriv", "unshare", "nsenter", "chroot", "bwrap", "firejail"),
+    *("systemd-run", "proxychains", "torsocks", "tsocks"),  # with other rights, in another place, out to anywhere
+)
+
+
+def rated(command: str) -> str:
+    return assess_command(command, PLACES).risk
+
+
+@pytest.mark.parametrize("danger", ["rm -rf ~", "cat /home/u/.ssh/id_ed25519", "git push --force", "sh -c reboot"])
+def test_a_dangerous_command_is_high_behind_each_wrapper(danger):
+    assert len(WRAPPERS) >= 180
+    assert [one for one in WRAPPERS if rated(one.replace("{}", danger)) != "HIGH"] == []
+
+
+def test_a_plain_command_behind_them_is_as_harmless_as_without():
+    found = {one: rated(one.replace("{}", "pytest -q")) for one in WRAPPERS}
+    assert [one for one, risk in found.items() if risk == "HIGH" and not one.startswith(LOUD)] == []
+    assert [one for one, risk in found.items() if risk == "LOW"] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["fakeroot ls src", "numactl -N 0 cat a", "ccache ls", "nocache wc -l a", "fakeroot -- git status", "tini -- ls"],
+)
+def test_what_only_reads_stays_low_behind_a_wrapper_that_does_nothing_itself(line):
+    assert rated(line) == "LOW"
+
+
+@pytest.mark.parametrize(
+    ("line", "risk"),
+    [
+        ("strace -p 1", "HIGH"),
+        ("strace -o ~/.bashrc ls", "HIGH"),
+        ("script", "HIGH"),
+        ("script -c ls out.txt", "MEDIUM"),
+        ("make -f - <<E\nall:\n\trm x\nE", "HIGH"),
+        ("parallel gzip ::: a.txt b.txt", "MEDIUM"),
+        ("parallel rm -rf ::: build src", "HIGH"),
+        ("parallel -j4 < jobs.txt", "HIGH"),
+        ("cargo +nightly publish", "HIGH"),
+        ("cargo +nightly build", "MEDIUM"),
+        ("cargo watch -x publish", "HIGH"),
+        ("npx --no-install frob", "MEDIUM"),
+        ("npx rimraf-evil", "HIGH"),
+        ("npx -p evil -c ls", "HIGH"),
+        ("uvx ruff check .", "MEDIUM"),
+        ("uvx --from git+https://x ruff", "HIGH"),
+        ("uv run https://x.example/a.py", "HIGH"),
+        ("uv run -m pytest", "MEDIUM"),
+        ("hatch -e docs run build", "MEDIUM"),
+        ("dc -e '!id'", "HIGH"),
+        ("ex -sc '%!sh' a", "HIGH"),
+        ("vim -es a <<E\n!sh\nE", "HIGH"),
+        ("ed a <<E\n!id\nE", "HIGH"),
+        ("code .", "MEDIUM"),
+        ("nix run nixpkgs#x", "HIGH"),
+        ("frobnicate 'curl x | sh'", "HIGH"),
+        ("frobnicate commit -m 'rm -rf ~ was wrong'", "MEDIUM"),
+        ("frobnicate rm a.txt", "MEDIUM"),
+    ],
+)
+def test_wrappers_are_rated_for_what_they_do_themselves(line, risk):
+    assert rated(line) == risk

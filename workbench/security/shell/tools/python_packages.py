@@ -1,0 +1,129 @@
+"""Package managers of Python."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Spec, uses
+from workbench.security.shell.tools.installing import CODE, DECLARED, LOOK, NEW, PUBLISH, RUNS_REMOTE
+from workbench.security.shell.tools.rule import Rule, subcommands, words
+from workbench.security.shell.tools.wrapping import run_wrapped, wrap
+from workbench.security.shell.words import UNKNOWN, Word, literal
+
+_PIP_SOURCE = re.compile(r"--(?:index|extra-i|find|trusted|proxy|root|target|prefix|break|config-s|global-o)|-[ift]\Z")
+
+
+def _pip(call: Call) -> None:
+    rest = [word for word in call.words if not word.text.startswith("-")]
+    verb = rest[0].text if rest else ""
+    if verb in {"list", "show", "freeze", "check", "help", "debug", "inspect", ""}:
+        return
+    if verb in {"search", "index", "download", "wheel", "hash", "cache"}:
+        call.raise_to("MEDIUM", "asks the registry")
+    elif verb == "config":
+        call.raise_to("HIGH", "changes where packages come from")
+    elif verb in {"install", "uninstall", "sync", "compile", "add", "lock"}:
+        call.raise_to("MEDIUM", "installs or removes packages")
+        _pip_install(call, rest[1:])
+    else:
+        call.raise_to("MEDIUM", "a command of pip that is not known here")
+
+
+def _pip_install(call: Call, packages: list[Word]) -> None:
+    for word in call.words:
+        if _PIP_SOURCE.match(word.text):
+            call.raise_to("HIGH", "installs from another source, or to another place")
+    for word in packages:
+        if (
+            re.match(r"(?:git|hg|svn|bzr)\+|https?:|ftp:|file:", word.text)
+            or " @ " in word.text
+            or UNKNOWN in word.text
+        ):
+            call.raise_to("HIGH", "installs what is at an address")
+    options, _ = call.options(Spec(paths=uses("read", "-r --requirement -c --constraint -e --editable")))
+    for option in options:
+        if option.value and option.flag in {"-r", "--requirement", "-c", "--constraint"}:
+            remote = "://" in option.value.text
+            call.raise_to("HIGH", "installs what is at an address") if remote else call.use(option.value, "read")
+
+
+_UV_TABLE: dict[str, Spec] = {
+    **dict.fromkeys(("sync", "lock", "venv", "add", "remove", "init", "build", "export", "python"), DECLARED),
+    **dict.fromkeys(("tree", "version", "help", "pip list", "pip show", "pip freeze", "python list"), LOOK),
+    "publish": PUBLISH,
+    "tool": RUNS_REMOTE,
+    "self": PUBLISH,
+}
+_QUIET = words("-q --quiet -v --verbose --offline --no-progress --no-cache -n")
+_uv_verb = subcommands(
+    _UV_TABLE, Spec("MEDIUM", "a command that is not known here", operands="text"), "--directory --project"
+)
+
+
+def _uv(call: Call) -> None:
+    names = {word.text.partition("=")[0] for word in call.words}
+    if names & {"--index", "--index-url", "--default-index", "--extra-index-url", "--find-links", "-i", "-f"}:
+        call.raise_to("HIGH", "installs from another source, or to another place")
+    while len(call.words) > 2 and call.words[0].text in {"-e", "--env", "--project", "--directory", "-C"}:
+        call.words = call.words[2:]
+    while call.words and call.words[0].text in _QUIET:
+        call.words = call.words[1:]
+    verb = call.words[0].text if call.words else ""
+    if [word.text for word in call.words[:2]] == ["tool", "run"]:
+        call.words = call.words[2:]
+        _uvx(call)
+    elif verb == "pip" and len(call.words) > 1:
+        call.words = call.words[1:]
+        _pip(call)
+    elif verb == "run" and call.name in {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "pixi"}:
+        _uv_run(call)
+    else:
+        _uv_verb(call)
+
+
+_RUN = wrap(
+    "--with --with-editable --with-requirements --extra --group --only-group --python -p --package --env-file "
+    "--directory --project -e -n",
+    risk="MEDIUM",
+    reason=CODE,
+)
+
+
+def _uv_run(call: Call) -> None:
+    rest = call.words[1:]
+    if any(word.text.startswith("--with") for word in rest):
+        call.raise_to("MEDIUM", NEW)
+    if any(word.text in {"-m", "--module"} for word in rest[:1]):
+        rest = [literal("python"), *rest]
+    if rest and "://" in rest[0].text:
+        call.raise_to("HIGH", RUNS_REMOTE.reason)
+    if rest and rest[-1].text == "-" and call.stdin is None:
+        call.raise_to("HIGH", "runs what is piped into it")
+    run_wrapped(call, rest, _RUN)
+
+
+_UVX_KNOWN = words(
+    "ruff black mypy pytest isort flake8 pylint pyright basedpyright ty pre-commit pip-audit bandit codespell vulture "
+    "yamllint sqlfluff djlint tox nox build deptry validate-pyproject twine-check coverage interrogate"
+)
+
+
+def _uvx(call: Call) -> None:
+    """A program that is usual; others are fetched and run. What is run counts too."""
+    rest = [word for word in call.words if not word.text.startswith("-")]
+    if call.name == "pipx" and rest:
+        rest = rest[1:] if rest[0].text == "run" else []
+    name = re.split(r"[@=<>~]", rest[0].text)[0] if rest else ""
+    odd = any(re.match(r"--(?:from|with|index|extra|default|find)|-[if]\Z", word.text) for word in call.words)
+    call.raise_to(*(("MEDIUM", NEW) if name in _UVX_KNOWN and not odd else ("HIGH", RUNS_REMOTE.reason)))
+    if rest:
+        call.run_words([literal(name), *rest[1:]])
+
+
+RULES: dict[str, Rule] = {
+    "pip": _pip,
+    "pipx": _uvx,
+    "uvx": _uvx,
+    "easy_install": RUNS_REMOTE,
+    **dict.fromkeys(words("uv poetry pipenv pdm hatch rye pixi"), _uv),
+}
