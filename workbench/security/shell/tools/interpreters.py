@@ -94,6 +94,7 @@ def _from_stdin(call: Call) -> None:
 
 
 def interpreter(call: Call) -> None:
+    """Rate the script, the code or the module that an interpreter is given."""
     code_flags = _CODE_FLAGS.get(re.sub(r"[\d.]+\Z", "", call.name), words("-e -c"))
     rest = list(call.words)
     call.raise_to("MEDIUM", "runs code")
