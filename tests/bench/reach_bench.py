@@ -1,0 +1,108 @@
+"""What ten configured MCP servers cost the start of the real program: first request of `ohw run`, first paint.
+
+Both with and without them in turns. For the request their tools are known from before, as after the first time ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from tests.bench.measure import Measure
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import finish
+from tests.terminal.terminal import Terminal
+from workbench.config import Locations
+from workbench.mcp.catalog import Catalog
+from workbench.mcp.servers import find_servers
+
+_FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
+_ROUNDS = 7
+_LIMIT = 1.1
+_SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+
+
+def measures() -> Iterable[Measure]:
+    """Milliseconds with ten servers; the reference is the same without."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        none, ten = _home(Path(folder) / "none", 0), _home(Path(folder) / "ten", 10)
+        for name, timed in (("ohw run: start to first request", _to_request), ("first paint of `ohw`", _to_paint)):
+            without, with_ten = _in_turns(timed, none, ten)
+            budget = without * _LIMIT
+            yield Measure(f"{name}, 10 MCP servers", with_ten, "ms", without, budget, with_ten <= budget)
+
+
+def _home(home: Path, count: int) -> Mapping[str, str]:
+    """The environment of a person with so many servers, each of ten tools that are known."""
+    home.mkdir()
+    (home / "project").mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OHW_", "XDG_"))}
+    env = {**kept, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "OPENAI_API_KEY": "sk-bench", "TERM": "xterm"}
+    where = Locations.from_environment(env)
+    where.config.mkdir(parents=True)
+    lines = [_settings(f"server{number}", home) for number in range(count)]
+    where.settings_file.write_text("\n".join(lines))
+    table = tomllib.loads(where.settings_file.read_text()).get("mcpServers", {})
+    for server in find_servers(table, where.settings_file, home / "project", []).found:
+        tools = [{"name": f"{server.name}_{at}", "inputSchema": _SCHEMA} for at in range(10)]
+        Catalog(where).listed(server, tools)
+    return env
+
+
+def _settings(name: str, home: Path) -> str:
+    words = json.dumps({"folder": str(home)})
+    return f"[mcpServers.{name}]\ncommand = {json.dumps(sys.executable)}\nargs = {json.dumps([str(_FAKE), words])}"
+
+
+def _in_turns(timed: Callable[[Mapping[str, str]], float], *homes: Mapping[str, str]) -> list[float]:
+    """The median of each; a first round, which fills the caches, does not count."""
+    took: list[list[float]] = [[] for _ in homes]
+    for number in range(_ROUNDS + 1):
+        for at, home in enumerate(homes):
+            seconds = timed(home)
+            if number:
+                took[at].append(seconds * 1e3)
+    return [statistics.median(values) for values in took]
+
+
+def _to_request(env: Mapping[str, str]) -> float:
+    with ModelServer([finish()]) as server:
+        model = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", f"{env['HOME']}/project")
+        begun = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "workbench", "run", "hello", *model],
+            env=dict(env),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        arrived = server.arrived.wait(60)
+        taken = time.perf_counter() - begun
+        process.wait(60)
+    if not arrived:
+        raise RuntimeError("no request came")
+    if (Path(env["HOME"]) / "starts").exists():
+        raise RuntimeError("a server was started")
+    return taken
+
+
+def _to_paint(env: Mapping[str, str]) -> float:
+    """From the start of the process until the prompt is on the terminal."""
+    begun = time.perf_counter()
+    arguments = ["--workspace", f"{env['HOME']}/project", "--model", "scripted/demo"]
+    with Terminal(arguments, 120, 40, env) as terminal:
+        terminal.wait_for("Ask anything", 60)
+        taken = time.perf_counter() - begun
+        terminal.press("ctrl+q")
+        terminal.wait_exit()
+    for left in Path(env["HOME"]).glob(".local/share/ohw/sessions/*"):
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return taken
