@@ -1,5 +1,8 @@
 """What a command takes away is read from its data, whatever the reason for its risk says; a copy of it can be had."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.session.test_versions import repository
@@ -38,6 +41,16 @@ def assessed(losses, tmp_path):
         ("chmod 600 a.log", 0),
         ("cat a.log", 0),
         ("mkdir build/c", 0),
+        ("for f in *.log; do rm $f; done", 2),
+        ("ls *.log | xargs rm", 2),
+        ('for f in b; do rm "build/$f.log"; done', 1),
+        ("rm build/{a,b}.log", 1),
+        ("find . -name '*.log' -exec rm {} +", 2),
+        ("find build -name '*.log' -delete", 1),
+        ("python3 -c 'import shutil; shutil.rmtree(where)'", 2),
+        ("tar -xf new.tar -C build", 1),
+        ("echo new > $where", 2),
+        ("rm /elsewhere/$f", 0),
     ],
 )
 def test_a_copy_is_kept_of_what_no_version_holds(losses, assessed, command, count):
@@ -55,6 +68,74 @@ def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
 
 
 def test_the_reason_says_what_is_deleted_though_its_own_words_do_not(losses, assessed):
-    told = losses.explained(assessed("git clean -fdX"))
+    told = losses.explained(assessed("git clean -fdX")).found
     assert told.parts[0].reason.startswith("deletes ")
     assert "a copy is kept" in told.parts[0].reason
+
+
+def test_of_a_folder_with_git_history_the_files_are_kept_and_the_history_is_asked_about(losses, assessed, tmp_path):
+    inner = tmp_path / "work/vendor/lib"
+    (inner / ".git").mkdir(parents=True)
+    (inner / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (inner / "a.c").write_text("int a;\n")
+    reason, doubt = reason_of(losses, assessed, "rm -rf vendor")
+    assert "with git history, which can NOT be brought back" in reason
+    assert doubt == "what it deletes could not be brought back"
+    assert losses.keep(assessed("rm -rf vendor"), "rm -rf vendor", "one").count == 1
+
+
+def reason_of(losses, assessed, command: str) -> tuple[str, str]:
+    told, doubt = losses.explained(assessed(command))
+    return next(part.reason for part in told.parts if part.deletes), doubt
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("for f in *.log; do rm $f; done", "deletes files in ./ that are not known before it runs"),
+        ("rm build/{a,b}.log", "deletes files in build/ that are not known before it runs"),
+    ],
+)
+def test_where_it_is_not_known_what_goes_all_that_git_does_not_hold_is_kept_and_said(losses, assessed, command, said):
+    count = "2 files" if "./" in said else "1 file"
+    assert reason_of(losses, assessed, command) == (
+        f"{said} (a copy is kept of the {count} that git does not hold)",
+        "",
+    )
+
+
+def test_of_files_that_are_too_many_together_the_smallest_are_kept_and_the_others_named(losses, assessed, tmp_path):
+    with (tmp_path / "work/data.log").open("wb") as file:
+        file.truncate(150_000_000)
+    (tmp_path / "work/node_modules").mkdir()
+    (tmp_path / "work/node_modules/made.js").write_text("x")
+    command = "for f in *.log; do rm $f; done"
+    reason, doubt = reason_of(losses, assessed, command)
+    assert "a copy is kept of the 2 files" in reason
+    assert "NOT of data.log: too large" in reason
+    assert doubt == "what it deletes could not be brought back"
+    assert losses.keep(assessed(command), command, "one").count == 2
+
+
+@pytest.mark.parametrize("command", ["rm a.log", "rm $f", "rm -r build", "ls | xargs rm"])
+@pytest.mark.parametrize("fault", ["damaged", "no git"])
+def test_where_no_copy_can_be_made_it_says_so_and_wants_to_be_asked(losses, assessed, monkeypatch, command, fault):
+    if fault == "damaged":
+        Path(losses.copies._repository.folder / "index-one").write_bytes(b"DIRC damaged")
+    else:
+        monkeypatch.setenv("PATH", "/nowhere")
+    reason, doubt = reason_of(losses, assessed, command)
+    assert reason.startswith("deletes ")
+    assert "(no copy could be made: git" in reason
+    assert doubt == "what it deletes could not be brought back"
+
+
+def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(losses, assessed, tmp_path):
+    folder = tmp_path / "work/node_modules"
+    folder.mkdir()
+    with (folder / "large").open("wb") as file:
+        file.truncate(150_000_000)
+    reason, doubt = reason_of(losses, assessed, "rm -rf node_modules")
+    assert ("can NOT be brought back" in reason, doubt) == (True, "")
+    shutil.rmtree(losses.copies._repository.folder)
+    assert losses.explained(assessed("echo new > a.log")).doubt == ""

@@ -10,6 +10,8 @@ from workbench.security.risk import Risk, higher
 LONGEST_TEXT = 200
 """Characters of a command that one part quotes."""
 MOST_REASONS = 6
+ANY = "/**"
+"""Behind a folder: files below it, and only the program that runs will know which."""
 
 
 class Part(NamedTuple):
@@ -27,9 +29,9 @@ class Part(NamedTuple):
     depth: int = 0
     """How deep inside other commands it is run."""
     deletes: tuple[str, ...] = ()
-    """Of the paths those it deletes, with all that is below them."""
+    """Paths it deletes, with all that is below them; with ANY at its end some files below a folder."""
     changes: tuple[str, ...] = ()
-    """Of the paths those whose content it may write over."""
+    """Paths whose content it may write over; ANY as above."""
 
 
 class Assessment(NamedTuple):

@@ -12,6 +12,7 @@ from workbench.security.places import Places
 from workbench.security.protected import words
 from workbench.security.shell.scan import assess_command
 from workbench.security.shell.tools.interpreters import rated_code
+from workbench.security.taking_away import losing
 
 _JOINED = re.compile(r"\\\r?\n")
 _LINE = re.compile(r"\s*(?P<sign>!{1,2}|%{1,2}|[,;/](?=\s*\w))(?P<rest>.*)\Z")
@@ -52,7 +53,7 @@ def _parts(text: str, places: Places, folder: str) -> Iterator[Part]:
             yield from _magic(rest.lstrip("%"), places, folder)
     source = "\n".join(plain)
     if source.strip():
-        yield _python(source)
+        yield losing(_python(source), source, places.workspace)
 
 
 def _assigned(line: str) -> re.Match[str] | None:
@@ -74,9 +75,8 @@ def _python(code: str) -> Part:
 def _command(command: str, places: Places, folder: str) -> Iterator[Part]:
     """A shell line; what IPython puts into it is not known before."""
     if _INSERTED.search(command):
-        yield Part(
-            shortened(f"!{command}"), "HIGH", "runs a command into which values are put that are not known before"
-        )
+        why = "runs a command into which values are put that are not known before"
+        yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, places.workspace)
         return
     found = assess_command(command, places, folder)
     yield from found.parts
@@ -88,7 +88,7 @@ def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
     if name in _PACKAGES:
         yield from _command(f"{name} {rest}", places, folder)
     elif name in _OF_PYTHON and rest:
-        yield _python(rest)
+        yield losing(_python(rest), rest, places.workspace)
     elif name in _QUIET:
         yield Part(shortened(f"%{line}"), "LOW")
     elif name in _SHELLS:
@@ -98,7 +98,7 @@ def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
     elif name in {"cd", "env", "set_env"}:
         yield Part(shortened(f"%{line}"), "MEDIUM", "changes the surroundings of later cells")
     else:
-        yield Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here")
+        yield losing(Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here"), line, places.workspace)
 
 
 def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
@@ -112,4 +112,5 @@ def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
         return summed([*found.parts, Part(shortened(f"%%{name}"), "MEDIUM", "runs a shell command")])
     if name in _OF_PYTHON:
         return summed(_parts(f"{rest if name != 'capture' else ''}\n{body}", places, folder))
-    return one("HIGH", "runs the cell with a magic that is not known here", f"%%{first}\n{body}")
+    unknown = one("HIGH", "runs the cell with a magic that is not known here", f"%%{first}\n{body}")
+    return unknown._replace(parts=tuple(losing(part, body, places.workspace) for part in unknown.parts))

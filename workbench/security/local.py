@@ -61,8 +61,10 @@ def _code(code: str, places: Places, folder: str, *, is_cell: bool) -> Assessmen
 
         return assess_cell(code, places, folder)
     from workbench.security.shell.tools.interpreters import rated_code
+    from workbench.security.taking_away import losing
 
-    return one(*rated_code(code), code)
+    rated = one(*rated_code(code), code)
+    return rated._replace(parts=tuple(losing(part, code, places.workspace) for part in rated.parts))
 
 
 def _browser(tool: ToolDefinition, code: str, places: Places) -> Assessment:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from workbench.security.assessment import Part, shortened
+from workbench.security.assessment import ANY, Part, shortened
 from workbench.security.risk import Risk, higher
 from workbench.security.shell.words import UNKNOWN, Word
+from workbench.security.taking_away import loss_by
 
 if TYPE_CHECKING:
     from workbench.security.shell.scan import Scan
@@ -99,24 +100,40 @@ class Call:
             opaque = "a path that is not known before it runs"
             unsure: Risk = "MEDIUM" if use in {"read", "deep"} else "HIGH"
             self.raise_to(unsure, f"{'reads' if unsure == 'MEDIUM' else 'changes'} {opaque}")
+            self._may_touch(self.scan.below(word), use)
             return
         self.paths.append(path)
-        if use in {"delete", "write"}:
-            (self.deletes if use == "delete" else self.changes).append(path)
+        self._may_touch(path, use)
         risk, reason = self.scan.rating(path, use)
         if reason:
             self.raise_to(risk, reason)
 
-    def takes_away(self, word: Word) -> None:
-        """What is at this path, or below it, is deleted; that is rated elsewhere."""
+    def _may_touch(self, path: str, use: Use) -> None:
+        if use in {"delete", "write"}:
+            (self.deletes if use == "delete" else self.changes).append(path)
+
+    def takes_away(self, word: Word, *, all_of_it: bool = False) -> None:
+        """What is at this path, or some or all of what is below it, is deleted; that is rated elsewhere."""
         path = self.scan.absolute(word)
-        if path is not None:
-            self.deletes.append(os.path.normpath(path))
+        known = self.scan.below(word) if path is None else os.path.normpath(path)
+        self.deletes.append(known if all_of_it or path is None else f"{known}{ANY}")
+
+    def runs_code(self, code: str) -> None:
+        """Code in whatever language, that may delete files or write over them; it is rated elsewhere."""
+        use = loss_by(code)
+        if use:
+            self._may_touch(f"{self.scan.places.workspace}{ANY}", use)
+
+    def writes_below(self, word: Word) -> None:
+        """Files below this folder may be written over, which ones is not known here; that is rated elsewhere."""
+        path = self.scan.absolute(word)
+        self.changes.append(self.scan.below(word) if path is None else f"{os.path.normpath(path)}{ANY}")
 
     def run_text(self, word: Word) -> None:
         """A word that is itself a command line."""
         if UNKNOWN in word.text:
             self.raise_to("HIGH", "runs a command that is not known before")
+            self.runs_code(word.text)
         else:
             self.raise_to(*self.scan.inner(word.text))
 

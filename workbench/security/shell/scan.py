@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from workbench.security.assessment import Assessment, Part, not_plain, one, shortened, summed
+from workbench.security.assessment import ANY, Assessment, Part, not_plain, one, shortened, summed
 from workbench.security.hidden import hides
 from workbench.security.places import Places, Rating
 from workbench.security.risk import Risk
@@ -24,13 +25,14 @@ from workbench.security.shell.source import (
     passes_over,
 )
 from workbench.security.shell.tools import ALARMING, judge
-from workbench.security.shell.words import UNKNOWN, Reader, Word
+from workbench.security.shell.words import UNKNOWN, Reader, Word, literal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 6
 _MOST_PARTS = 150
+_OPEN = re.compile(rf"[{UNKNOWN}*?\[{{]")
 _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
 
 
@@ -177,6 +179,12 @@ class Scan:
         if text.startswith("/"):
             return os.path.normpath(text) if "/../" not in text else text
         return None if self.folder is None else f"{self.folder}/{text}" if text else self.folder
+
+    def below(self, word: Word) -> str:
+        """Where the files lie that a word names, which only the shell will know: the folder it begins with, or all."""
+        known, slash, _ = _OPEN.split(word.text, maxsplit=1)[0].rpartition("/")
+        folder = self.absolute(literal(known or slash)) if slash else None
+        return f"{(folder or self.places.workspace).rstrip('/')}{ANY}"
 
     def rating(self, path: str, use: Use) -> Rating:
         """The risk of using a path."""

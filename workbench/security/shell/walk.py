@@ -145,7 +145,8 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     if path is None:
         takes = operator == "<" or "&" in operator
         found: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "writes")
-        scan.parts.append(Part(text, found[0], f"{found[1]} a path that is not known before"))
+        lost = () if takes else (scan.below(target),)
+        scan.parts.append(Part(text, found[0], f"{found[1]} a path that is not known before", changes=lost))
         return
     reads = operator.startswith("<") and ">" not in raw[:4]
     risk, reason = scan.rating(path, "read" if reads else "write")

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.llm.model import Cancel
-from workbench.security.assessment import Assessment
 from workbench.security.policy import Ruling
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.fingerprint import is_same_action, shown_as
+from workbench.session.acting.net import NO_COPIES, KeepsCopies
 from workbench.session.acting.rating import Rater, reasons, segments
 from workbench.session.acting.readying import Readying
 from workbench.session.acting.results import none_run, not_run
@@ -30,6 +30,7 @@ from workbench.session.events import (
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
 from workbench.session.storage.store import StoreError
+from workbench.session.versions.losses import FOR_GOOD
 from workbench.text import first_line
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
@@ -51,9 +52,9 @@ class Actions:
         rules: RuleBook | None = None,
         writing: Writing | None = None,
         *,
-        explained: Callable[[Assessment], Assessment] = lambda found: found,
+        files: KeepsCopies = NO_COPIES,
     ) -> None:
-        """`explained` puts into a rating what is not seen in the command itself."""
+        """`files` know what would be taken away for good."""
         self._journal = journal
         self._tools = tools
         self.writing = writing or Writing(None)
@@ -63,7 +64,7 @@ class Actions:
         self.rules = rules or RuleBook()
         self.rater = Rater(journal.ledger, self.rules)
         self.refused = self.rater.refused
-        self._explained = explained
+        self._files = files
         self.runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
@@ -84,11 +85,11 @@ class Actions:
         risk, ruling = self.rater.ruling(proposed, readied.tool, local)
         if readied.preparation and ruling.verdict != "deny":
             return []
-        ask = ask or (NOT_MERGED if needs_person(readied.stale) else "")
+        shown, doubt = self._files.explained(local)
+        ask = ask or (NOT_MERGED if needs_person(readied.stale) else "") or doubt
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
         told = (*((why,) if why else ()), *stale_reasons(readied.stale))
-        shown = self._explained(local)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
@@ -202,8 +203,15 @@ class Actions:
         is_same = is_same_action(readied.fingerprint, decided.fingerprint)
         if decided.by == "person":
             changed = CHANGED if decided.written is None else _PART_LOST
-            return (self.rater.doubt(action, readied.tool) or None) if is_same else changed
-        return None if is_same and self.rater.ruling(action.proposed, readied.tool)[1].verdict == "allow" else ""
+            return (self.rater.doubt(action, readied.tool) or self._no_copy(action)) if is_same else changed
+        is_allowed = is_same and self.rater.ruling(action.proposed, readied.tool)[1].verdict == "allow"
+        return self._no_copy(action) if is_allowed else ""
+
+    def _no_copy(self, action: OpenAction) -> str | None:
+        """Why no copy of what it deletes could be made, where it was not asked about with that."""
+        why = self._files.no_copy(action.proposed.action_id)
+        is_told = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
+        return None if is_told else why or None
 
     def _finish(self, run: Run, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""

@@ -26,7 +26,7 @@ from workbench.session.events import (
 from workbench.session.journal import Journal
 from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.storage.store import StoreError
-from workbench.session.versions.losses import Losses
+from workbench.session.versions.losses import Explained, Losses
 from workbench.session.versions.net import SHELL, SafetyNet
 from workbench.session.versions.recorder import Look, Recorder, known_of
 from workbench.session.versions.repository import Repository
@@ -103,19 +103,19 @@ class Files:
         if action is None or not action.may_run:
             return
         name = action.proposed.action_id
-        if self._may_write(name) or self._ends_run(action):
+        if self._may_write(name) or _ends_run(action, self._tools):
             self._ready(name, action.proposed.tool, action.arguments, cancel)
 
     def settle_own(self, command: PersonCommand, cancel: Cancel) -> None:
         """The same before a command of the person's own."""
         arguments = {"command": command.command}
-        if self._net and self._journal and self._net.assessed(self._journal.ledger, arguments).risk != "LOW":
+        if self._net and self._journal and self._net.assessed(self._journal.ledger, SHELL, arguments).risk != "LOW":
             self._ready(command.action_id, SHELL, arguments, cancel)
 
     def _ready(self, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         self._wait(cancel)
-        if self._net is not None and self._journal is not None and tool == SHELL and not cancel.is_set:
-            self._net.keep(self._journal.ledger, action_id, arguments, cancel)
+        if self._net is not None and self._journal is not None and not cancel.is_set:
+            self._net.keep(self._journal.ledger, action_id, tool, arguments, cancel)
 
     def _wait(self, cancel: Cancel) -> None:
         """Until the version before is there, with some patience."""
@@ -127,9 +127,13 @@ class Files:
             self._patience = _SHORT
             self._recorder.slow()
 
-    def explained(self, found: Assessment) -> Assessment:
+    def explained(self, found: Assessment) -> Explained:
         """The rating of an action with what it would take away in its reasons."""
-        return self._net.losses.explained(found) if self._net is not None else found
+        return self._net.losses.explained(found) if self._net is not None else Explained(found)
+
+    def no_copy(self, action_id: str) -> str:
+        """Why there is no copy of what this action, which is about to start, takes away; empty where none is needed."""
+        return self._net.failed(action_id) if self._net is not None else ""
 
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write the files as the person wants them back; raises NotTakenBack, StoreError."""
@@ -192,6 +196,7 @@ class Files:
         tool = self._tools.get(action.proposed.tool)
         return tool is not None and tool.is_read_only
 
-    def _ends_run(self, action: OpenAction) -> bool:
-        tool = self._tools.get(action.proposed.tool)
-        return tool is not None and tool.ends_run
+
+def _ends_run(action: OpenAction, tools: Mapping[str, ToolDefinition]) -> bool:
+    tool = tools.get(action.proposed.tool)
+    return tool is not None and tool.ends_run

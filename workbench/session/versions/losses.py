@@ -1,49 +1,30 @@
-"""What a command would take away that no version holds, and the copy that is kept before it runs; used by `files`."""
+"""What a command would take away that no version holds, and the copy that is kept before it runs; used by `net`."""
 
 from __future__ import annotations
 
 import glob
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from workbench.security.assessment import Assessment, Part
+from workbench.security.assessment import ANY, Assessment, Part
 from workbench.session.versions.copies import Copies, Copy
-from workbench.session.versions.repository import Repository, VersionsFail
-from workbench.text import visible
+from workbench.session.versions.loss import MOST_BYTES, MOST_FILES, Loss, told
+from workbench.session.versions.repository import GENERATED, Repository, VersionsFail
 
-MOST_FILES, MOST_BYTES = 20_000, 100_000_000
-"""The largest copy that is kept."""
-_MOST_PLACES = 4
-"""Places that one line names."""
+FOR_GOOD = "what it deletes could not be brought back"
+"""Why it is asked about, whatever mode and rules say."""
 _LOOK_LIMIT = 2.0
-_KEPT = "not in git; a copy is kept"
-_LOST = "not in git; can NOT be brought back: too much to keep a copy of"
-_HISTORY = "with git history, which can NOT be brought back"
 
 
-@dataclass(frozen=True)
-class Loss:
-    """Files below `place` that one part of a command deletes or writes over, those no version holds apart."""
+class Explained(NamedTuple):
+    """A rating with what is deleted in its reasons; `doubt`: why it is asked about whatever the mode is."""
 
-    part: Part
-    deletes: bool
-    place: str
-    count: int
-    files: tuple[str, ...]
-    size: int
-    is_whole: bool
-    """Whether all were counted."""
-    has_history: bool = False
-    """Whether a repository is among them: git takes no files of one into another."""
-
-    @property
-    def can_be_kept(self) -> bool:
-        """Whether a copy of them is small enough."""
-        return self.is_whole and self.size <= MOST_BYTES
+    found: Assessment
+    doubt: str = ""
 
 
 class Losses:
@@ -53,21 +34,27 @@ class Losses:
         self._repository = repository
         self.copies = Copies(repository)
 
-    def explained(self, found: Assessment) -> Assessment:
+    def explained(self, found: Assessment) -> Explained:
         """The same rating, with what is deleted in its reasons."""
+        losses = self._found(found)
         lost: dict[Part, list[Loss]] = {}
-        for loss in filter(_is_told, self._found(found)):
-            lost.setdefault(loss.part, []).append(loss)
-        said = {part: _told(losses, self._repository.workspace) for part, losses in lost.items()}
-        if not said:
-            return found
+        for loss in losses:
+            if loss.is_told:
+                lost.setdefault(loss.part, []).append(loss)
+        said = {part: told(of_part, self._repository.workspace) for part, of_part in lost.items()}
         parts = tuple(part._replace(reason=said.get(part, part.reason)) for part in found.parts)
         new = {old.reason: reason for old, reason in said.items()}
-        return found._replace(parts=parts, reasons=tuple(new.get(reason, reason) for reason in found.reasons))
+        reasons = tuple(new.get(reason, reason) for reason in found.reasons)
+        doubt = FOR_GOOD if any(loss.is_final for loss in losses) else ""
+        return Explained(found._replace(parts=parts, reasons=reasons), doubt)
 
     def keep(self, found: Assessment, command: str, session_id: str) -> Copy | None:
         """Keep a copy of what the command takes away; None where there is nothing. Raises VersionsFail."""
-        losses = [loss for loss in self._found(found) if loss.files and loss.can_be_kept]
+        losses = self._found(found)
+        failed = next((loss.why_not for loss in losses if loss.why_not), "")
+        if failed:
+            raise VersionsFail(failed)
+        losses = [loss for loss in losses if loss.files and loss.can_be_kept]
         files = dict.fromkeys(path for loss in losses for path in loss.files)
         if not files:
             return None
@@ -75,32 +62,54 @@ class Losses:
         return self.copies.keep(list(files), command, session_id, size)
 
     def _found(self, found: Assessment) -> list[Loss]:
+        """What each part takes away; where that cannot be looked up, each says why."""
+        touched = [one for part in found.parts for one in (*self._touched(part), *self._any_of(part))]
         try:
-            touched = [one for part in found.parts for one in self._touched(part)]
-            places = [os.path.relpath(one.place, self._repository.workspace) for one in touched]
+            places = [self._relative(one.place) for one in touched if not one.is_any]
             held = self._repository.held(places, timeout=_LOOK_LIMIT) if places else set()
-        except VersionsFail:
-            return []
-        return [self._loss(one, held) for one in touched]
+            return [self._loose(one) if one.is_any else self._loss(one, held) for one in touched]
+        except VersionsFail as error:
+            return [_not_looked_up(one, str(error)) for one in touched]
+
+    def _relative(self, path: str | Path) -> str:
+        return os.path.relpath(path, self._repository.workspace)
 
     def _touched(self, part: Part) -> Iterator[_Touched]:
         """The places that a part of a command deletes or writes over, with the files there."""
-        if part.risk == "LOW":
-            return
-        for paths, deletes in ((part.deletes, True), (part.changes, False)):
-            places = self._places(paths)
+        for paths, deletes in _lost_by(part):
+            places = self._places(path for path in paths if not path.endswith(ANY))
             for place in places[:MOST_FILES]:
                 below = _files(place, deep=deletes)
                 below.is_whole &= len(places) <= MOST_FILES
                 if below.sizes or below.has_history:
                     yield _Touched(part, deletes, place, below)
 
+    def _any_of(self, part: Part) -> Iterator[_Touched]:
+        """The folders of which a part deletes or writes over some files; which ones is not known."""
+        root = str(self._repository.workspace)
+        for paths, deletes in _lost_by(part):
+            folders = (os.path.realpath(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
+            for place in dict.fromkeys(root if _is_below(root, folder) else folder for folder in folders):
+                if _is_below(place, root) and Path(place).is_dir():
+                    yield _Touched(part, deletes, place, _Below(), is_any=True)
+
     def _loss(self, one: _Touched, held: set[str]) -> Loss:
         root, below = self._repository.workspace, one.below
-        names = (os.path.relpath(path, root) for path in below.sizes)
-        lost = tuple(name for name in names if name not in held)
+        lost = tuple(name for name in map(self._relative, below.sizes) if name not in held)
         size = sum(below.sizes[root / name] for name in lost)
         return Loss(one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history)
+
+    def _loose(self, one: _Touched) -> Loss:
+        """All that no version holds there, as far as a copy may be: the smallest first; not what is made again."""
+        root = self._repository.workspace
+        sizes: dict[Path, int] = {}
+        for name in self._repository.loose(self._relative(one.place), timeout=_LOOK_LIMIT):
+            if GENERATED.isdisjoint(PurePath(name).parts):
+                _count(sizes, root / name)
+        kept, size = _smallest(sizes)
+        files = tuple(self._relative(path) for path in sizes if path in kept)
+        lost = tuple(self._relative(path) for path in sizes if path not in kept)
+        return Loss(one.part, one.deletes, one.place, len(sizes), files, size, True, is_any=True, too_large=lost)
 
     def _places(self, named: Iterable[str]) -> list[str]:
         """Those of the paths, and of what fits them as patterns, that are in the workspace."""
@@ -117,11 +126,38 @@ class _Touched(NamedTuple):
     deletes: bool
     place: str
     below: _Below
+    is_any: bool = False
+    """Whether it touches only some of them, and which ones is not known."""
+
+
+def _not_looked_up(one: _Touched, why: str) -> Loss:
+    return Loss(one.part, one.deletes, one.place, len(one.below.sizes), (), 0, True, is_any=one.is_any, why_not=why)
+
+
+def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
+    """What a part deletes, and what it writes over; one that is LOW does neither."""
+    return () if part.risk == "LOW" else ((part.deletes, True), (part.changes, False))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _is_inside(path: str, root: str) -> bool:
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH118, PTH119, PTH120
-    return real == path and (path == root or path.startswith(f"{root}/"))
+    return real == path and _is_below(path, root)
+
+
+def _smallest(sizes: dict[Path, int]) -> tuple[set[Path], int]:
+    """As many of the files as one copy may hold, and their size."""
+    kept: set[Path] = set()
+    total = 0
+    for path in sorted(sizes, key=sizes.__getitem__)[:MOST_FILES]:
+        if total + sizes[path] > MOST_BYTES:
+            break
+        kept.add(path)
+        total += sizes[path]
+    return kept, total
 
 
 @dataclass
@@ -163,29 +199,3 @@ def _count(found: dict[Path, int], path: Path) -> None:
         return
     if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK)):
         found[path] = status.st_size
-
-
-def _is_told(loss: Loss) -> bool:
-    """A file that is only changed is told of where it could not be had again."""
-    return loss.deletes or (bool(loss.files) and not loss.can_be_kept)
-
-
-def _told(losses: list[Loss], root: Path) -> str:
-    """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
-    count = sum(loss.count for loss in losses)
-    what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
-    what = what if all(loss.is_whole for loss in losses) else f"more than {MOST_FILES:,} files"
-    places = [_name(Path(loss.place), root) for loss in losses]
-    more = f" and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
-    verb = "deletes" if any(loss.deletes for loss in losses) else "changes"
-    said = f"{verb} {what} in {', '.join(places[:_MOST_PLACES])}{more}"
-    if len(places) == 1 and not places[0].endswith("/"):
-        said = f"{verb} {what} ({places[0]})"
-    notes = [_KEPT if all(loss.can_be_kept for loss in losses) else _LOST] if any(loss.files for loss in losses) else []
-    notes += [_HISTORY] if any(loss.has_history for loss in losses) else []
-    return f"{said} ({'; '.join(notes)})" if notes else said
-
-
-def _name(place: Path, root: Path) -> str:
-    is_folder = place.is_dir() and not place.is_symlink()
-    return visible(os.path.relpath(place, root) + ("/" if is_folder else ""), lines=False)

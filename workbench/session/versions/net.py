@@ -1,4 +1,4 @@
-"""The safety net below commands: what they take away and no version holds is copied before; used by `files`."""
+"""The safety net below commands and cells: what they take away and no version holds is copied before; for `files`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from workbench.security.local import assess_action
 from workbench.session.events import Event, VersionTaken
 from workbench.session.ledger import Ledger
 from workbench.session.versions.copies import Copy
+from workbench.session.versions.loss import NO_COPY
 from workbench.session.versions.losses import Losses
 from workbench.session.versions.repository import VersionsFail
 from workbench.tools.tool import ToolDefinition
 
 SHELL: Final = "execute_bash"
+WATCHED: Final = frozenset({SHELL, "execute_ipython_cell", "python_execute"})
+"""Tools that may take away files without naming them in a preview."""
 _STEP = 0.02
 
 
@@ -31,24 +34,32 @@ class SafetyNet:
         self.losses = losses
         self._tools = tools
         self._report = report
+        self._failed: dict[str, str] = {}
 
-    def keep(self, ledger: Ledger, action_id: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
-        """Keep a copy of what this command takes away, and say so; returns early when it is cancelled."""
-        found = self.assessed(ledger, arguments)
+    def keep(self, ledger: Ledger, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
+        """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
+        self._failed.pop(action_id, None)
+        found = self.assessed(ledger, tool, arguments)
         if found.risk == "LOW":
             return
-        kept = _aside(partial(self.losses.keep, found, str(arguments.get("command", "")), ledger.session_id), cancel)
+        said = str(arguments.get("command") or arguments.get("code") or "")
+        kept = _aside(partial(self.losses.keep, found, said, ledger.session_id), cancel)
         if isinstance(kept, VersionsFail):
-            self._report([VersionTaken(notice=f"no copy could be kept of what is deleted now: {kept}")])
+            self._failed[action_id] = f"{NO_COPY}: {kept}"
+            self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
         elif kept is not None:
             said = f"a copy of {kept.count:,} file{'s' if kept.count > 1 else ''} is kept before they are changed or "
             told = f"{said}deleted: `ohw restore {kept.id}` brings it back"
             self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
 
-    def assessed(self, ledger: Ledger, arguments: Mapping[str, Any]) -> Assessment:
-        """The rating of a command that would start now."""
-        tool = self._tools.get(SHELL)
-        if tool is None:
+    def failed(self, action_id: str) -> str:
+        """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
+        return self._failed.get(action_id, "")
+
+    def assessed(self, ledger: Ledger, name: str, arguments: Mapping[str, Any]) -> Assessment:
+        """The rating of a call that would start now."""
+        tool = self._tools.get(name)
+        if tool is None or name not in WATCHED:
             return Assessment("LOW")
         return assess_action(tool, arguments, ledger.workspace, tool.working_dir() or ledger.workspace)
 

@@ -33,8 +33,9 @@ _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-enco
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
 )
-_NEVER = (".ohw-*.tmp", "node_modules/", ".venv/", "__pycache__/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/")
-"""What is left out everywhere: made from other files, and large."""
+GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
+"""Folders that are left out everywhere: made from other files, and large."""
+_NEVER = (".ohw-*.tmp", *(f"{name}/" for name in sorted(GENERATED)))
 _KEPT_DAYS, _KEPT_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
 _DAY = 86_400
 _NO_BLOB = "0" * 40
@@ -193,6 +194,12 @@ class Repository:
         batches = [places[at : at + _ARGUMENTS] for at in range(0, len(places), _ARGUMENTS)]
         said = b"".join(self._said(["ls-files", "-z", "--", *batch], timeout=timeout) for batch in batches)
         return {os.fsdecode(name) for name in said.split(b"\0") if name}
+
+    def loose(self, place: str, *, timeout: float = 30.0) -> list[str]:
+        """The files at or below this path that the last version does not hold, ignored ones too; no repositories."""
+        said = self._said(["ls-files", "-z", "--others", "--", place], timeout=timeout)
+        names = (os.fsdecode(name) for name in said.split(b"\0") if name and not name.endswith(b"/"))
+        return [name for name in names if not any((self.workspace / name).is_relative_to(one) for one in self._hidden)]
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
         """The sizes of these blobs, in bytes."""

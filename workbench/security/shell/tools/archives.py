@@ -33,7 +33,7 @@ def _tar(call: Call) -> None:
     folder = given.get("-C") or given.get("--directory")
     makes, unpacks = bool(_MAKES & set(given)), bool(_UNPACKS & set(given))
     for word in operands if makes and "--remove-files" in given else ():
-        call.takes_away(word)
+        call.takes_away(word, all_of_it=True)
     call.apply(_TAR if makes else Spec(**{**_TAR.__dict__, "operands": "text"}))
     if archive and archive.text != "-" and (":" in archive.text and not archive.text.startswith(("/", "."))):
         call.raise_to("HIGH", "packs to or from another machine")
@@ -44,6 +44,7 @@ def _tar(call: Call) -> None:
     if unpacks:
         call.raise_to("MEDIUM", "unpacks files")
         call.use(folder or Word(".", "."), "write")
+        call.writes_below(folder or Word(".", "."))
     if not operands and not makes and not unpacks:
         return
 
@@ -68,6 +69,7 @@ def _unzip(call: Call) -> None:
         call.raise_to("MEDIUM", "unpacks files")
         into = next((option.value for option in options if option.flag == "-d" and option.value), None)
         call.use(into or Word(".", "."), "write")
+        call.writes_below(into or Word(".", "."))
     if "-:" in names:
         call.raise_to("HIGH", "unpacks over files anywhere")
 

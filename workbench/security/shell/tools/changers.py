@@ -24,12 +24,15 @@ def _rm(call: Call) -> None:
         call.raise_to("HIGH", "deletes what is not known before")
     for word in operands:
         _deleted(call, word, deep=deep)
+    if not operands:
+        call.takes_away(Word(".", "."))  # what another program gives it
 
 
 def _deleted(call: Call, word: Word, *, deep: bool) -> None:
     path = call.scan.absolute(word)
     if path is None:
         call.raise_to("HIGH", "deletes a path that is not known before it runs")
+        call.takes_away(word)
         return
     call.paths.append(path)
     call.deletes.append(path)
@@ -46,16 +49,18 @@ def _cp(call: Call) -> None:
     for word in sources:
         call.use(word, "deep" if deep else "read")
     for word in targets:
-        _written_into(call, word, sources)
+        _written_into(call, word, sources, deep=deep)
 
 
 def _target(options: list[Option]) -> Word | None:
     return next((option.value for option in options if option.flag in _INTO and option.value), None)
 
 
-def _written_into(call: Call, target: Word, sources: list[Word]) -> None:
+def _written_into(call: Call, target: Word, sources: list[Word], *, deep: bool = False) -> None:
     """The target, and what the sources are called when it is a folder."""
     call.use(target, "write")
+    if deep or not all(source.is_literal for source in sources):
+        call.writes_below(target)
     for source in sources:
         name = source.text.rstrip("/").rsplit("/", 1)[-1]
         if name and name not in {".", ".."} and source.is_literal and target.is_literal:

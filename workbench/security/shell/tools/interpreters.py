@@ -146,6 +146,7 @@ def _code(call: Call, code: Word) -> None:
     if UNKNOWN in code.text:
         call.raise_to("HIGH" if code.runs else "MEDIUM", _UNKNOWN)
     call.raise_to(*rated_code(code.text))
+    call.runs_code(code.text)
 
 
 def rated_code(code: str) -> Rating:

@@ -142,6 +142,8 @@ def _copies_out(call: Call) -> None:
         else:
             call.use(word, "write" if at == len(operands) - 1 and at else "deep")
     _lost_while_copying(call, flag_names(options), operands)
+    if len(operands) > 1 and ":" not in operands[-1].text:
+        call.writes_below(operands[-1])
 
 
 def _lost_while_copying(call: Call, names: set[str], operands: list[Word]) -> None:
