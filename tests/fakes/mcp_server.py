@@ -156,13 +156,29 @@ def prompt(request):
     return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
 
 
+def resource(request):
+    uri = request["params"]["uri"]
+    count("reads")
+    contents = {
+        "note://1": {"text": OPTIONS.get("note", "the note")},
+        "big://1": {"text": "a" * 100_000 + "\x1b[31mend"},
+        "dot://1": {"blob": DOT, "mimeType": "image/png"},
+        "zip://1": {"blob": "AAAA", "mimeType": "application/zip"},
+    }
+    if uri == "hang://1":
+        return None
+    if uri not in contents:
+        return {"error": {"code": -32002, "message": "no such resource"}}
+    return {"contents": [{"uri": uri, **contents[uri]}]}
+
+
 METHODS = {
     "initialize": initialized,
     "tools/list": listed,
     "prompts/list": prompts,
     "prompts/get": prompt,
-    "resources/list": lambda request: {"resources": [{"uri": "note://1", "name": "note"}]},
-    "resources/read": lambda request: {"contents": [{"uri": request["params"]["uri"], "text": "the note"}]},
+    "resources/list": lambda request: {"resources": [{"uri": "note://1", "name": "note", "description": "A note."}]},
+    "resources/read": resource,
 }
 
 
@@ -173,7 +189,9 @@ def answer(request):
     if method == "tools/call":
         call(request)
     elif method in METHODS:
-        say({"id": request["id"], "result": METHODS[method](request)})
+        made = METHODS[method](request)
+        if made is not None:
+            say({"id": request["id"], **(made if "error" in made else {"result": made})})
     else:
         say({"id": request["id"], "error": {"code": -32601, "message": "no such method"}})
 

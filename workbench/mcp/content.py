@@ -64,6 +64,13 @@ def _block(block: Any) -> Content:
     return resource_content(block.resource)
 
 
+def contents_of(contents: Sequence[Any]) -> list[Content]:
+    """What a resource holds, each part with its address where there are several."""
+    if len(contents) == 1 and getattr(contents[0], "text", None) is not None:
+        return [TextContent(text=contents[0].text)]
+    return [resource_content(each) for each in contents]
+
+
 def resource_content(resource: Any) -> Content:
     """The contents of a resource: its text, its image, or what it is."""
     text = getattr(resource, "text", None)

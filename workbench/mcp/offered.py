@@ -15,6 +15,7 @@ from workbench.mcp.definitions import Definition
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.naming import named
+from workbench.mcp.reading import Resource, read_resource
 from workbench.mcp.servers import Servers
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.security.secrets import KNOWN
@@ -120,6 +121,14 @@ class OfferedServers:
             return False
         only_reading = self._table.get("set") == "plan"
         return not only_reading or MCPToolDefinition(name, tool, client.server.name).is_read_only
+
+    def is_resource(self, name: str) -> bool:
+        """Whether the name a person wrote is that of a resource of a server here."""
+        return any(name.startswith(f"{client.server.name}:") for client in self._clients)
+
+    def read(self, name: str, is_cancelled: Callable[[], bool]) -> Resource:
+        """The resource of that name as it is now; waits for its server."""
+        return read_resource(self._clients, name, is_cancelled)
 
     def close(self) -> None:
         """End the servers that nobody else uses, side by side."""

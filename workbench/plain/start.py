@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from workbench.ascii_signs import wants_ascii
@@ -18,7 +19,7 @@ from workbench.plain.talk import Talk
 from workbench.plain.trusting import ask_trust
 from workbench.tui.farewell import farewell
 from workbench.tui.fold.state import SessionState
-from workbench.tui.links.link import Link
+from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.trusting import trust_question
 
 _PATIENCE = 1.5
@@ -44,7 +45,7 @@ def open_plain(
 
     if demo:
         workspace, prompt = copy_demo(), DEMO_PROMPT
-        settings = replace(settings, model=DEMO_MODEL, tools={}, rules=DEMO_RULES)
+        settings = replace(settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
     if not (settings.model or session_id):
         raise UsageError(f"{NO_MODEL}, and `ohw models` lists those there are")
     console = Console(is_ascii=wants_ascii())
@@ -55,7 +56,8 @@ def open_plain(
     name = session_id or new_id("demo" if demo else prompt or workspace.name)
     link = EngineLink(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
-    code = asyncio.run(_talk(link, state, workspace, console, prompt))
+    offers = ServerOffers(lambda: settings, workspace)
+    code = asyncio.run(_talk(lambda: Talk(link, state, workspace, console, offers), prompt))
     if code > 128:
         _insist(code)
     link.close(stop=code > 128)
@@ -64,8 +66,8 @@ def open_plain(
     return code
 
 
-async def _talk(link: Link, state: SessionState, workspace: Path, console: Console, prompt: str) -> int:
-    return await Talk(link, state, workspace, console).run(prompt)
+async def _talk(make: Callable[[], Talk], prompt: str) -> int:
+    return await make().run(prompt)
 
 
 def _insist(code: int) -> None:

@@ -22,6 +22,7 @@ from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState, UserItem
 from workbench.tui.fold.story import apply
 from workbench.tui.links.link import Incoming, Link, LinkLost
+from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.prompting.wishes import mentioned
 
 _PROMPT: Final = "> "
@@ -37,11 +38,13 @@ _Shown = tuple[str, str, int]
 class Talk:
     """One session on one console; `run` returns the exit code."""
 
-    def __init__(self, link: Link, state: SessionState, folder: Path, console: Console) -> None:
+    def __init__(self, link: Link, state: SessionState, folder: Path, console: Console, offers: ServerOffers) -> None:
+        """`offers` knows what MCP servers have to be mentioned."""
         self._link = link
         self._state = state
         self._folder = folder
         self._console = console
+        self._offers = offers
         self._asker = LineAsker(console)
         self._commands = Commands(state, link, console.say, self._ask_again, self._leave)
         self._question: tuple[_Shown, asyncio.Task[None]] | None = None
@@ -208,7 +211,7 @@ class Talk:
 
     def _send(self, text: str) -> None:
         self._sent.append(text)
-        self._link.send(text, mentioned(text, self._folder))
+        self._link.send(text, mentioned(text, self._folder, self._offers.is_resource(text)))
 
     def _interrupted(self) -> None:
         """Ctrl+c: stop the agent; once more, or with nothing to stop, leave."""

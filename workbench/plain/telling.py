@@ -24,6 +24,7 @@ def told(item: Item, workspace: str) -> Iterator[str]:
     match item:
         case UserItem():
             images = "".join(f" [image {chip}]" for chip in item.images)
+            images += "".join(f" [resource {chip}]" for chip in item.resources)
             yield f"You{' (taken back)' if item.withdrawn else ''}: {item.text}{images}"
         case AgentItem() if item.text.strip():
             yield f"Agent: {item.text.strip()}{' (cut short)' if item.incomplete else ''}"

@@ -31,6 +31,8 @@ from workbench.session.live import ToolOutput as ToolOutput
 from workbench.session.own_events import CondensingUndone as CondensingUndone
 from workbench.session.own_events import MessageWithdrawn as MessageWithdrawn
 from workbench.session.own_events import PersonCommand as PersonCommand
+from workbench.session.own_events import ResourcesRead as ResourcesRead
+from workbench.session.own_events import ResourceText as ResourceText
 from workbench.session.own_events import UserMessage as UserMessage
 
 Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
@@ -272,6 +274,7 @@ class DelegateStep(EventBase):
 Event: TypeAlias = Annotated[
     SessionStarted
     | UserMessage
+    | ResourcesRead
     | MessageWithdrawn
     | PersonCommand
     | ModelResponded

@@ -14,6 +14,7 @@ from workbench.session.events import ActionObserved, CondensingUndone, Event, Hi
 from workbench.session.ledger import Ledger
 from workbench.session.model_turn.history import MAX_OBSERVE, History
 from workbench.session.model_turn.parts import PartCount
+from workbench.session.model_turn.resources import Wanted
 from workbench.session.model_turn.room import Room
 from workbench.session.storage.store import Store, StoreError
 
@@ -39,6 +40,7 @@ class Journal:
         self.loops = LoopWatch()
         self.failures = Failures()
         self.room = Room()
+        self.wanted = Wanted()
         self.parts = PartCount(max_observe)
         self._store = store
         self._on_event = on_event
@@ -94,6 +96,7 @@ class Journal:
         self.loops.apply(event)
         self.failures.apply(event)
         self.room.apply(event)
+        self.wanted.apply(event)
         self.parts.apply(event)
         if isinstance(event, HistoryCondensed | CondensingUndone):
             self.parts.recount(self.history.sent)

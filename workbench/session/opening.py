@@ -200,25 +200,20 @@ def _put_together(
     resources: ExitStack, locations: Locations, settings: Settings, parts: Parts, **heard: Unpack[Heard]
 ) -> OpenedSession:
     started, store, equipment, models = parts.started, parts.store, parts.equipment, parts.models
-    tools, skills, servers = equipment.tools, equipment.skills, equipment.servers
-    choice = cast(ToolChoice, settings.tool_choice)
-    agent = Agent(models.open(started.model), tools, Path(started.workspace), tool_choice=choice, skills=skills)
-    agent.before_call = servers.before_call if servers else None
-    equipment.complete.use(lambda: agent.model)
-    equipment.complete.on_answer = tell_of_answer
+    folder, agent = Path(started.workspace), _agent_of(settings, parts)
     resources.callback(lambda: agent.model.close())
-    folder = Path(started.workspace)
     book = RuleBook(locations.rules_file, folder, trusted=is_trusted(folder, settings.trusted))
     recorder = None if started.parent else Recorder(Repository(locations, folder, started.id))
     session = Session(
         store,
         agent,
-        tools,
+        equipment.tools,
         limits=parts.limits,
         rules=book,
         open_model=models.open,
         state_dir=equipment.state_dir,
         recorder=recorder,
+        resources=equipment.servers,
         **heard,
     )
     if started.parent:
@@ -236,6 +231,22 @@ def _put_together(
         _store=store,
         _resources=resources.pop_all(),
     )
+
+
+def _agent_of(settings: Settings, parts: Parts) -> Agent:
+    """The agent with its tools; those that ask a model by themselves ask its own."""
+    equipment, started = parts.equipment, parts.started
+    agent = Agent(
+        parts.models.open(started.model),
+        equipment.tools,
+        Path(started.workspace),
+        tool_choice=cast(ToolChoice, settings.tool_choice),
+        skills=equipment.skills,
+    )
+    agent.before_call = equipment.servers.before_call if equipment.servers else None
+    equipment.complete.use(lambda: agent.model)
+    equipment.complete.on_answer = tell_of_answer
+    return agent
 
 
 def _start_child(

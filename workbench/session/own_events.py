@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workbench.session.data import EventBase, FileText
+from workbench.session.data import Data, EventBase, FileText
 
 
 class UserMessage(EventBase):
@@ -20,6 +20,23 @@ class UserMessage(EventBase):
     image_names: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     attached: tuple[FileText, ...] = ()
+
+
+class ResourceText(Data):
+    """A resource of an MCP server, as it was when read; `error` says why it could not be. Images are data URLs."""
+
+    name: str
+    text: str = ""
+    images: tuple[str, ...] = ()
+    error: str = ""
+
+
+class ResourcesRead(EventBase):
+    """The resources that the message of event `message` mentions, read for the call of the model that follows."""
+
+    kind: Literal["resources_read"] = "resources_read"
+    message: int
+    resources: tuple[ResourceText, ...]
 
 
 class MessageWithdrawn(EventBase):

@@ -40,6 +40,7 @@ from workbench.session.events import (
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
 from workbench.session.messages import Messages
+from workbench.session.model_turn.resources import Source
 from workbench.session.model_turn.thinking import Responder, Thinking
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.files import Files
@@ -72,6 +73,7 @@ class Session:
         open_model: Callable[[str], Model] | None = None,
         state_dir: Path | None = None,
         recorder: Recorder | None = None,
+        resources: Source | None = None,
     ) -> None:
         self.unsaved = ""
         self.files = Files(tools, recorder)
@@ -83,7 +85,9 @@ class Session:
         self.refused = self._actions.refused
         self._ahead = Ahead(journal, tools, self._actions)
         self.own = OwnCommands(journal, self._actions, self.files.settle_own)
-        self._thinking = Thinking(journal, agent, tools, self._actions, open_model=open_model, on_live=on_live)
+        self._thinking = Thinking(
+            journal, agent, tools, self._actions, open_model=open_model, on_live=on_live, resources=resources
+        )
         self.messages = Messages(journal, self._thinking.check_images, self._announce)
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit

@@ -31,6 +31,7 @@ from workbench.tui.manners.app_manners import AppManners
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.opened import Opened
 from workbench.tui.prompting.arguments import arguments_now
+from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
@@ -182,12 +183,13 @@ class WorkbenchApp(AppManners, AppKeys):
         opened = self.opened
         link = opened.link or LateLink(_no_model)
         arguments = arguments_now(lambda: self.settings, lambda: self.available_themes)
+        offers = ServerOffers(lambda: self.settings, opened.workspace)
         screen = MainScreen(
             link,
             self.state,
             opened.workspace,
             has_model=opened.link is not None,
-            writing=Writing(opened.workspace, self._history, arguments, vim=self.has_vim_keys),
+            writing=Writing(opened.workspace, self._history, arguments, offers, vim=self.has_vim_keys),
             message=opened.message,
             clock=self.clock,
             keep=opened.keep,

@@ -98,11 +98,13 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     from workbench.config import Locations
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.servers import find_servers
+    from workbench.tools.trust import agreed
     from workbench.tui.screens.servers import ServersScreen
 
     if not isinstance(app.screen, ServersScreen):
         where = Locations.from_environment()
-        found = find_servers(settings.mcpServers, where.settings_file, workspace, settings.trusted)
+        trusted = (*settings.trusted, *agreed(where))  # also what was agreed to since the settings were read
+        found = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
         app.push_screen(ServersScreen(found, Catalog(where)))
 
 

@@ -28,6 +28,7 @@ from workbench.session.events import (
     ModelResponded,
     PersonCommand,
     RawToolCall,
+    ResourcesRead,
     RunEnded,
     SessionStarted,
     SettingsChanged,
@@ -37,7 +38,8 @@ from workbench.session.images import names_told
 from workbench.session.mentions import told
 from workbench.session.model_turn.call_texts import arguments_text
 from workbench.session.model_turn.middle import LastCondensing, Middle, Tagged, condensed, find_middle
-from workbench.session.model_turn.pictures import pictures_of, shown
+from workbench.session.model_turn.pictures import pictures_of, with_pictures
+from workbench.session.model_turn.resources import resources_message
 from workbench.session.model_turn.told import decision_said, taken_back_message
 from workbench.session.storage.words import observed_text
 from workbench.text import cut_middle, well_formed
@@ -116,7 +118,7 @@ class History:
                 self.unsent.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
-            case AgentNudged() | FilesChanged() | PersonCommand():
+            case AgentNudged() | FilesChanged() | PersonCommand() | ResourcesRead():
                 self._apply_word(event)
             case HistoryCondensed() | CondensingUndone():
                 self._apply_summary(event)
@@ -128,15 +130,13 @@ class History:
             case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
                 self._apply_action(event)
 
-    def _apply_word(self, event: AgentNudged | FilesChanged | PersonCommand) -> None:
+    def _apply_word(self, event: AgentNudged | FilesChanged | PersonCommand | ResourcesRead) -> None:
         """What the workbench itself says to the model; what other programs change in files it finds when it looks."""
-        if isinstance(event, AgentNudged):
-            self.unsent.append((event.seq, {"role": "user", "content": _words(event.text)}))
-            self._nudge = event.seq
-        elif isinstance(event, PersonCommand):
+        if isinstance(event, PersonCommand):
             self._own[event.action_id] = event.command
-        elif event.by == "person":
-            self.unsent.append((event.seq, taken_back_message(event)))
+        elif not isinstance(event, FilesChanged) or event.by == "person":
+            self.unsent.append((event.seq, _said(event)))
+            self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
 
     def _apply_action(self, event: ActionProposed | ActionDecided | ActionObserved | ActionAbandoned) -> None:
         match event:
@@ -271,10 +271,15 @@ def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawTool
     return calls[event.position] if 0 <= event.position < len(calls) else None
 
 
+def _said(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
+    if isinstance(event, AgentNudged):
+        return {"role": "user", "content": _words(event.text)}
+    return taken_back_message(event) if isinstance(event, FilesChanged) else resources_message(event)
+
+
 def _user_message(event: UserMessage) -> Message:
     text = _words(event.text) + well_formed(told(event.attached) + names_told(event.image_names))
-    pictures = shown(event.images)
-    return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
+    return with_pictures(text, event.images)
 
 
 def _words(text: str) -> str:

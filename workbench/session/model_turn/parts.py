@@ -7,8 +7,9 @@ from typing import Any
 
 from workbench.llm.model import Message
 from workbench.session.bounds.limits import SIGNS_A_TOKEN
-from workbench.session.events import ActionObserved, ContextParts, Event, ModelResponded, UserMessage
+from workbench.session.events import ActionObserved, ContextParts, Event, ModelResponded, ResourcesRead, UserMessage
 from workbench.session.mentions import told
+from workbench.session.model_turn.resources import told as resources_told
 from workbench.session.storage.words import observed_text
 
 
@@ -25,6 +26,8 @@ class PartCount:
         match event:
             case UserMessage():
                 self._said += len(event.text) + len(told(event.attached))
+            case ResourcesRead():
+                self._said += len(resources_told(event.resources))
             case ModelResponded():
                 self._said += len(event.text) + sum(len(call.name) + len(call.arguments) for call in event.tool_calls)
             case ActionObserved():

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from workbench.llm.model import Message
+
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 
 
@@ -18,6 +20,12 @@ def pictures_of(observation: dict[str, Any]) -> list[dict[str, Any]]:
         if isinstance(block, dict) and block.get("type") == "image"
     ]
     return shown(pictures)
+
+
+def with_pictures(text: str, urls: Iterable[str]) -> Message:
+    """A message of the person's with the pictures behind its text."""
+    pictures = shown(urls)
+    return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 
 
 def shown(urls: Iterable[str]) -> list[dict[str, Any]]:

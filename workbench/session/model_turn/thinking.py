@@ -30,6 +30,7 @@ from workbench.session.events import (
 from workbench.session.journal import Journal
 from workbench.session.lane import Job, Lane, LeftBehind, run
 from workbench.session.model_turn.condensing import GRACE, NOTHING_TO_CONDENSE, Condensing
+from workbench.session.model_turn.resources import Source, read_all
 from workbench.text import first_line
 from workbench.tools.tool import ToolDefinition
 
@@ -65,8 +66,11 @@ class Thinking:
         *,
         open_model: Callable[[str], Model] | None,
         on_live: Callable[[LiveEvent], None],
+        resources: Source | None = None,
     ) -> None:
+        """`resources` is where the resources come from that messages mention."""
         self._journal = journal
+        self._resources = resources
         self._agent = agent
         self._tools = tools
         self._actions = actions
@@ -84,10 +88,12 @@ class Thinking:
                 journal.commit(*before_call(ledger, limits, journal.tokens, journal.loops))
             if not ledger.is_running:
                 return
-            self._agent.plan = ledger.mode == "plan"
-            messages, seen = journal.history.request(), journal.history.last_seq
         try:
             self._use_model(ledger.model)
+            self._read_resources(cancel)
+            with journal.lock:
+                self._agent.plan = ledger.mode == "plan"
+                messages, seen = journal.history.request(), journal.history.last_seq
             response = self._called(messages, limits, cancel)
         except LeftBehind:
             return
@@ -97,6 +103,18 @@ class Thinking:
             return
         if response is not None:
             self._record(response, seen, cancel)
+
+    def _read_resources(self, cancel: Cancel) -> None:
+        """What the messages mention of servers, before they are sent; a server that does not answer ends with esc."""
+        source, wanted = self._resources, dict(self._journal.wanted.mentions)
+        if source is None or not any(source.is_resource(name) for names in wanted.values() for name in names):
+            return
+        sees = not takes_no_images(self._agent.model)
+        read = run(Job(self._lane, lambda: read_all(wanted, source, cancel, self._say, sees=sees)), cancel, GRACE)
+        if cancel.is_set:
+            raise LeftBehind
+        self._say("")
+        self._journal.commit(*read)
 
     def _called(self, messages: list[Message], limits: Limits, cancel: Cancel) -> ModelResponse | None:
         """The model's answer; None when the history was condensed instead, then it is to be called again."""

@@ -79,6 +79,7 @@ def _entry(item: Item, workspace: str) -> Entry | None:
 def _message(item: UserItem) -> Entry:
     taken_back = " · taken back before it was read" if item.withdrawn else ""
     images = "".join(f"\n[image {chip}]" for chip in item.images)
+    images += "".join(f"\n[resource {chip}]" for chip in item.resources)
     return Entry("person", f"You{_time(item.at)}{taken_back}", visible(item.text) + images)
 
 

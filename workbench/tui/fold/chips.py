@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from workbench.text import visible
 from workbench.tools.image_files import HEAD, pixels_of
+from workbench.tui.fold.state import Item, UserItem
 
 if TYPE_CHECKING:
-    from workbench.session.events import UserMessage
+    from workbench.session.events import ResourcesRead, ResourceText, UserMessage
 
 
 def chips_of(event: UserMessage) -> tuple[str, ...]:
     """One for each image the message brought along."""
     names = (*event.image_names, *("image" for _ in event.images[len(event.image_names) :]))
     return tuple(_chip_of(name, url) for name, url in zip(names, event.images, strict=False))
+
+
+def with_resources(items: Sequence[Item], event: ResourcesRead) -> UserItem | None:
+    """The message the resources were read for, with what came of each below it."""
+    for item in reversed(items):
+        if isinstance(item, UserItem) and item.seq == event.message:
+            item.resources += tuple(resource_chip(each) for each in event.resources)
+            return item
+    return None
+
+
+def resource_chip(resource: ResourceText) -> str:
+    """What came of a resource that the message mentions."""
+    name = visible(resource.name, lines=False)
+    if resource.error:
+        return f"{name} · not read: {visible(resource.error, lines=False)}"
+    size = len(resource.text.encode(errors="replace")) + sum(len(url) * 3 // 4 for url in resource.images)
+    return f"{name} · {size_of(size)}"
 
 
 def chip(name: str, size: int, head: bytes) -> str:

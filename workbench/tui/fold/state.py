@@ -37,6 +37,8 @@ class UserItem:
     """The person took it back before the agent read it."""
     images: tuple[str, ...] = ()
     """What went with it, a few words each."""
+    resources: tuple[str, ...] = ()
+    """What servers gave for it, a few words each."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.tui.fold import action_fold, delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import take_files
-from workbench.tui.fold.chips import chips_of
+from workbench.tui.fold.chips import chips_of, with_resources
 from workbench.tui.fold.notices import (
     NoticeKind,
     condensed_notice,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ModelAsked,
         ModelResponded,
         ReasoningDelta,
+        ResourcesRead,
         Rewound,
         RunEnded,
         SessionStarted,
@@ -84,6 +85,11 @@ def _user_message(state: SessionState, event: UserMessage) -> Changed:
     state.turn_changes.clear()
     _run_is_on(state)
     return changed.merge(_added(state, item))
+
+
+def _resources_read(state: SessionState, event: ResourcesRead) -> Changed:
+    item = with_resources(state.items, event)
+    return Changed(updated=[item] if item is not None else [])
 
 
 def _message_withdrawn(state: SessionState, event: MessageWithdrawn) -> Changed:
@@ -264,6 +270,7 @@ def _added(state: SessionState, item: Item) -> Changed:
 _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "session_started": _session_started,
     "user_message": _user_message,
+    "resources_read": _resources_read,
     "message_withdrawn": _message_withdrawn,
     "model_responded": _model_responded,
     "action_proposed": action_fold.proposed,

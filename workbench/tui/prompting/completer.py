@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from workbench.text import first_line, visible
 from workbench.tui.commands import COMMANDS, command_named, words_after
 from workbench.tui.prompting.fuzzy import best
+from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.prompting.wishes import Wish, mention_of
+
+if TYPE_CHECKING:
+    from workbench.mcp.mentions import Prompt
 
 MOST = 50
 Names = Callable[[], Sequence[tuple[str, str]]]
@@ -37,7 +42,9 @@ class Completer:
         history: Callable[[], Sequence[str]],
         ask_files: Callable[[str], None],
         on_change: Callable[[], None],
+        offers: ServerOffers,
     ) -> None:
+        self._offers = offers
         self.choices: list[Choice] = []
         self.at = 0
         self.wish: Wish | None = None
@@ -88,7 +95,7 @@ class Completer:
         wish = self.wish
         if wish is not None and wish.kind == "file" and wish.query == query and self._closed is None:
             inside = [path for path in paths if path != query or not path.endswith("/")]
-            self._show([Choice(path, "", mention_of(path)) for path in inside])
+            self._show([Choice(path, self._offers.words_on(path), mention_of(path)) for path in inside])
 
     def move(self, by: int) -> None:
         """Choose another row, round and round."""
@@ -115,7 +122,9 @@ class Completer:
             words = dict(listed()) if listed else words_after(wish.of)
             return [Choice(name, words[name], name, runs=True) for name in _named(wish.query, words)]
         names = [command.name for command in COMMANDS]
-        return [_command(name) for name in _named(wish.query, names)]
+        prompts = {f"{each.server}:{each.name}": each for each in self._offers.prompts}
+        found = _named(wish.query, [*names, *prompts])
+        return [_prompt(name, prompts[name]) if name in prompts else _command(name) for name in found]
 
     def _remembered(self, query: str) -> list[str]:
         words = query.lower().split()
@@ -143,6 +152,11 @@ def _command(name: str) -> Choice:
     command = command_named(name)
     assert command is not None
     return Choice(f"/{name} {command.argument}".rstrip(), command.words, f"/{name}", runs=not command.argument)
+
+
+def _prompt(name: str, prompt: Prompt) -> Choice:
+    wanted = " ".join(f"{each.name}=" if each.required else f"[{each.name}=]" for each in prompt.arguments)
+    return Choice(f"/{name} {wanted}".rstrip(), prompt.words, f"/{name}", runs=not prompt.arguments)
 
 
 def _lines(text: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from workbench.tools.glob.listing import files_below
@@ -24,12 +25,23 @@ Answer = Callable[[str, list[str]], None]
 
 
 class FileIndex:
-    """`ask` returns at once; only the newest query is answered, while the list still grows also more than once."""
+    """`ask` returns at once; only the newest query is answered, while the list still grows also more than once.
 
-    def __init__(self, folder: Path, answer: Answer, clock: Callable[[], float] = time.monotonic) -> None:
+    `beside` is called in the thread and gives what else there is to mention.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        answer: Answer,
+        clock: Callable[[], float] = time.monotonic,
+        beside: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         self._folder = os.path.realpath(folder)
         self._answer = answer
         self._clock = clock
+        self._beside = beside
+        self._others: Sequence[str] = ()
         self._paths: list[str] = []
         self._listed_at: float | None = None
         self._query: str | None = None
@@ -54,6 +66,7 @@ class FileIndex:
 
     def _work(self) -> None:
         while (query := self._next()) is not None:
+            self._others = self._beside()
             if self._listed_at is not None:
                 self._say(query, self._paths)
             if self._listed_at is None or self._clock() - self._listed_at > _STALE:
@@ -87,7 +100,7 @@ class FileIndex:
             return  # that one is answered next
         asked = query if newer is None else newer
         if not self._stop.why:
-            self._answer(asked, best(asked, paths, SHOWN))
+            self._answer(asked, best(asked, chain(paths, self._others), SHOWN))
 
 
 def with_folders(files: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,7 @@ from workbench.tools.image_files import is_named_so
 
 Kind = Literal["command", "argument", "file", "history"]
 
-_COMMAND = re.compile(r"/([\w-]*)")
+_COMMAND = re.compile(r"/([\w.:-]*)")
 _ARGUMENT = re.compile(r"/([\w-]+) (\S*)")
 _OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@(?:"([^"\n]+)"|([^\s"]+))""", re.MULTILINE)
@@ -47,9 +47,17 @@ def mention_of(path: str) -> str:
     return f'@"{path}"' if re.search(r"[\s\"]", path) or path[-1:] in _BEHIND else f"@{path}"
 
 
-def mentioned(text: str, folder: Path) -> tuple[str, ...]:
-    """What a message names with `@`, in order, each once: files and folders below the folder, images anywhere."""
-    return tuple(dict.fromkeys(path for found in _MENTION.finditer(text) for path in _existing(found, folder)))
+def _none(written: str) -> bool:
+    return False
+
+
+def mentioned(text: str, folder: Path, is_resource: Callable[[str], bool] = _none) -> tuple[str, ...]:
+    """What a message names with `@`, in order, each once: files and folders below the folder, images anywhere.
+
+    `is_resource` knows what servers offer beside those.
+    """
+    named = (path for found in _MENTION.finditer(text) for path in _existing(found, folder, is_resource))
+    return tuple(dict.fromkeys(named))
 
 
 def mention_names(text: str) -> Iterator[str]:
@@ -57,12 +65,15 @@ def mention_names(text: str) -> Iterator[str]:
     return (found[1] or found[2].rstrip(_BEHIND) for found in _MENTION.finditer(text))
 
 
-def _existing(found: re.Match[str], folder: Path) -> Iterator[str]:
+def _existing(found: re.Match[str], folder: Path, is_resource: Callable[[str], bool]) -> Iterator[str]:
     """The path, without the stop that ends a sentence where only so it exists."""
     for written in (found[1],) if found[1] else (found[2], found[2].rstrip(_BEHIND)):
         if written and (is_below(folder, written) or _is_image(folder, written)):
             yield written.rstrip("/") or written
             return
+    short = found[1] or found[2].rstrip(_BEHIND)
+    if is_resource(short):
+        yield short
 
 
 def _is_image(folder: Path, written: str) -> bool:

@@ -26,7 +26,6 @@ from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
-from workbench.tui.prompting.wishes import mentioned
 from workbench.tui.review.review import Review
 from workbench.tui.screens.queueing import Queueing
 from workbench.tui.widgets.activity import Activity, is_working
@@ -199,7 +198,7 @@ class MainScreen(Queueing):
 
     def _send(self, text: str, written: str = "") -> None:
         self.outbox.sent(text)
-        self.link.send(text, mentioned(written, self._workspace))
+        self.link.send(text, self._writing.mentioned(written))
         self._writing.recall([text])
         self._show_welcome()
         self.refresh_hints()

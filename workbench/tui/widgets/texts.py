@@ -59,7 +59,8 @@ class UserText(Copying, Static):
         withdrawn = (" · taken back before it was read", "$dim") if item.withdrawn else ""
         cut = "\n…" if len(self.item.text) > MOST_OF_A_MESSAGE else ""
         said = visible(item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
-        chips = Content("").join(Content.styled(f"\n▣ {each}", "$secondary") for each in item.images)
+        signed = [*(f"▣ {each}" for each in item.images), *(f"⇣ {each}" for each in item.resources)]
+        chips = Content("").join(Content.styled(f"\n{each}", "$secondary") for each in signed)
         body = Content.styled(said, "$dim" if item.withdrawn else "")
         self.update(Content.assemble(("You", "bold $primary"), queued, withdrawn, "\n", body, chips))
 

@@ -16,6 +16,8 @@ from workbench.tui.prompting.completer import Completer, Names
 from workbench.tui.prompting.files import FileIndex
 from workbench.tui.prompting.history import History
 from workbench.tui.prompting.images import images_named, look_at
+from workbench.tui.prompting.offers import ServerOffers
+from workbench.tui.prompting.wishes import mentioned
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
@@ -40,16 +42,28 @@ class Writing(Vertical):
             self.query, self.paths = query, paths
 
     def __init__(
-        self, folder: Path, history: Path | None, arguments: Mapping[str, Names], *, vim: bool = False
+        self,
+        folder: Path,
+        history: Path | None,
+        arguments: Mapping[str, Names],
+        offers: ServerOffers,
+        *,
+        vim: bool = False,
     ) -> None:
-        """`history` is the file of what was sent before, `arguments` are what may follow a command, by its name."""
+        """`history` is the file of what was sent before, `arguments` are what may follow a command, by its name.
+
+        `offers` is what MCP servers have to be mentioned, and their prompts.
+        """
         super().__init__(id="writing")
         self._folder = folder
         self._prompt = VimPrompt if vim else Prompt
         self._images: list[str] = []
         self.past = History(history)
-        self._files = FileIndex(folder, lambda query, paths: self._found(query, paths))
-        self._completer = Completer(arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed)
+        self.offers = offers
+        self._files = FileIndex(folder, lambda query, paths: self._found(query, paths), beside=offers.look)
+        self._completer = Completer(
+            arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
+        )
 
     def compose(self) -> ComposeResult:
         """The list, what waits, the images, then the prompt."""
@@ -66,6 +80,10 @@ class Writing(Vertical):
     def on_unmount(self) -> None:
         """Nobody looks for files any more."""
         self._files.close()
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """The files and resources that a text mentions."""
+        return mentioned(text, self._folder, self.offers.is_resource(text))
 
     @property
     def is_choosing(self) -> bool:
@@ -96,6 +114,7 @@ class Writing(Vertical):
 
     async def _read(self) -> None:
         self.past.add_older(await in_daemon(self.past.read))
+        await in_daemon(self.offers.look)
 
     def _changed(self) -> None:
         self.post_message(self.ListChanged())

@@ -1,0 +1,79 @@
+"""A whole session in this process with the small MCP server and a model that plays its answers; for tests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.mcp.conftest import fake_server
+from tests.session.fake_agent import NamedModel
+from workbench.config import Locations, Settings
+from workbench.session.events import Event, LiveEvent
+from workbench.session.model_turn import models
+from workbench.session.opening import OpenedSession, start_session
+
+
+@dataclass
+class McpDesk:
+    """The session, what it told, and the model behind it."""
+
+    opened: OpenedSession
+    model: NamedModel
+    events: list[Event]
+    lives: list[LiveEvent]
+    home: Path
+    steps: list[threading.Thread] = field(default_factory=list)
+
+    def say(self, text: str, *mentions: str) -> None:
+        """A message of the person's; then step until a person is needed."""
+        self.opened.session.send(text, mentions)
+        self.step()
+
+    def step(self) -> None:
+        while self.opened.session.step():
+            pass
+
+    def step_beside(self) -> None:
+        """The same in a thread, for what waits in the middle of a step."""
+        thread = threading.Thread(target=self.step, daemon=True)
+        thread.start()
+        self.steps.append(thread)
+
+    def join(self) -> None:
+        for thread in self.steps:
+            thread.join(60)
+            assert not thread.is_alive()
+
+    def of(self, kind: str) -> list[Any]:
+        return [event for event in self.events if event.kind == kind]
+
+    def asked(self, number: int = -1) -> str:
+        """The messages of a request of the model as one text."""
+        parts = [message["content"] for message in self.model.requests[number].messages]
+        blocks = [block for part in parts for block in (part if isinstance(part, list) else [{"text": part}])]
+        return "\n".join(str(block.get("text") or block.get("image_url")) for block in blocks)
+
+
+@contextmanager
+def mcp_desk(
+    home: Path, monkeypatch: Any, *answers: Any, options: dict[str, Any] | None = None, server: Any = (), **more: Any
+) -> Iterator[McpDesk]:
+    """A session in a folder, with the server `fake`; `server` is what else its settings say."""
+    model = NamedModel("fake/one", *answers)
+    monkeypatch.setattr(models, "open_profile", lambda profile, api_key: model)
+    project = home / "project"
+    project.mkdir(exist_ok=True)
+    table = {"fake": fake_server(home, options, **dict(server))}
+    settings = Settings(model="openai/x", mcpServers=table, mode=more.pop("mode", "never"), **more)
+    where = Locations(*(home / name for name in ("c", "d", "s", "r")))
+    events: list[Event] = []
+    lives: list[LiveEvent] = []
+    opened = start_session(where, settings, project, "20260101-a-1111", on_event=events.append, on_live=lives.append)
+    try:
+        yield McpDesk(opened, model, events, lives, home)
+    finally:
+        opened.close()

@@ -1,0 +1,124 @@
+"""Resources of servers that a message mentions: read when it is sent, and offered while one writes."""
+
+import json
+from dataclasses import replace
+
+from tests.mcp.conftest import fake_server
+from tests.mcp.desk import mcp_desk
+from tests.session.fake_agent import says
+from tests.tui.fake_link import FakeLink
+from tests.tui.trial import wait_until, workbench_app
+from tests.world import wait_for
+from workbench.config import Locations, Settings
+from workbench.mcp.catalog import Catalog
+from workbench.mcp.mentions import offers_of
+from workbench.mcp.servers import find_servers
+from workbench.plain.telling import told as told_plainly
+from workbench.security.secrets import KNOWN
+from workbench.tools.trust import fingerprint
+from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.story import apply
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.writing import Writing
+
+
+def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(tmp_path, monkeypatch):
+    KNOWN.add("A_TEST_KEY", "sk-note-123456")
+    note = {"note": "the note, key sk-note-123456"}
+    with mcp_desk(tmp_path, monkeypatch, says("one"), says("two"), says("three"), options=note) as desk:
+        assert not (tmp_path / "reads").exists()
+        desk.say("See @fake:note and @fake:zip://1", "fake:note", "fake:zip://1", "fake:dot://1", "fake:none://1")
+        read = desk.of("resources_read")
+        assert [each.message for each in read] == [event.seq for event in desk.of("user_message")]
+        asked = desk.asked()
+        assert "mentions fake:note, a resource of an MCP server. It held this then:]\nthe note, key " in asked
+        assert "sk-note" not in asked + str(desk.events)
+        assert "application/zip" in asked
+        assert "fake:none://1, a resource of an MCP server. It could not be read: no such resource]" in asked
+        assert "data:image/png;base64," in asked
+        desk.say("And @fake:big://1, @else:note://1", "fake:big://1", "else:note://1")
+        assert len(desk.asked()) < 70_000 + len(asked)
+        assert "else:note" not in desk.asked().partition("And @")[2].partition("]")[2]
+        desk.say("no more")
+        assert (tmp_path / "reads").stat().st_size == 5
+        state = SessionState()
+        for event in desk.events:
+            apply(state, event)
+        chips = state.items[0].resources
+        assert chips[0] == "fake:note · 1 kB"
+        assert chips[3] == "fake:none://1 · not read: no such resource"
+        assert "[resource fake:note · 1 kB]" in next(told_plainly(state.items[0], ""))
+        kept = [event.kind for event in desk.opened.events()]
+        assert kept.count("resources_read") == 2
+
+
+def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatch):
+    with mcp_desk(tmp_path, monkeypatch, says("one")) as desk:
+        desk.opened.session.send("See @fake:hang://1", ["fake:hang://1"])
+        desk.step_beside()
+        wait_for(lambda: (tmp_path / "reads").exists(), "the server to be asked")
+        assert any(getattr(each, "detail", "") == "reading fake:hang://1" for each in desk.lives)
+        desk.opened.session.interrupt()
+        desk.join()
+        assert desk.of("run_ended")[-1].reason == "interrupted"
+        assert desk.of("resources_read") == []
+        assert desk.model.requests == []
+
+
+def listed(where, settings, folder):
+    """As if the servers had been started once."""
+    catalog = Catalog(where)
+    for server in find_servers(settings.mcpServers, where.settings_file, folder, settings.trusted).found:
+        prompts = [
+            {"name": "review", "description": "Review a file.", "arguments": [{"name": "file", "required": True}]},
+            {"name": "hello", "description": "Say hello."},
+        ]
+        resources = [
+            {"uri": "note://1", "name": "note", "description": "A note\x1b[31m of theirs."},
+            {"uri": "file:///a b.txt", "name": "a b"},
+        ]
+        catalog.listed(server, [], prompts, resources)
+
+
+def test_only_servers_that_may_be_used_offer_something(tmp_path):
+    where = Locations(*(tmp_path / name for name in ("c", "d", "s", "r")))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(tmp_path)}}))
+    own = {"mine": fake_server(tmp_path), "off": fake_server(tmp_path, enabled=False)}
+    settings = Settings(mcpServers=own)
+    trusting = replace(settings, trusted=(fingerprint(folder),))
+    listed(where, trusting, folder)
+    assert set(offers_of(where, settings, folder).resources) == {"mine:note://1", "mine:file:///a b.txt"}
+    offers = offers_of(where, trusting, folder)
+    assert {name.partition(":")[0] for name in offers.resources} == {"mine", "theirs"}
+    assert set(offers.prompts) == {"mine:review", "mine:hello", "theirs:review", "theirs:hello"}
+    assert offers.is_resource("theirs:any://thing/else")
+    assert not offers.is_resource("off:note://1")
+    assert not offers.is_resource("mine:so")
+    assert not (tmp_path / "starts").exists()
+
+
+async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_path, monkeypatch):
+    for name in ("CONFIG", "DATA", "STATE", "RUNTIME"):
+        monkeypatch.setenv(f"XDG_{name}_{'DIR' if name == 'RUNTIME' else 'HOME'}", str(tmp_path / name))
+    table = {"fake": fake_server(tmp_path)}
+    (tmp_path / "notes.md").write_text("x")
+    listed(Locations.from_environment(), Settings(mcpServers=table), tmp_path)
+    link = FakeLink()
+    app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
+    async with app.run_test(size=(120, 40)) as pilot:
+        writing = app.screen.query_one(Writing)
+        await pilot.press(*"@note")
+        await wait_until(pilot, lambda: len(writing._completer.choices) == 2)
+        shown = {choice.label: choice.words for choice in writing._completer.choices}
+        assert shown == {"notes.md": "", "fake:note://1": "note · A note\\e[31m of theirs."}
+        await pilot.press("backspace", "backspace", "backspace", "backspace", *"fake:")
+        await wait_until(pilot, lambda: len(writing._completer.choices) == 2)
+        await pilot.press("tab", *"and @notes.md, @fake:any://2.", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands[0][2] == ("fake:note://1", "notes.md", "fake:any://2")
+        assert app.screen.query_one(Prompt).text == ""
+        await pilot.press(*"/fake")
+        await wait_until(pilot, lambda: len(writing._completer.choices) == 2)
+        assert [choice.label for choice in writing._completer.choices] == ["/fake:hello", "/fake:review file="]
