@@ -18,9 +18,16 @@ from workbench.session.storage.store import Store
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Namespace]]:
     calls: list[tuple[str, Namespace]] = []
-    for name in list(commands.COMMANDS):
-        monkeypatch.setitem(commands.COMMANDS, name, lambda args, name=name: calls.append((name, args)) or 0)
+    monkeypatch.setattr(commands, "function_of", lambda name: lambda args: calls.append((name, args)) or 0)
     return calls
+
+
+def test_every_command_that_help_names_has_its_function(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    names = re.findall(r"^  ohw (\w+)", capsys.readouterr().out, re.MULTILINE)
+    assert "export" in names
+    assert all(callable(commands.function_of(name)) for name in ("", *names))
 
 
 @pytest.mark.parametrize(

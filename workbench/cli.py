@@ -64,9 +64,9 @@ def _dispatch(words: list[str]) -> int:
     at = _command_at(words)
     command = words.pop(at) if at is not None else ""
     arguments = _parser(command).parse_args(words)
-    from workbench.commands import COMMANDS  # not before the arguments are read: --help and --version stay quick
+    from workbench.commands import function_of  # not before the arguments are read: --help and --version stay quick
 
-    return COMMANDS[command](arguments)
+    return function_of(command)(arguments)
 
 
 def _complain(error: WorkbenchError) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from workbench.commands.rules import tried_call
 from workbench.config import Locations, Settings
-from workbench.rules_page import tried_call
 from workbench.security.local import assess_action
 from workbench.security.policy import rule_on
 from workbench.security.risk import effective

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import textwrap
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.commands.given import say, settings_of, tell, workspace_of
 from workbench.config import Locations, Settings
 from workbench.errors import WorkbenchError
+from workbench.mcp.tools_listed import ListedServers
 from workbench.text import visible
 from workbench.tools.completion import NoModel
 from workbench.tools.context import ToolContext
@@ -21,7 +24,25 @@ from workbench.tools.tool import ToolDefinition
 _WIDTH = 100
 
 
-def tools_page(
+def tools(arguments: Namespace) -> int:
+    """The tools, those of MCP servers included."""
+    where, settings = settings_of(arguments)
+    folder = workspace_of(arguments)
+    servers = ListedServers(where, settings, folder)
+    try:
+        if arguments.mcp:
+            servers.ask()
+        more = servers.states()
+        page, notices = _page(where, servers.settings(settings), folder, as_json=arguments.json, more=more)
+    finally:
+        servers.close()
+    for line in (*notices, *servers.notices):
+        tell(visible(line, lines=False))
+    say(page)
+    return 0
+
+
+def _page(
     where: Locations, settings: Settings, workspace: Path, *, as_json: bool, more: Sequence[ToolState] = ()
 ) -> tuple[str, tuple[str, ...]]:
     """The page, and lines about tools that were left out; raises UsageError for wrong settings.

@@ -1,12 +1,15 @@
-"""The pages of `ohw rules`: which rules there are, and what they and the mode would make of a command."""
+"""`ohw rules`: which rules there are, and what they and the mode would make of a command."""
 
 from __future__ import annotations
 
 import os
+import sys
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
+from workbench.commands.given import say, settings_of, tell, workspace_of
 from workbench.config import Locations, Settings
 from workbench.errors import UsageError
 from workbench.security.assessment import Assessment, summed
@@ -29,12 +32,31 @@ _NONE = "No rules yet. Write some into {file}, or answer a question with `always
 _DONE = {"allow": "runs", "ask": "is asked about", "deny": "is denied"}
 
 
+def rules(arguments: Namespace) -> int:
+    """The rules, or what they make of commands; 1 where a file has mistakes, so that a script can tell."""
+    where, settings = settings_of(arguments)
+    workspace = workspace_of(arguments)
+    page, faults = _page(where, settings, workspace)
+    for line in faults:
+        tell(visible(line, lines=False))
+    for said in _trials(where, settings, workspace, arguments) if arguments.action == "test" else (page,):
+        say(said)
+    return 1 if faults else 0
+
+
+def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Namespace) -> Iterator[str]:
+    if arguments.tool or arguments.path:
+        return tried_call(where, settings, workspace, arguments.tool or "str_replace_editor", arguments.path or "")
+    given = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
+    return tried(where, settings, workspace, (line for line in given if line.strip()))
+
+
 def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
     """The rules that count in that folder."""
     return RuleBook(where.rules_file, workspace, trusted=is_trusted(workspace, settings.trusted))
 
 
-def rules_page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
+def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
     """Each rule with where it is from, and what is wrong in the files, a line each."""
     book = book_of(where, settings, workspace)
     rules, faults = book.rules(), (*book.faults, *_strangers(book, where, settings, workspace))

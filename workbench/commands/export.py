@@ -1,11 +1,9 @@
-"""`ohw export` and `ohw import`: a session written in one of several forms, and one brought back from JSON lines."""
+"""`ohw export`: a session written in one of several forms."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
@@ -14,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.config import Locations, private_folder
+from workbench.commands.given import chosen_session, say, settings_of
+from workbench.config import Locations
 from workbench.errors import UsageError
+from workbench.session.names import session_path
+from workbench.session.storage.store import Store
 
 if TYPE_CHECKING:
-    from workbench.session.storage.store import Store
     from workbench.tui.export.recorded import Recorded
 
 FORMS = {
@@ -51,7 +51,22 @@ class Wanted:
     look: Look = Look()
 
 
-def wanted_of(arguments: Namespace, theme: str) -> Wanted:
+def export(arguments: Namespace) -> int:
+    """A session, line by line, or into a file."""
+    where, settings = settings_of(arguments)
+    wanted = _wanted_of(arguments, settings.theme)
+    arguments.last = False
+    with Store.open(session_path(where, chosen_session(where, arguments).id), readonly=True) as store:
+        lines = _lines_of(store, wanted)
+        if arguments.output and arguments.output != "-":
+            _save(lines, Path(arguments.output))
+            return 0
+        for line in lines:
+            say(line)
+    return 0
+
+
+def _wanted_of(arguments: Namespace, theme: str) -> Wanted:
     """What the arguments of the command ask for. Raises UsageError."""
     form = arguments.form or _form_of(arguments.output) or "markdown"
     size = _SIZE.fullmatch(arguments.size)
@@ -61,7 +76,7 @@ def wanted_of(arguments: Namespace, theme: str) -> Wanted:
     return Wanted(form, _number(arguments.at), Look(columns, rows, theme))
 
 
-def export_text(store: Store, wanted: Wanted) -> Iterator[str]:
+def _lines_of(store: Store, wanted: Wanted) -> Iterator[str]:
     """The export, line by line. Raises UsageError where there is no event of that number."""
     from workbench.tui.export.recorded import Recorded
 
@@ -102,7 +117,7 @@ def _pictured(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
         yield picture(events, size, look.theme, themes)
 
 
-def save(lines: Iterable[str], file: Path) -> None:
+def _save(lines: Iterable[str], file: Path) -> None:
     """Write a file that only its owner can read; what was there stays until all is written. Raises UsageError."""
     place = Path(os.path.realpath(file))
     try:
@@ -121,63 +136,6 @@ def _beside(place: Path) -> Iterator[tuple[int, Path]]:
         yield descriptor, Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def import_session(locations: Locations, source: str) -> str:
-    """A new session from the JSON lines of a file (`-` is stdin); its id. Raises StoreError, UsageError."""
-    try:
-        if source == "-":
-            return _imported(locations, sys.stdin)
-        with Path(source).open(encoding="utf-8") as lines:
-            return _imported(locations, lines)
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{source} is no export of a session: it is not UTF-8") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
-
-
-def _imported(locations: Locations, source: Iterable[str]) -> str:
-    from workbench.session.names import new_id, session_path
-    from workbench.session.storage.exchange import import_lines
-    from workbench.session.storage.lock import SessionLock
-
-    lines = (line for line in source if line.strip())
-    first = _beginning(next(lines, ""))
-    name = str(first["id"])
-    if not _is_free(locations, name):
-        name = new_id("imported")
-    path = session_path(locations, name)
-    private_folder(path.parent)
-    lock = SessionLock.take(path)
-    try:
-        import_lines(_chain(json.dumps({**first, "id": name}), lines), path).close()
-    finally:
-        lock.release()
-    return name
-
-
-def _beginning(line: str) -> dict[str, object]:
-    try:
-        first = json.loads(line)
-    except ValueError:
-        first = None
-    if not isinstance(first, dict) or first.get("kind") != "session_started" or not isinstance(first.get("id"), str):
-        raise UsageError("this is no export of a session: it does not begin with session_started")
-    return first
-
-
-def _is_free(locations: Locations, name: str) -> bool:
-    from workbench.session.names import session_path
-
-    try:
-        return not session_path(locations, name).exists()
-    except UsageError:
-        return False  # it could not be the name of a file
-
-
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _form_of(output: str | None) -> str:

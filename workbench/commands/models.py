@@ -1,11 +1,13 @@
-"""`ohw models`: which models there are to use, and `ohw models test`: one real call of one; used by `commands`."""
+"""`ohw models`: which models there are to use, and `ohw models test`: one real call of one."""
 
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from workbench.commands.given import say, settings_of, tell
 from workbench.config import Locations, Settings
 from workbench.errors import UsageError
 from workbench.llm.discovery import Found, found_keys, found_servers
@@ -20,7 +22,17 @@ _MOST_SHOWN = 5
 _ASK = "Answer with one word: ready"
 
 
-def models_page(locations: Locations, settings: Settings) -> str:
+def models(arguments: Namespace) -> int:
+    """The models there are to use, or one real call of one."""
+    where, settings = settings_of(arguments)
+    if arguments.action == "test":
+        say(_try(settings, arguments.name, lambda line: tell(visible(line, lines=False))))
+    else:
+        say(_page(where, settings))
+    return 0
+
+
+def _page(locations: Locations, settings: Settings) -> str:
     """Profiles, keys that are set, and servers that answer; no key is in it."""
     parts = [
         ("Profiles", list(_profiles(settings)), f"none; tables [models.NAME] in {locations.settings_file} make some"),
@@ -34,7 +46,7 @@ def models_page(locations: Locations, settings: Settings) -> str:
     return "\n".join(visible(line, lines=False) for line in lines)
 
 
-def try_model(settings: Settings, name: str | None, say: Callable[[str], None]) -> str:
+def _try(settings: Settings, name: str | None, say: Callable[[str], None]) -> str:
     """One call of that model, or of the one set: what came of it. Raises WorkbenchError, saying what to do."""
     name = name or settings.model
     if not name:

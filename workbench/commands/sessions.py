@@ -1,15 +1,17 @@
-"""The list of sessions as text, for `ohw sessions`."""
+"""`ohw sessions`: the list of sessions as text."""
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workbench.session.storage.catalog import SessionSummary
+from workbench.commands.given import say, settings_of
+from workbench.session.storage.catalog import SessionSummary, list_sessions
 from workbench.text import first_line, visible
 
 _COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "first message")
@@ -21,13 +23,22 @@ _LEAST = 14
 _BETWEEN = 3
 
 
-def print_sessions(sessions: list[SessionSummary]) -> None:
+def sessions(arguments: Namespace) -> int:
+    """All sessions, the one used last first."""
+    where, _ = settings_of(arguments)
+    found = list_sessions(where)
+    if found:
+        _print(found)
+    else:
+        say("No sessions yet. `ohw PROMPT` starts one.")
+    return 0
+
+
+def _print(found: list[SessionSummary]) -> None:
     """As a table: on a terminal the columns that fit, elsewhere all of them."""
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
-    rows = [
-        dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry)), strict=True)) for entry in sessions
-    ]
+    rows = [dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry)), strict=True)) for entry in found]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, expand=True)
     shown = _columns_in(console.width, rows)
     for name in shown:

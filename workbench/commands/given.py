@@ -1,0 +1,62 @@
+"""What the commands share: settings, folder and session from the arguments, and words to the person."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.config import Locations, Settings, load_settings
+from workbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from workbench.session.storage.catalog import SessionSummary
+
+
+def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
+    """The places, and the settings with what the arguments change in them."""
+    where = Locations.from_environment()
+    names = ("model", "api_base", "theme", "mode", "max_steps", "token_limit", "max_cost", "max_observe", "tool_choice")
+    settings = load_settings(where, lenient=lenient, **{name: getattr(arguments, name) for name in names})
+    from workbench.tools.trust import agreed
+
+    return where, replace(settings, trusted=(*settings.trusted, *agreed(where, settings.trusted)))
+
+
+def workspace_of(arguments: Namespace) -> Path:
+    """The folder to work in; raises UsageError where there is none."""
+    folder = Path(arguments.workspace or ".").expanduser()
+    if arguments.workspace == "":
+        raise UsageError("--workspace is empty; give a folder")
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(f"the folder {folder} {what}; give another one with --workspace")
+    return folder.resolve()
+
+
+def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:
+    """The session that is meant: by its id, the last one of this folder, or of all. Raises UsageError."""
+    from workbench.session.storage.catalog import find_session, last_session
+
+    if arguments.id and arguments.last:
+        raise UsageError("give an ID or --last, not both")
+    if arguments.id:
+        return find_session(where, arguments.id)
+    folder = None if arguments.last else workspace_of(arguments)
+    found = last_session(where, folder)
+    if found is None:
+        here = "no session yet" if folder is None else f"no session in {folder} yet"
+        raise UsageError(f"there is {here}; `ohw sessions` lists all")
+    return found
+
+
+def say(text: str) -> None:
+    """A line for whoever reads the output."""
+    sys.stdout.write(text + "\n")
+
+
+def tell(text: str) -> None:
+    """A line beside the output."""
+    sys.stderr.write(f"ohw: {text}\n")

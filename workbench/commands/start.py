@@ -1,0 +1,50 @@
+"""`ohw`, `ohw demo` and `ohw resume`: a session on the screen, or line by line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from workbench.commands.given import chosen_session, settings_of, workspace_of
+from workbench.errors import UsageError, WorkbenchError
+
+
+def start(arguments: Namespace) -> int:
+    """A new session, with what to begin with where that was given."""
+    where, settings = settings_of(arguments, lenient=not arguments.plain)
+    return _opener(arguments)(where, settings, workspace_of(arguments), prompt=arguments.prompt or "")
+
+
+def demo(arguments: Namespace) -> int:
+    """A scripted agent that mends a small project."""
+    where, settings = settings_of(arguments, lenient=not arguments.plain)
+    return _opener(arguments)(where, settings, workspace_of(arguments), demo=True)
+
+
+def resume(arguments: Namespace) -> int:
+    """A session again."""
+    where, settings = settings_of(arguments, lenient=not arguments.plain)
+    opener = _opener(arguments)
+    found = chosen_session(where, arguments)
+    if found.damaged:
+        raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; its file is left as it is")
+    return opener(where, settings, Path(found.workspace), session_id=found.id)
+
+
+def _opener(arguments: Namespace) -> Callable[..., int]:
+    """What shows a session: the screen, or lines where they are wanted or nothing else is possible."""
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
+        raise UsageError("this needs a terminal for its input, output and errors; without one use `ohw run PROMPT`")
+    is_dumb = os.environ.get("TERM", "dumb") == "dumb"
+    if not (arguments.plain or is_dumb):
+        from workbench.tui.start import open_screen
+
+        return open_screen
+    from workbench.plain.start import open_plain
+
+    why = "" if arguments.plain else "This terminal (TERM=dumb) cannot show a screen, so this is plain mode (--plain)."
+    return partial(open_plain, said=why)
