@@ -17,6 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
+from workbench.tui.garbage import look_through
 from workbench.tui.opened import Opened
 from workbench.tui.opening import (
     export_session,
@@ -212,6 +213,7 @@ class AppKeys(App[int]):
 
         A worker of the app's: the screen that goes may be the one that asked, and would wait for its own end.
         """
+        look_through()
         while len(self.screen_stack) > 1 and not isinstance(self.screen, MainScreen):
             self.pop_screen()
         if len(self.screen_stack) > 1:

@@ -19,6 +19,12 @@ class Changed:
     status: bool = False
     waiting: bool = False
 
+    @property
+    def is_only_live(self) -> bool:
+        """Whether nothing but the answer that streams has grown."""
+        others = self.added, self.updated, self.tasks, self.changes, self.status, self.waiting
+        return self.live and not any(others)
+
     def merge(self, later: Changed) -> Changed:
         """Take in what a later event changed; returns self, so that a batch folds into one repaint."""
         self.added.extend(later.added)

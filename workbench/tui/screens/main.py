@@ -21,6 +21,8 @@ from workbench.tui.commands import UnknownCommand, parse_command
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState, UserItem
+from workbench.tui.front_first import FrontFirst
+from workbench.tui.garbage import set_aside
 from workbench.tui.links.follower import Follower
 from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
@@ -31,6 +33,7 @@ from workbench.tui.screens.queueing import Queueing
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
+from workbench.tui.widgets.painting import entitle
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
@@ -68,6 +71,7 @@ class MainScreen(Queueing):
         keep: Callable[[str], Path] | None = None,
     ) -> None:
         super().__init__()
+        self._compositor = FrontFirst()
         self.link = link
         self.state = state
         self._workspace = workspace
@@ -108,6 +112,9 @@ class MainScreen(Queueing):
         """Repaint what changed; None repaints everything."""
         if not self.app.is_running:
             return  # the end of the app takes the widgets away while the link still brings something
+        if changed is not None and changed.is_only_live:
+            _show_live(self, changed)
+            return
         titles = panel_titles(self.state)
         has_items = bool(self.state.items or self.state.live)
         self._show_welcome()
@@ -115,10 +122,11 @@ class MainScreen(Queueing):
         self.query_one(Conversation).show(self.state, changed)
         self.query_one(SidePanels).show(self.state, changed, titles)
         for name, title in titles.items():
-            self.query_one(f"#{name}", Widget).border_title = cast(str, title)
+            entitle(self.query_one(f"#{name}", Widget), title)
         prompt = self.query_one(Prompt)
         self.outbox.take_back(prompt, self.state, changed)
         if changed is None:
+            set_aside()
             self._writing.recall(item.text for item in self.state.items if isinstance(item, UserItem))
         self.query_one(StatusLine).take(changed)
         self.refresh_hints()
@@ -133,7 +141,7 @@ class MainScreen(Queueing):
         self._writing.show_queue(list(self.state.queued))
         sent = self.outbox.count if self.state.work == "starting" else 0
         said = f"{sent} on the way" if sent else ""
-        prompt.border_subtitle = cast(str, Content(said))
+        entitle(prompt, Content(said), below=True)
 
     def _show_welcome(self) -> None:
         is_needed = not (self.state.items or self.state.live)
@@ -237,3 +245,13 @@ class MainScreen(Queueing):
     def action_question(self) -> None:
         """Open the question that waits."""
         self._asking.ask_again()
+
+
+def _show_live(screen: MainScreen, changed: Changed) -> None:
+    """More of the answer that streams, many times a second: nothing else looks different."""
+    conversation = screen.query_one(Conversation)
+    if not conversation.display:
+        screen.query_one(Welcome).display = False
+        conversation.display = True
+    conversation.show(screen.state, changed)
+    screen.query_one(Activity).show()

@@ -40,6 +40,7 @@ class Activity(Widget):
         self._what: tuple[str, str] = ("", "")
         self._since = clock()
         self._timer: Timer | None = None
+        self._shown = Content("")
 
     def on_mount(self) -> None:
         """The timer exists once and sleeps."""
@@ -53,10 +54,19 @@ class Activity(Widget):
             self._what, self._since = what, self._clock()
         if self._timer is not None:
             (self._timer.resume if is_working(self._state) else self._timer.pause)()
-        self.refresh()
+        self._repaint()
 
     def render(self) -> Content:
         """Sign, words, seconds."""
+        self._shown = self._line()
+        return self._shown
+
+    def _repaint(self) -> None:
+        """Only where it would look different."""
+        if not self._shown.is_same(self._line()):
+            self.refresh()
+
+    def _line(self) -> Content:
         text, style = self._what
         if not is_working(self._state):
             return Content.styled(text, style)

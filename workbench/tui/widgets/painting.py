@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.content import Content
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static
 
 from workbench.tui.wording.pieces import Line
@@ -52,6 +53,17 @@ def say(widget: Static, content: Content) -> None:
     shown = widget.content
     if not (isinstance(shown, Content) and shown.is_same(content)):
         widget.update(content)
+
+
+def entitle(widget: Widget, title: Content, *, below: bool = False) -> None:
+    """Write this on its border, `below` on the lower one; where it stands there already, nothing is painted."""
+    shown = widget._border_subtitle if below else widget._border_title
+    if shown is not None and shown.is_same(title):
+        return
+    if below:
+        widget.border_subtitle = cast(str, title)
+    else:
+        widget.border_title = cast(str, title)
 
 
 def as_strip(line: Line, width: int, styles: Mapping[str, Style], base: Style) -> Strip:

@@ -40,8 +40,9 @@ class PanelTabs(Widget):
 
     def show(self, titles: Mapping[str, Content], open_panel: str) -> None:
         """Show these titles, one of them open."""
-        self._titles, self._open = titles, open_panel
-        self.refresh()
+        if (titles, open_panel) != (self._titles, self._open):
+            self._titles, self._open = titles, open_panel
+            self.refresh()
 
     def render(self) -> Content:
         """The tabs side by side."""

@@ -16,7 +16,7 @@ from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.markdown_stream import MarkdownStream
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.painting import css_beside, say
 from workbench.tui.window import head_of
 from workbench.tui.wording.code_blocks import code_blocks
 
@@ -98,7 +98,7 @@ class MoreText(Static, can_focus=True):
         """What the line says and what it opens; hidden when there is nothing."""
         self.text = text
         self.display = bool(line)
-        self.update(Content(visible(line, lines=False)))
+        say(self, Content(visible(line, lines=False)))
 
     def action_open(self) -> None:
         """The whole text."""
@@ -179,7 +179,7 @@ class AgentText(Copying, Vertical):
         is_open = item.unfolded and bool(item.reasoning.strip())
         self._thoughts.display = is_open
         if is_open:
-            self._thoughts.update(Content(visible(_tail_of(item.reasoning.strip()))))
+            say(self._thoughts, Content(visible(_tail_of(item.reasoning.strip()))))
         left_out = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
         lines = f"{item.text[-left_out:].count(chr(10)) + 1} lines more · enter" if left_out else ""
         self._more.say(lines or ("… cut short" if item.incomplete else ""), item.text)

@@ -53,7 +53,8 @@ class Timeline(LineList):
         if changed is None:
             self._show_all()
         else:
-            self._add(changed.added)
+            if changed.added:
+                self._add(changed.added)
             for item in changed.updated:
                 self._update(item)
         self._wake()

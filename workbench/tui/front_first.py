@@ -1,0 +1,83 @@
+"""A compositor that paints each cell once: the widget in front has it, and what lies behind is not even asked.
+
+Textual renders every widget of the lines that changed, containers below containers, and cuts each line at the edges of
+all of them. Here only the spans that changed are filled, from the front to the back. The main screen has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
+from textual.strip import Strip
+
+Span: TypeAlias = tuple[int, int]
+"""Columns of a line, half open."""
+Canvas: TypeAlias = list[dict[int, Strip]]
+"""What each line shows: the column where a piece begins, and the piece."""
+
+
+class FrontFirst(Compositor):
+    """Textual's compositor with another way to fill the lines."""
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Only the spans that changed."""
+        screen = self.size.region
+        regions = [region.intersection(screen) for region in self._dirty_regions]
+        self._dirty_regions.clear()
+        spans = list(self._regions_to_spans(region for region in regions if region))
+        if not spans:
+            return None
+        empty: list[list[Span]] = [[] for _ in range(self.size.height)]
+        for y, first, last in spans:
+            empty[y].append((first, last))
+        canvas = self._fill(empty)
+        ends = [[x + strip.cell_length for x, strip in line.items()] for line in canvas]
+        return ChopsUpdate(canvas, spans, ends)
+
+    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
+        """Whole lines."""
+        width, height = self.size
+        return self._fill([[(0, width)] if is_rendered_line(y) else [] for y in range(height)])
+
+    def _fill(self, empty: list[list[Span]]) -> Canvas:
+        """The lines' empty spans, filled by the first widget there is at each place."""
+        canvas: Canvas = [{} for _ in empty]
+        left = sum(map(bool, empty))
+        for widget, (region, clip) in self.visible_widgets.items():
+            if not left:
+                break
+            seen = region.intersection(clip)
+            rows = [y for y in seen.line_range if _meets(empty[y], seen.x, seen.right)]
+            if not rows:
+                continue
+            first = rows[0]
+            strips = widget.render_lines(Region(seen.x - region.x, first - region.y, seen.width, rows[-1] + 1 - first))
+            for y in rows:
+                if y - first < len(strips):
+                    empty[y] = _put(canvas[y], strips[y - first], seen.x, empty[y])
+                    left -= not empty[y]
+        return [dict(sorted(line.items())) for line in canvas]
+
+
+def _meets(spans: list[Span], x: int, right: int) -> bool:
+    return any(first < right and x < last for first, last in spans)
+
+
+def _put(line: dict[int, Strip], strip: Strip, x: int, spans: list[Span]) -> list[Span]:
+    """Show the strip in those spans that it covers; what is still empty."""
+    right = x + strip.cell_length
+    empty: list[Span] = []
+    for first, last in spans:
+        begin, end = max(first, x), min(last, right)
+        if begin >= end:
+            empty.append((first, last))
+            continue
+        line[begin] = strip.crop(begin - x, end - x)
+        if first < begin:
+            empty.append((first, begin))
+        if end < last:
+            empty.append((end, last))
+    return empty
