@@ -25,6 +25,7 @@ _COMMANDS = {
     "models": "list the models there are to use; `test` calls one",
     "tools": "list the tools the agent has",
     "mcp": "list MCP servers; `add`, `test`, `login`, `logout`, `approve`, `remove` one",
+    "openapi": "list OpenAPI documents; `changes` shows what differs in one, `approve` agrees to it",
     "risk": "rate commands as they are rated before they run; they are not run",
     "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
     "restore": "bring back what a command deleted or changed and no version holds",
@@ -101,7 +102,10 @@ def _parser(command: str) -> _Parser:
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
     else:
         parser = _Parser(f"ohw {command}", description=_COMMANDS[command], allow_abbrev=False)
-        (_add_mcp(parser) if command == "mcp" else _add_arguments(parser, command))
+        if command in _OF_REACH:
+            _OF_REACH[command](parser)
+        else:
+            _add_arguments(parser, command)
     _add_options(parser)
     if command in ("", "demo", "resume"):
         parser.add_argument("--plain", action="store_true", help="line by line: for screen readers, simple terminals")
@@ -143,6 +147,14 @@ def _add_mcp(parser: _Parser) -> None:
     parser.add_argument("--browser", action="store_true", help="open the address of a sign-in in your browser")
     parser.add_argument("name", nargs="?", metavar="NAME", help="of the server")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help="its command, or its address")
+
+
+def _add_openapi(parser: _Parser) -> None:
+    parser.add_argument("action", nargs="?", choices=["list", "changes", "approve"], help="(list)")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="of the document")
+
+
+_OF_REACH = {"mcp": _add_mcp, "openapi": _add_openapi}
 
 
 def _add_session(parser: _Parser, command: str) -> None:

@@ -121,7 +121,7 @@ def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, person):
     assert asked["resource"] == server.url
     kept = place.locations.data / "mcp" / "tokens"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    assert [stat.S_IMODE(file.stat().st_mode) for file in kept.glob("*.json")] == [0o600]
+    assert [stat.S_IMODE(file.stat().st_mode) for file in kept.glob("*.key")] == [0o600]
     found = store.read()
     assert found.access in server.access
     assert found.access not in "".join(person.said)
@@ -258,7 +258,7 @@ def test_the_keyring_keeps_it_where_there_is_one(place, person, keyring):
     with OAuthServer() as server:
         told, store = signed_in(place, server, person)
         kept = place.locations.data / "mcp" / "tokens"
-        assert [json.loads(file.read_text()) for file in kept.glob("*.json")] == [{"place": "keyring"}]
+        assert [json.loads(file.read_text()) for file in kept.glob("*.key")] == [{"place": "keyring"}]
         assert "the keyring of the system" in person.said[-1]
         assert ask(place.tool(server=told), "hello").text == "echo: hello"
         place.clients.pop().close()

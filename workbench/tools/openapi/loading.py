@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from workbench.config import Locations, private_folder
-from workbench.errors import UsageError
 from workbench.tools.openapi.documents import MOST_BYTES, BadDocument
+from workbench.tools.openapi.pinned import Pinned
 from workbench.tools.openapi.source import Source
 
 _SECONDS = 10.0
 """For fetching a document; a session waits for it."""
 _FRESH = 86_400
 """Seconds in which a copy is as good as the document."""
+_CHANGED = (
+    "it has changed since it was agreed to; what was agreed to is used until you have looked at the difference: "
+    "ohw openapi changes {name}"
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Loaded:
 def load(source: Source, workspace: Path) -> Loaded:
     """The document; raises BadDocument."""
     if source.is_remote:
-        return _remote(source.document)
+        return _remote(source)
     try:
         path = (workspace / Path(source.document).expanduser()).resolve()
         if path.stat().st_size > MOST_BYTES:
@@ -53,20 +53,19 @@ def load(source: Source, workspace: Path) -> Loaded:
         raise BadDocument(why or str(error)) from error
 
 
-def _remote(address: str) -> Loaded:
-    copy = _copy_of(address)
-    kept = _read(copy)
-    if kept is not None and time.time() - copy.stat().st_mtime < _FRESH:
-        return Loaded(kept, address, address=address)
-    try:
-        content = _fetched(address)
-    except BadDocument as error:
-        if kept is None:
-            raise
-        notice = f"it could not be fetched ({error}); the copy of an earlier day is used"
-        return Loaded(kept, address, address=address, notice=notice)
-    _keep(copy, content)
-    return Loaded(content, address, address=address)
+def _remote(source: Source) -> Loaded:
+    address, pinned = source.document, Pinned(source.document)
+    agreed, notice = pinned.agreed, ""
+    if agreed is None or time.time() - pinned.checked_at >= _FRESH:
+        try:
+            agreed = pinned.fetched(_fetched(address))
+        except BadDocument as error:
+            if agreed is None:
+                raise
+            notice = f"it could not be fetched ({error}); the copy of an earlier day is used"
+    if pinned.waiting is not None:
+        notice = _CHANGED.format(name=source.name)
+    return Loaded(agreed, address, address=address, notice=notice)
 
 
 def _fetched(address: str) -> bytes:
@@ -84,25 +83,3 @@ def _fetched(address: str) -> bytes:
     if not got.is_good or got.cut:
         raise BadDocument(f"the server answered {got.said}" if not got.is_good else "it did not come whole")
     return got.content
-
-
-def _copy_of(address: str) -> Path:
-    name = hashlib.sha256(address.encode(errors="replace")).hexdigest()[:32]
-    return Locations.from_environment().data / "openapi" / name
-
-
-def _read(copy: Path) -> bytes | None:
-    try:
-        return copy.read_bytes()
-    except OSError:
-        return None
-
-
-def _keep(copy: Path, content: bytes) -> None:
-    """Keep a copy for later; where that fails there is none."""
-    try:
-        with tempfile.NamedTemporaryFile(dir=private_folder(copy.parent), delete=False) as file:
-            file.write(content)
-        os.replace(file.name, copy)  # noqa: PTH105
-    except (OSError, UsageError):
-        return
