@@ -296,8 +296,16 @@ W = "/home/u/proj"
         ("git rm -r docs", [f"{W}/docs"], []),
         ("git clean -fdx", [W], []),
         ("git clean -n", [], []),
-        ("find src -name '*.o' -delete", [f"{W}/src/**"], []),
+        ("find src -name '*.o' -delete", [f"{W}/src/**/*.o"], []),
+        ("find src -iname '*.o' -exec rm {} +", [f"{W}/src/**/*.[oO]"], []),
+        ("find src lib -maxdepth 1 -name '*.o' -delete", [f"{W}/src/*.o", f"{W}/lib/*.o"], []),
+        ("find . -name __pycache__ -exec rm -rf {} +", [f"{W}/./**/__pycache__"], []),
+        ("find src -name a -o -name b -delete", [f"{W}/src/**"], []),
+        ("find src -not -name a -delete", [f"{W}/src/**"], []),
         ("find src -exec rm {} +", [f"{W}/src/**"], []),
+        ("git clean -fd docs", [f"{W}/docs"], []),
+        ("cd docs && git clean -fd", [f"{W}/docs"], []),
+        ("git -C sub clean -fd x", [f"{W}/sub/x"], []),
         ("rsync -a --delete new/ site", [f"{W}/site/**"], [f"{W}/site"]),
         ("rsync --remove-source-files new site", [f"{W}/new/**"], [f"{W}/site", f"{W}/site/**"]),
         ("tar -c --remove-files -f out.tar logs", [f"{W}/logs"], [f"{W}/out.tar"]),
@@ -365,3 +373,28 @@ def test_a_long_script_of_plain_lines_is_looked_at():
     assert rated("git log --oneline | head -5 && cat README.md > out.txt; " * 20) == "MEDIUM"
     assert rated("cat > notes.md <<'E'\n" + "a word and ; another (one)\n" * 300 + "E") == "MEDIUM"
     assert rated("cat > a.py <<'E'\n" + "print(1)\n" * 900 + "E\nrm -rf ~") == "HIGH"
+
+
+@pytest.mark.parametrize(
+    ("command", "risk", "reason"),
+    [
+        ("find . -name '*.pyc' -delete", "MEDIUM", "deletes what fits *.pyc in ."),
+        ("find src -name '*.py' -delete", "HIGH", "deletes what fits *.py in src"),
+        ("find src -name '*.py' -exec rm {} +", "HIGH", "deletes what fits *.py in src"),
+        ("find src -maxdepth 1 -name '*.py' -delete", "MEDIUM", "deletes what fits *.py in src"),
+        ("find . -name .DS_Store -delete", "MEDIUM", "deletes what fits .DS_Store in ."),
+        ("find . -name '*.py' -not -name 'a*' -delete", "HIGH", "deletes what fits *.py a* in ."),
+        ("find . -type d -empty -delete", "MEDIUM", "deletes what is empty in ."),
+        ("find . -name '*' -delete", "HIGH", "deletes all that it finds in ."),
+        ("find build -type f -delete", "MEDIUM", "deletes all that it finds in build"),
+        ("git clean -fd docs", "HIGH", "deletes files that git does not keep in docs"),
+        ("git clean -fdx build", "MEDIUM", "deletes files that git does not keep in build"),
+    ],
+)
+def test_the_reason_names_exactly_what_is_deleted(command, risk, reason):
+    found = assess_command(command, PLACES)
+    assert (found.risk, found.reasons[0]) == (risk, reason)
+
+
+def test_a_dry_run_of_git_clean_only_looks():
+    assert rated("git clean -ndx") == rated("git clean --dry-run -d") == "LOW"

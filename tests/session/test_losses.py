@@ -1,6 +1,7 @@
 """What a command takes away is read from its data, whatever the reason for its risk says; a copy of it can be had."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,21 @@ def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(
     assert ("can NOT be brought back" in reason, doubt) == (True, "")
     shutil.rmtree(losses.copies._repository.folder)
     assert losses.explained(assessed("echo new > a.log")).doubt == ""
+
+
+def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, tmp_path):
+    work = tmp_path / "work"
+    (work / "docs" / ".old").mkdir(parents=True)
+    for name in ("docs/kept.md", "docs/new.log", "docs/.old/deep.log", "docs/draft.md"):
+        (work / name).write_text(name)
+    for command in (["init", "-q"], ["add", "docs/kept.md", ".gitignore"]):
+        subprocess.run(["git", *command], cwd=work, check=True, capture_output=True)
+    for command, files in (
+        ("git clean -fd docs", "1 file in docs/"),
+        ("git clean -fdx docs", "3 files in docs/"),
+        ("git clean -fdX docs", "2 files in docs/"),
+        ("find docs -name '*.log' -delete", "2 files in docs/.old/deep.log, docs/new.log"),
+        ("find docs -maxdepth 1 -name '*.log' -delete", "1 file (docs/new.log)"),
+    ):
+        told, _ = reason_of(losses, assessed, command)
+        assert told.startswith(f"deletes {files} ("), (command, told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.security.risk import Risk, higher
 
@@ -12,6 +12,9 @@ LONGEST_TEXT = 200
 MOST_REASONS = 6
 ANY = "/**"
 """Behind a folder: files below it, and only the program that runs will know which."""
+
+
+Spares: TypeAlias = Literal["", "-", "x", "X"]
 
 
 class Part(NamedTuple):
@@ -32,6 +35,10 @@ class Part(NamedTuple):
     """Paths it deletes, with all that is below them; with ANY at its end some files below a folder."""
     changes: tuple[str, ...] = ()
     """Paths whose content it may write over; ANY as above."""
+
+    spares: Spares = ""
+    """What it leaves there, by the flag of `git clean`: with `x` what git keeps, with `-` what git ignores too, and
+    with `X` all that git does not ignore."""
 
 
 class Assessment(NamedTuple):

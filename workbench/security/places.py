@@ -102,7 +102,7 @@ class Places:
         if self.resolved(path) == self.workspace or is_all or name in {"", ".", ".."}:
             return "HIGH", "deletes the workspace"
         whole = folder if name == "*" else path
-        return ("HIGH", "deletes a folder for good") if deep and not _is_made_again(whole) else ("MEDIUM", "deletes")
+        return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
 
     def _holds_secrets(self, real: str) -> bool:
         return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
@@ -161,6 +161,7 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _is_made_again(path: str) -> bool:
+def is_made_again(path: str) -> bool:
+    """Whether a build or an install makes again what is called so."""
     name = _name(path.rstrip("/"))
     return name in names.MADE_AGAIN or name.endswith(names.MADE_AGAIN_ENDINGS)

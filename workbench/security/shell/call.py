@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from workbench.security.assessment import ANY, Part, shortened
+from workbench.security.assessment import ANY, Part, Spares, shortened
 from workbench.security.risk import Risk, higher
 from workbench.security.shell.words import UNKNOWN, Word
 from workbench.security.taking_away import loss_by
@@ -67,6 +67,9 @@ class Call:
         self.paths: list[str] = []
         self.deletes: list[str] = []
         self.changes: list[str] = []
+        self.spares: Spares = ""
+        self.base: Word | None = None
+        """The folder it works in, where a flag says so."""
         self.keeps = False
         """Whether files that it writes hold afterwards what they held: only their names, dates or rights change."""
 
@@ -81,7 +84,7 @@ class Call:
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         found = Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
-        return found._replace(deletes=deletes, changes=changes)
+        return found._replace(deletes=deletes, changes=changes, spares=self.spares)
 
     def use(self, word: Word, use: Use) -> None:
         """A word as a path that is read, written or deleted, or as a command that is run."""

@@ -13,6 +13,7 @@ from workbench.security.places import Places, Rating
 from workbench.security.risk import Risk
 from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
+from workbench.security.shell.chains import both_ways
 from workbench.security.shell.source import (
     LONGEST,
     MOST_NODES,
@@ -76,6 +77,17 @@ class Scan:
         self.room = _MOST_PARTS
         self.sets = False
         """Whether a variable is set or taken away anywhere in it."""
+        self.stops = False
+        """Whether it ends where a command fails (`set -e`)."""
+        self.unsure = False
+        """Whether the last change of folder may have failed, and what follows runs all the same."""
+        self.doubted = False
+        """Whether something was run while that was so."""
+        self.fails: frozenset[int] = frozenset()
+        """Which changes of folder are taken to fail, by their number."""
+        self.moves = 0
+        self.gone: str | None = None
+        """Where the one before would have led, had it not failed."""
 
     def run(self, text: str) -> None:
         """Rate all of a command line; what cannot be read is never LOW, and a cap is HIGH."""
@@ -96,11 +108,34 @@ class Scan:
                 self.parts.append(Part(shortened(text), "MEDIUM", "cannot be read with certainty"))
                 self.rescan([lines])
             self.rescan(lines_of_heredocs(text))
+            start, at = (self.folder, dict(self.values)), len(self.parts)
             walk.visit(self, root)
+            if self.doubted:
+                self._as_if_not_gone(root, start, at)
         except (TooMuch, RecursionError):
             self.parts.append(Part(shortened(text), "HIGH", "too long or too deeply nested to be analysed"))
         finally:
             self.reader = outer
+
+    def _as_if_not_gone(self, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
+        """Rate all again for changes of folder that fail: one of them, or all."""
+        for fails in {frozenset(range(self.moves)), *(frozenset({move}) for move in range(min(self.moves, 3)))}:
+            other = self._child()
+            other.depth, other.fails = self.depth, fails
+            other.folder, other.values = start[0], dict(start[1])
+            other.reader = Reader(self.reader.source, other.values)
+            other.functions = set(self.functions)
+            walk.visit(other, root)
+            self.parts[at:] = both_ways(self.parts[at:], other.parts)
+
+    def visit(self, node: Node) -> None:
+        """Rate what a node holds."""
+        walk.visit(self, node)
+
+    def arrive(self) -> None:
+        """Something runs now, wherever the last change of folder led."""
+        self.doubted |= self.unsure
+        self.gone = None
 
     def _unreadable(self, text: str) -> None:
         words = bare_words(text)
@@ -197,7 +232,14 @@ class Scan:
     def enter(self, word: Word | None) -> None:
         """A change of folder, as far as it is known."""
         path = self.places.home if word is None else self.absolute(word)
-        self.folder = None if word is not None and (word.text == "-" or word.is_pattern) else path
+        path = None if word is not None and (word.text == "-" or word.is_pattern) else path
+        move, self.moves = self.moves, self.moves + 1
+        if self.stops or path == self.folder:
+            self.folder = path
+        elif move in self.fails:
+            self.gone = path or ""
+        else:
+            self.folder, self.unsure = path, True
 
     def forget(self) -> None:
         """No variable is known any more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from workbench.security.risk import Risk
 
@@ -30,22 +31,42 @@ _FINE = {
     "GIT_OPTIONAL_LOCKS": r"\d",
     "PIP_DISABLE_PIP_VERSION_CHECK": r"\w*",
     "PIP_NO_INPUT": r"\w*",
-    "PYTHONWARNINGS": r"(?:ignore|error|default|always)?",
     "LESS": r"-?[FRXSQi]*",
-    "NODE_OPTIONS": r"--max-old-space-size=\d+",
+    "NODE_OPTIONS": r"(?:--(?:max-old-space-size=\d+|experimental-vm-modules|no-warnings|trace-warnings|"
+    r"trace-deprecation|enable-source-maps|openssl-legacy-provider|unhandled-rejections=\w+|no-deprecation|inspect)\s*)+",
+    "GOFLAGS": r"(?:-(?:mod=\w+|count=\d+|race|v|buildvcs=\w+)\s*)+",
+    "PYTEST_ADDOPTS": r"(?:-[vqxs]+|--tb=\w+|--color=\w+|\s)*",
+    "PYTHONWARNINGS": r"(?:(?:ignore|error|default|always)(?:::\w+)?)?",
     "MAKEFLAGS": r"-?j\d*",
     "HISTCONTROL": r"\w*",
     "CC": r"cc|(?:gcc|clang)(?:-\d+)?",
     "CXX": r"c\+\+|(?:g|clang)\+\+(?:-\d+)?",
 }
 _FINE_BEGINNINGS = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TRACE")
+_SEARCHED = {"PYTHONPATH": "Python", "NODE_PATH": "node", "RUBYLIB": "ruby"}
+"""Folders that are searched for code."""
+_HERE = r"""(?:(?:\$PWD|\$\{PWD\}|\$\(pwd\)|\.)(?:/[\w.@+-]+)*|[\w@+-][\w.@+-]*(?:/[\w.@+-]+)*)/?"""
+_BEHIND = r"(?:/usr|/opt|/snap|/bin|/sbin|(?:\$HOME|\$\{HOME\}|~)/\.?[\w-]+)(?:/[\w.+-]+)*"
 
 
-def poisons(name: str, value: str, command: str = "") -> tuple[Risk, str] | None:
-    """What setting a variable means for the commands after it, or for the one command it stands before."""
+def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> tuple[Risk, str] | None:
+    """What setting a variable means for the commands after it, or for the one command it stands before; `here` says
+    that they run inside the workspace.
+    """
     name = name.partition("[")[0].removesuffix("+")
     if not _POISON.fullmatch(name) or (name == "IFS" and command == "read"):
         return None
     if name.startswith(_FINE_BEGINNINGS) or (name in _FINE and re.fullmatch(_FINE[name], value)):
         return None
+    if here and name in _SEARCHED and ".." not in value and re.fullmatch(_searched(name), value):
+        return "MEDIUM", f"{_SEARCHED[name]} takes code from the workspace first"
+    if name == "PATH" and re.fullmatch(rf"\$(?:PATH|\{{PATH\}})(?::{_BEHIND})+", value) and ".." not in value:
+        return "MEDIUM", "more programs are found, behind those of before"
     return "HIGH", f"sets {name}, which changes what other commands do"
+
+
+@cache
+def _searched(name: str) -> str:
+    """Folders of the workspace, and what was there before."""
+    before = rf"\$(?:{name}|\{{{name}(?::[-+][^}}]*)?\}})"
+    return rf"(?:(?:{_HERE}|{before})(?::|\Z))+"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from workbench.security.assessment import Part, not_plain, shortened
 from workbench.security.places import within
 from workbench.security.risk import Risk
+from workbench.security.shell.assigning import assigned, declared, expanded, names_of_loop, reckoned
+from workbench.security.shell.chains import chain
 from workbench.security.shell.pieces import (
     LEAVES,
     ansi_string,
@@ -20,7 +22,6 @@ from workbench.security.shell.pieces import (
     words_of,
 )
 from workbench.security.shell.tools import judge
-from workbench.security.shell.variables import poisons
 from workbench.security.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _INERT = frozenset({"comment", "raw_string"})
 _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
-_SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
-_PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
+_COUNTING = frozenset({"for_statement", "c_style_for_statement"})
 
 
 def visit(scan: Scan, node: Node) -> None:
@@ -50,6 +50,7 @@ def visit(scan: Scan, node: Node) -> None:
 
 def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     at = len(scan.parts)
+    scan.arrive()
     redirects = (*redirects, *scan.behind.pop(node.id, ()))
     outside = [*redirects, *(child for child in node.children if child.type in _REDIRECTS)]
     settings = [child for child in node.children if child.type == "variable_assignment"]
@@ -59,7 +60,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     name = next((scan.reader.word(child) for child in plain if child.type == "command_name"), None)
     words = words_of(scan, [child for child in plain if child.type != "command_name"])
     for setting in settings:
-        _assigned(scan, setting, name.text if name else "")
+        assigned(scan, setting, name.text if name else "")
     given = [_redirect(scan, each) for each in outside]
     words += [word for more, _ in given for word in more]
     if name is None and words:
@@ -141,6 +142,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     if "&" in operator and operator[0] != "&" and re.fullmatch(r"\d+-?|-", target.text):
         return
     path = scan.absolute(target)
+    scan.arrive()
     text = shortened(raw)
     if path is None:
         takes = operator == "<" or "&" in operator
@@ -189,7 +191,7 @@ def _pipeline(scan: Scan, node: Node) -> None:
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
     """A subshell or a substitution: what it changes is gone after it."""
-    folder, values, at = scan.folder, dict(scan.values), len(scan.parts)
+    folder, values, at, unsure = scan.folder, dict(scan.values), len(scan.parts), scan.unsure
     text = scan.reader.raw(node)
     if text.startswith("`") and "\\" in text:
         live_backticks(scan, text)
@@ -198,6 +200,7 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
     for child in node.children:
         visit(scan, child)
     scan.return_to(folder, values)
+    scan.unsure = unsure
     if node.type != "subshell":
         scan.parts[at:] = not_plain(scan.parts[at:])
 
@@ -205,6 +208,8 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
 def _loop(scan: Scan, node: Node) -> None:
     """What runs again, or perhaps: nothing of before is certain in it or after it."""
     scan.forget()
+    if node.type in _COUNTING:
+        names_of_loop(scan, node)
     if node.type != "if_statement" and re.search(r"\b(?:cd|pushd|popd)\b", scan.reader.raw(node)):
         scan.folder = None
     for child in node.children:
@@ -234,41 +239,6 @@ def _function(scan: Scan, node: Node) -> None:
     scan.folder = folder
 
 
-def _assigned(scan: Scan, node: Node, command: str = "") -> None:
-    """A variable is set: for all that follows, or for one command."""
-    name, _, value = scan.reader.raw(node).partition("=")
-    value_node = node.child_by_field_name("value")
-    word = scan.reader.word(value_node) if value_node else Word("", "")
-    for child in node.children:
-        visit(scan, child)
-    _set(scan, name, word, value, command)
-
-
-def _set(scan: Scan, name: str, word: Word, raw: str, command: str = "") -> None:
-    found = poisons(name, word.text, command)
-    if found or _SUBSCRIPT.search(name):
-        risk, reason = found or ("HIGH", "runs a command in a subscript")
-        scan.parts.append(Part(shortened(f"{name}={raw}"), risk, reason))
-    if not command and word.is_literal and _PLAIN_VALUE.match(word.text) and name.isidentifier():
-        scan.values[name] = word.text
-    else:
-        scan.values.pop(name, None)
-
-
-def _declared(scan: Scan, node: Node) -> None:
-    for child in node.children:
-        if child.type == "variable_assignment":
-            _assigned(scan, child)
-        elif child.is_named:
-            visit(scan, child)
-            word = scan.reader.word(child)
-            name, equals, value = word.text.partition("=")
-            if equals or node.type == "unset_command":
-                _set(scan, name, Word(value or UNKNOWN, word.raw), value)
-            elif UNKNOWN in word.text or _SUBSCRIPT.search(word.text):
-                scan.parts.append(Part(shortened(word.raw), "HIGH", "sets a variable that is not known before"))
-
-
 def _tested(scan: Scan, node: Node) -> None:
     text = scan.reader.raw(node)
     trick = re.search(r"'[^']*\[[^']*(?:\$\(|`)", text)
@@ -293,8 +263,13 @@ _VISITS: dict[str, Callable[[Scan, Node], None]] = {
     "if_statement": _loop,
     "case_statement": _loop,
     "function_definition": _function,
-    "variable_assignment": _assigned,
-    "declaration_command": _declared,
-    "unset_command": _declared,
+    "list": chain,
+    "variable_assignment": assigned,
+    "declaration_command": declared,
+    "unset_command": declared,
+    "expansion": expanded,
+    "subscript": reckoned,
+    "arithmetic_expansion": reckoned,
+    "compound_statement": reckoned,
     "test_command": _tested,
 }

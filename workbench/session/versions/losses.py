@@ -7,9 +7,11 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from workbench.safe_git import run_git
 from workbench.security.assessment import ANY, Assessment, Part
 from workbench.session.versions.copies import Copies, Copy
 from workbench.session.versions.loss import MOST_BYTES, MOST_FILES, Loss, told
@@ -18,6 +20,8 @@ from workbench.session.versions.repository import GENERATED, Repository, Version
 FOR_GOOD = "what it deletes could not be brought back"
 """Why it is asked about, whatever mode and rules say."""
 _LOOK_LIMIT = 2.0
+_OTHERS = {"-": ("--exclude-standard",), "x": (), "X": ("--ignored", "--exclude-standard")}
+"""How `git ls-files` names what `git clean` deletes."""
 
 
 class Explained(NamedTuple):
@@ -78,8 +82,9 @@ class Losses:
         """The places that a part of a command deletes or writes over, with the files there."""
         for paths, deletes in _lost_by(part):
             places = self._places(path for path in paths if not path.endswith(ANY))
+            left = self._not_kept(part, places) if deletes and places and part.spares else None
             for place in places[:MOST_FILES]:
-                below = _files(place, deep=deletes)
+                below = _files(place, deep=deletes, only=left)
                 below.is_whole &= len(places) <= MOST_FILES
                 if below.sizes or below.has_history:
                     yield _Touched(part, deletes, place, below)
@@ -92,6 +97,12 @@ class Losses:
             for place in dict.fromkeys(root if _is_below(root, folder) else folder for folder in folders):
                 if _is_below(place, root) and Path(place).is_dir():
                     yield _Touched(part, deletes, place, _Below(), is_any=True)
+
+    def _not_kept(self, part: Part, places: Sequence[str]) -> set[Path] | None:
+        """What the person's repository does not keep below these places; None when git cannot say."""
+        root = self._repository.workspace
+        said = run_git(["ls-files", "-z", "--others", *_OTHERS[part.spares], "--", *places], cwd=root)
+        return {root / os.fsdecode(name) for name in said.output.split(b"\0") if name} if said.ok else None
 
     def _loss(self, one: _Touched, held: set[str]) -> Loss:
         root, below = self._repository.workspace, one.below
@@ -114,9 +125,16 @@ class Losses:
     def _places(self, named: Iterable[str]) -> list[str]:
         """Those of the paths, and of what fits them as patterns, that are in the workspace."""
         root = str(self._repository.workspace)
-        fitting = (path for one in named for path in [one, *glob.glob(one)])  # noqa: PTH207
+        fitting = (path for one in named for path in [one, *_fitting(one)])
         places = dict.fromkeys(os.path.normpath(path) for path in fitting if os.path.lexists(path))
         return [path for path in places if _is_inside(path, root)]
+
+
+def _fitting(pattern: str) -> list[str]:
+    """What fits a pattern; `**` stands for folders, those that are hidden too."""
+    is_deep = "**" in pattern
+    found = glob.iglob(pattern, recursive=is_deep, include_hidden=is_deep)  # noqa: PTH207
+    return sorted(islice(found, MOST_FILES + 1))
 
 
 class _Touched(NamedTuple):
@@ -169,8 +187,14 @@ class _Below:
     has_history: bool = False
 
 
-def _files(place: str, *, deep: bool) -> _Below:
+def _files(place: str, *, deep: bool, only: set[Path] | None = None) -> _Below:
+    """What is there; with `only`, those of it."""
     found = _Below()
+    if only is not None:
+        for path in only:
+            if deep and path.is_relative_to(place):
+                _count(found.sizes, path)
+        return found
     if ".git" in Path(place).parts:
         found.has_history = True
     elif Path(place).is_symlink() or not Path(place).is_dir():

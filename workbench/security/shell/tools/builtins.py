@@ -90,6 +90,9 @@ def _alias(call: Call) -> None:
 def _set(call: Call) -> None:
     if not call.words:
         call.raise_to("MEDIUM", "prints all variables, secrets among them")
+    texts = [word.text for word in call.words]
+    if any(re.fullmatch(r"-[a-z]*e[a-z]*", text) for text in texts) or {"-o", "errexit"} <= set(texts):
+        call.scan.stops = True
     if any(word.text in {"-o", "+o"} for word in call.words) and any(
         word.text in {"history", "emacs", "vi"} for word in call.words
     ):

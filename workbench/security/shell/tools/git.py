@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from workbench.security.places import is_made_again
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, flag_names, subcommands, words
-from workbench.security.shell.words import UNKNOWN, Word
+from workbench.security.shell.words import UNKNOWN, Word, literal
 
 _RUNS = "runs another program"
 _OUT = uses("write", "--output --output-directory")
@@ -135,6 +136,7 @@ def _before(call: Call) -> bool:
     if (name == "-c" and not _FINE_SETTINGS.match(value)) or (name in {"--config-env", "--exec-path"} and value):
         call.raise_to("HIGH", "changes what git runs")
     elif name in {"-C", "--git-dir", "--work-tree"}:
+        call.base = literal(value) if name == "-C" else call.base
         call.use(Word(value, value), "read")
         if call.risk != "LOW":
             call.raise_to("HIGH", "works on a repository outside the workspace")
@@ -182,9 +184,19 @@ def _restore(call: Call) -> None:
 
 
 def _clean(call: Call) -> None:
-    call.raise_to("HIGH", "deletes files that git does not keep")
-    if not flag_names(call.options(Spec(values=words("-e --exclude")))[0]) & {"-n", "--dry-run"}:
-        call.deletes.append(call.scan.places.workspace)
+    """Deletes what git does not keep, in the folder it runs in or in the ones that are named."""
+    options, operands = call.options(Spec(values=words("-e --exclude")))
+    names = flag_names(options)
+    if names & {"-n", "--dry-run"}:
+        return
+    base = call.base.text.rstrip("/") + "/" if call.base else ""
+    named = [word._replace(text=f"{base}{word.text}") for word in operands] or [literal(base or ".")]
+    again = bool(operands) and all(is_made_again(word.text) for word in operands)
+    where = f" in {', '.join(word.text for word in operands)}" if operands else ""
+    call.raise_to("MEDIUM" if again else "HIGH", f"deletes files that git does not keep{where}")
+    call.spares = "x" if "-x" in names else "X" if "-X" in names else "-"
+    for word in named:
+        call.takes_away(word, all_of_it=True)
 
 
 def _config(call: Call) -> None:

@@ -1,0 +1,114 @@
+"""A change of folder that may fail, and variables that say where code comes from."""
+
+import pytest
+
+from workbench.security.places import Places
+from workbench.security.shell.scan import assess_command
+
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+def rated(command: str) -> str:
+    return assess_command(command, PLACES).risk
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd build; rm -rf *",
+        "cd build\nrm -rf *",
+        "cd build && ls; rm -rf *",
+        "(cd build; rm -rf *)",
+        "cd build && cd obj; rm -rf *",
+        "cd build || cd dist; rm -rf *",
+        "cd build || (exit 1); rm -rf *",
+        "pushd build; rm -rf *",
+        "bash -c 'cd build; rm -rf *'",
+        "set -e; cd build; set +x; cd ..; cd ..; rm -rf x",
+        "cd a; cd ../..; rm -rf x",
+        "cd a/b; echo x > ../../c",
+    ],
+)
+def test_what_follows_a_change_of_folder_is_rated_as_if_it_failed_too(line):
+    assert rated(line) == "HIGH"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd build && rm -rf *",
+        "cd build && ls && rm -rf *",
+        "cd build || exit 1; rm -rf *",
+        "cd build || { echo no; exit 1; }\nrm -rf *",
+        "f() { cd build || return; }; ls",
+        "set -e; cd build; rm -rf *",
+        "set -euo pipefail\ncd build\nrm -rf *",
+        "(cd build && make); rm -rf node_modules",
+        "cd /home/u/proj; rm -rf build",
+        "cd build; cd obj && rm -rf *",
+        "cd src; git status; pytest -q",
+        "cd src; echo x > out.txt",
+    ],
+)
+def test_a_change_of_folder_that_worked_when_they_run_is_certain(line):
+    assert rated(line) == "MEDIUM"
+
+
+def test_the_reason_says_that_it_is_for_a_change_that_fails():
+    found = assess_command("cd build; rm -rf *", PLACES)
+    assert found.reasons == ("deletes the workspace, if the change of folder before it fails",)
+    removed = next(part for part in found.parts if part.words[:1] == ("rm",))
+    assert set(removed.deletes) == {"/home/u/proj/build/*", "/home/u/proj/*"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["src", ".", "src:tests", "src:$PYTHONPATH", '"$PWD/src"', "$(pwd)", "./src:${PYTHONPATH:-}", "${PYTHONPATH}:lib"],
+)
+def test_code_from_the_workspace_may_come_first(value):
+    assert rated(f"PYTHONPATH={value} pytest -q") == rated(f"export PYTHONPATH={value}") == "MEDIUM"
+
+
+@pytest.mark.parametrize("value", ["/tmp/x", "../x", "src/../../x", "src:/tmp", "~/x", "$X", "$(cat a)", "src:$(id)"])
+def test_code_from_elsewhere_is_high(value):
+    assert rated(f"PYTHONPATH={value} pytest -q") == rated(f"export PYTHONPATH={value}") == "HIGH"
+    assert rated("cd /tmp && PYTHONPATH=. pytest") == "HIGH"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ": ${CC:=x}; make",
+        ": ${CC=x}; make",
+        'echo "${PATH:=x}"',
+        "((CC=1)); make",
+        "echo $((CC=1))",
+        "echo $((PATH++))",
+        "echo ${a[IFS=1]}",
+        "for ((CC=1;CC<2;CC++)); do ls; done",
+        "for PATH in a; do ls; done",
+        "select BASH_ENV in a; do ls; done",
+        "let CC=1",
+        "export PATH=/tmp:$PATH",
+        "export PATH=$PATH:/tmp",
+        "export PATH=$PATH:/usr/../tmp",
+        'NODE_OPTIONS="--require ./x" npm test',
+    ],
+)
+def test_a_variable_that_changes_other_commands_is_found_however_it_is_set(line):
+    assert rated(line) == "HIGH"
+
+
+@pytest.mark.parametrize(
+    ("line", "risk"),
+    [
+        ("for ((i=0;i<3;i++)); do echo $i; done", "LOW"),
+        ("((i++)); echo $((i+1))", "LOW"),
+        ("echo ${x:-CC=1} ${y:=2}", "LOW"),
+        ("export PATH=$PATH:/usr/local/go/bin", "MEDIUM"),
+        ('export PATH="$PATH:$HOME/.local/bin"', "MEDIUM"),
+        ("NODE_OPTIONS=--experimental-vm-modules npx jest", "MEDIUM"),
+    ],
+)
+def test_sums_and_variables_of_ones_own_are_no_danger(line, risk):
+    assert rated(line) == risk

@@ -1,0 +1,59 @@
+"""Commands joined by `&&` and `||`, and what is certain in them of a change of folder; used by the walk."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from workbench.security.assessment import MOST_REASONS, Part
+from workbench.security.risk import higher
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from workbench.security.shell.scan import Scan
+
+_LEAVES = re.compile(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
+_MOVES = (("cd",), ("pushd",), ("popd",))
+_IF_NOT = "if the change of folder before it fails"
+
+
+def chain(scan: Scan, node: Node) -> None:
+    """What stands behind `cd X &&` runs only where it worked; behind `cd X || exit` the rest does."""
+    left, right = node.children[0], node.children[-1]
+    joint = next((child.type for child in node.children if child.type in {"&&", "||"}), "")
+    scan.visit(left)
+    folder, gone, unsure = scan.folder, scan.gone, scan.unsure
+    if joint == "&&":
+        scan.unsure = False
+        scan.folder = folder if gone is None else gone
+        scan.visit(right)
+        if gone is not None:
+            scan.folder, scan.gone = folder, scan.gone or scan.folder
+        scan.unsure |= unsure
+        return
+    scan.visit(right)
+    if joint == "||" and right.type != "subshell" and _LEAVES.search(scan.reader.raw(right)):
+        scan.folder, scan.unsure, scan.gone = folder if gone is None else gone, False, None
+
+
+def both_ways(parts: list[Part], other: list[Part]) -> list[Part]:
+    """The parts as they are when each change of folder works, raised to what they are when it does not."""
+    if len(parts) != len(other):
+        return parts + [_doubted(part) for part in other if part.risk == "HIGH"][:MOST_REASONS]
+    return [_higher(one, another) for one, another in zip(parts, other, strict=True)]
+
+
+def _higher(one: Part, other: Part) -> Part:
+    if one == other or other.risk == "LOW" or one.words[:1] in _MOVES:
+        return one
+    more = _doubted(other) if higher(one.risk, other.risk) != one.risk else one
+    return more._replace(
+        paths=tuple(dict.fromkeys((*one.paths, *other.paths))),
+        deletes=tuple(dict.fromkeys((*one.deletes, *other.deletes))),
+        changes=tuple(dict.fromkeys((*one.changes, *other.changes))),
+    )
+
+
+def _doubted(part: Part) -> Part:
+    return part._replace(reason=f"{part.reason}, {_IF_NOT}")
