@@ -170,7 +170,8 @@ class Scan:
         child.piped = self.piped
         call = Call(child, words[0].text, words[1:], " ".join(word.raw for word in words))
         call.piped = self.piped
-        self._deep_enough(child)
+        if child.depth > _DEEPEST:
+            raise TooMuch
         judge(call, words[0])
         child.parts.insert(0, call.part())
         return self._taken(child)
@@ -182,10 +183,6 @@ class Scan:
         if risk != "HIGH":
             del self.parts[at:]
         return reason if risk == "HIGH" else ""
-
-    def _deep_enough(self, child: Scan) -> None:
-        if child.depth > _DEEPEST:
-            raise TooMuch
 
     def _child(self) -> Scan:
         child = Scan(self.places, self.folder, self.depth + 1)
