@@ -24,6 +24,14 @@ def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
     assert "no config file" in place.catalog.log(ends.server).read_text()
 
 
+def test_without_npx_or_uvx_it_says_what_brings_them(place, monkeypatch):
+    monkeypatch.setenv("PATH", str(place.folder))
+    for command, words in (("npx", "there is no program npx, which comes with Node.js"), ("uvx", "pip install uv")):
+        client = place.client(read_server(command, {"command": command, "args": ["-y", "it"]}, "here", "."))
+        with pytest.raises(ServerFailed, match=words):
+            client.connect().result(60)
+
+
 def test_m01_garbage_on_stdout_is_nobodys_answer(place):
     assert ask(place.tool(server=place.server({"garbage": True})), "hello").text == "echo: hello"
 

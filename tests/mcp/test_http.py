@@ -8,6 +8,7 @@ import pytest
 
 from tests.fakes.mcp_http import HttpServer
 from tests.mcp.conftest import ask
+from tests.tools.web.site import Site
 from tests.world import wait_for
 from workbench.mcp.faults import ServerFailed
 from workbench.mcp.servers import read_server
@@ -84,3 +85,11 @@ def sse():
 def test_a_call_over_sse(place, sse):
     assert ask(place.tool(server=web(place, sse, type="sse")), "hello").text == "echo: hello"
     place.clients.pop().close()
+
+
+def test_a_wrong_certificate_is_said_and_nothing_is_sent(place):
+    with Site(tls=True) as site:
+        told = web(place, site.url("/mcp", "127.0.0.1"), headers={"Authorization": "Bearer secret-12345"})
+        with pytest.raises(ServerFailed, match=r"(?i)certificate"):
+            place.client(told).connect().result(60)
+    assert site.visits == []

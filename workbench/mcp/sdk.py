@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -12,7 +14,7 @@ from mcp import types as t
 
 from workbench import __version__
 from workbench.mcp.environment import server_environment
-from workbench.mcp.faults import ServerGone, SessionLost, SignInNeeded, http_words
+from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.servers import Server, expanded
 from workbench.mcp.stdio import StderrTail, stdio_transport
 from workbench.mcp.tokens import TokenStore
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
 
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # what it says of errors is not for the person's stderr
 _HTTP_SECONDS = 30.0
+_BRINGS = {
+    "npx": ", which comes with Node.js (apt-get install nodejs npm)",
+    "node": ", which is Node.js (apt-get install nodejs)",
+    "uvx": ", which comes with uv (pip install uv)",
+    "docker": ", which is Docker",
+}
 
 
 class Gone(Protocol):
@@ -67,7 +75,9 @@ def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Location
     env = os.environ
     if server.kind == "stdio":
         argv = [expanded(word, env) for word in (server.command, *server.args)]
-        return stdio_transport(argv, expanded(server.cwd, env), server_environment(server, env), tail, gone)
+        theirs = server_environment(server, env)
+        _look_for(argv[0], theirs)
+        return stdio_transport(argv, expanded(server.cwd, env), theirs, tail, gone)
     url = expanded(server.url, env)
     headers = {name: expanded(value, env) for name, value in server.headers.items()}
     auth = _sign_in(server, gone, locations)
@@ -76,6 +86,12 @@ def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Location
 
         return sse_client(url, headers, timeout=_HTTP_SECONDS, sse_read_timeout=server.call_seconds, auth=auth)
     return _streamable(server, url, headers, gone, auth)
+
+
+def _look_for(command: str, env: Mapping[str, str]) -> None:
+    """Raises ServerFailed for a program that is on none of the paths, before anything is started."""
+    if "/" not in command and shutil.which(command, path=env.get("PATH")) is None:
+        raise ServerFailed(f"there is no program {command}{_BRINGS.get(command, '')}")
 
 
 def _sign_in(server: Server, gone: Gone, locations: Locations) -> Signed | None:

@@ -246,6 +246,11 @@ def test_without_chromium_or_playwright_it_says_what_to_install(tmp_path, monkey
         assert "`executable` in [tools.browser]" in use(tool, "noop()").error
     with BrowserTool(tmp_path, executable="/bin/false") as tool:
         assert "/bin/false could not be started" in use(tool, "noop()").error
+    caged = tmp_path / "caged-chromium"
+    caged.write_text("#!/bin/sh\necho 'No usable sandbox! If this is a Debian system' >&2\nexit 1\n")
+    caged.chmod(0o755)
+    with BrowserTool(tmp_path, executable=str(caged)) as tool:
+        assert "install chromium-sandbox" in use(tool, "noop()").error
     monkeypatch.setattr(finding.shutil, "which", lambda name: None)
     monkeypatch.setattr(finding, "_APPS", ())
     with BrowserTool(tmp_path) as tool:

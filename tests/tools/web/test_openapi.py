@@ -22,6 +22,7 @@ from workbench.security.local import assess_action
 from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool
 from workbench.tools.schema import Observation
 from workbench.tools.selection import select_tools
+from workbench.tools.web.proxies import proxy_of
 
 FIGMA = Path(__file__).with_name("figma") / "openapi.yaml"
 KEY = "k3y-0f-the-tests"
@@ -294,6 +295,24 @@ def test_answers_that_are_no_text_too_long_or_errors_are_told(tmp_path, site):
     assert wrong.is_error
     assert "422" in wrong.text
     assert "no such pet" in wrong.text
+
+
+def test_calls_go_through_the_proxy_of_the_environment_and_a_wrong_certificate_is_said(tmp_path, site, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", site.url("/"))
+    monkeypatch.setenv("NO_PROXY", "direct.example")
+    site.pages["http://service.example/v1/it"] = answer('{"by": "the proxy"}')
+    made = document({"/it": {"get": operation("get")}}, url="http://service.example/v1")
+    assert "the proxy" in opened(tmp_path, made).call("get").text
+    assert site.visits[-1].headers["host"] == "service.example"
+    assert (
+        proxy_of("http://direct.example/it") == proxy_of("http://127.0.0.1/") == proxy_of("https://other.example") == ""
+    )
+    with Site(tls=True) as secret:
+        made = document({"/it": {"get": operation("get")}}, url=secret.url("", "127.0.0.1"))
+        said = opened(tmp_path, made).call("get")
+        assert said.is_error
+        assert "its certificate is not valid" in said.text
+        assert secret.visits == []
 
 
 def test_a_server_that_hangs_is_gone_or_is_interrupted_ends_with_what_is_known(tmp_path, site):

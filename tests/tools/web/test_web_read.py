@@ -230,6 +230,14 @@ def test_of_several_addresses_the_next_is_tried_where_one_does_not_answer(tool):
         assert read(tool, site.url(host="two.test")).text.endswith("second")
 
 
+def test_where_only_a_proxy_leads_the_error_says_that_none_is_used(tool, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "direct.invalid")
+    words = "The environment names a proxy for it, and pages are not read through proxies."
+    assert read(tool, "https://no-such-name.invalid/").text.endswith(words)
+    assert "proxy" not in read(tool, "https://direct.invalid/").text
+
+
 def test_a_setting_for_private_addresses_that_is_none_is_named():
     with pytest.raises(UsageError, match=r"10\.0\.0\.0/8"):
         Addresses(["10.0.0.0/99"])

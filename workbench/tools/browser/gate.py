@@ -14,6 +14,7 @@ import time
 from urllib.parse import urlsplit
 
 from workbench.tools.web.addresses import Addresses, Refused
+from workbench.tools.web.proxies import unused_note
 
 _LONGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16
@@ -80,6 +81,10 @@ class Gate:
         except Refused as why:
             self._refuse(writer, host, port, str(why))
             return
+        except OSError:
+            note = unused_note(f"{'https' if is_tunnel else 'http'}://{host}:{port}")
+            self._tell(f"{host}:{port} could not be reached.{note}" if note else "")
+            raise
         try:
             if is_tunnel:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -113,12 +118,14 @@ class Gate:
         writer.write(_HOP.sub(b"", head[:-2]) + b"Connection: close\r\n\r\n")
         await _copied(there, writer)
 
+    def _tell(self, words: str) -> None:
+        if words and len(self.refused) < _MOST_REFUSALS:
+            self.refused[words] = None
+
     def _refuse(self, writer: asyncio.StreamWriter, host: str, port: int, why: str) -> None:
-        if why and len(self.refused) < _MOST_REFUSALS:
-            hint = f"; goto('http://{host}:{port}/…') opens it by its address" if _is_own(host) else ""
-            self.refused[f"{host}:{port} was not reached: {why.replace('tools.web_read', 'tools.browser')}{hint}"] = (
-                None
-            )
+        hint = f"; goto('http://{host}:{port}/…') opens it by its address" if _is_own(host) else ""
+        words = why.replace("tools.web_read", "tools.browser")
+        self._tell(f"{host}:{port} was not reached: {words}{hint}" if why else "")
         writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
 
 

@@ -23,6 +23,10 @@ from workbench.tools.browser.tabs import Tabs, opened
 
 _LONGEST_LINE = 1 << 22
 _SECONDS = 90.0
+_NO_SANDBOX = (
+    "it finds no sandbox on this machine, and is not started without one. Tell the person: install chromium-sandbox "
+    "(Debian's package, or that of the system), or let programs have user namespaces of their own."
+)
 _METHOD = re.compile(r"\A[A-Z]\w+\.\w+: (?:Error: )?")
 """What an error of playwright begins with."""
 
@@ -93,6 +97,8 @@ async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
 
 def _reason(said: str) -> str:
     """Why the browser did not start: the beginning, and what the browser itself found fatal (or said last)."""
+    if "No usable sandbox" in said:
+        return _NO_SANDBOX
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     told = [line.partition("[err] ")[2] for line in lines if "[err] " in line and not line.startswith("-")]
     fatal = [line for line in told if "FATAL" in line] or told[-3:]

@@ -16,6 +16,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.web.bodies import BadBody, Body
 from workbench.tools.web.calls import Calls, Interrupted, OutOfTime
 from workbench.tools.web.fetching import certificate_fault
+from workbench.tools.web.proxies import proxy_of
 from workbench.tools.web_read.kinds import charset_of, decoded, kind_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         import httpx
 
         try:  # the time of the whole call is limited where it is run
-            async with httpx.AsyncClient(timeout=None, trust_env=False, verify=_context()) as client:
+            way = {"trust_env": False, "proxy": proxy_of(request.url) or None, "verify": _context()}
+            async with httpx.AsyncClient(timeout=None, **way) as client:
                 sent = client.build_request(**_wire(request))
                 for _ in range(_MOST_HOPS):
                     answer = await client.send(sent, stream=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from workbench.errors import UsageError
+from workbench.tools.web.proxies import unused_note
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -56,7 +57,8 @@ class Addresses:
         try:
             found = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
         except (OSError, UnicodeError) as error:
-            raise Refused(f"The name {host} could not be resolved ({_why(error)}).") from None
+            note = unused_note(f"{'https' if port == 443 else 'http'}://{plain}:{port}")
+            raise Refused(f"The name {host} could not be resolved ({_why(error)}).{note}") from None
         allowed = [each for each in found if plain in self._hosts or self._may(each)]
         if not allowed:
             what = f"{host} is" if plain in found else f"{host} leads to {', '.join(found[:3]) or 'nothing'}, which is"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench import __version__
 from workbench.tools.web.addresses import Addresses
 from workbench.tools.web.bodies import BadBody, Body
+from workbench.tools.web.proxies import unused_note
 
 if TYPE_CHECKING:
     import httpx
@@ -202,6 +203,7 @@ def _told(place: httpx.URL, error: Any) -> str:
     if fault:
         return f"The certificate of {place.host} is not valid ({fault}), so nothing was read from it."
     kind = type(error).__name__
+    note = unused_note(str(place)) if kind.startswith("Connect") else ""
     if "Timeout" in kind:
-        return f"{place.host} did not answer within {_SILENCE:g} seconds."
-    return f"{place.host} could not be read: {str(error) or kind}."
+        return f"{place.host} did not answer within {_SILENCE:g} seconds.{note}"
+    return f"{place.host} could not be read: {str(error) or kind}.{note}"
