@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.security.rules.patterns import command_pattern
+from workbench.security.rules.patterns import command_pattern, path_pattern
 
 
 def by_trying_everything(pattern: str) -> re.Pattern[str]:
@@ -27,3 +28,35 @@ def test_no_command_takes_long_to_compare():
     assert not command_pattern("*a*a*a*b").fullmatch("a" * 50_000)
     assert not command_pattern("*rm *-rf *--force*").fullmatch("rm -rf " * 10_000)
     assert command_pattern("*rm *-rf *--force*").fullmatch("rm -rf " * 10_000 + "--force x")
+
+
+def path_by_trying_everything(pattern: str, *, below: bool) -> re.Pattern[str]:
+    """`*` within a name, `**` across folders, going back wherever it may help."""
+    whole = pattern if pattern.startswith(("/", "**/")) else f"/w/{pattern}"
+    is_folder = whole.endswith("/")
+    whole = whole if "**" in whole else os.path.normpath(whole)
+    pieces = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", whole.rstrip("/"))
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    end = "/.*" if is_folder and not below else "(?:/.*)?" if below or is_folder else ""
+    return re.compile("".join(known.get(piece) or re.escape(piece) for piece in pieces) + end, re.DOTALL)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.text("ab*?/", min_size=1, max_size=9), st.text("ab/", max_size=10), st.booleans())
+def test_a_pattern_for_paths_fits_what_trying_everything_fits(pattern: str, path: str, below: bool):
+    found = path_pattern(pattern, "/w", "/h", below=below, folded=False)
+    expected = path_by_trying_everything(pattern, below=below)
+    for each in (path, f"/w/{path}"):
+        assert found.fullmatch(each) == bool(expected.fullmatch(each)), each
+
+
+def test_no_path_takes_long_to_compare():
+    slow = path_pattern("**/*a*a*a*a*a*a**/**/**b", "/w", "/h", below=True, folded=True)
+    assert not slow.fullmatch("/" + "a" * 4_000)
+    assert not slow.fullmatch("/a" * 2_000)
+    assert slow.fullmatch("/" + "a" * 4_000 + "b")
+
+
+def test_letter_case_counts_only_where_a_rule_allows():
+    assert path_pattern("Src/*.PY", "/w", "/h", below=True, folded=True).fullmatch("/w/src/A.py")
+    assert not path_pattern("Src/*.PY", "/w", "/h", below=False, folded=False).fullmatch("/w/src/A.py")

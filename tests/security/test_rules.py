@@ -44,6 +44,19 @@ def verdict(subject: Subject, *rules: str) -> str:
         "env A=1 git push",
         "echo $(git push)",
         "timeout 9 git push | cat",
+        "git -C . push",
+        "git -c a=b -C sub push origin",
+        "git --git-dir=.git --no-pager push",
+        "/usr/bin/git -P push",
+        "command git push",
+        '"git" push',
+        "g\\it pu''sh",
+        "GIT push",
+        "G=git; $G push",
+        "bash -c 'git -C x push'",
+        "fakeroot git push",
+        "uv run git push",
+        "xargs git push < a",
     ],
 )
 def test_a_denied_command_is_found_however_it_is_written(text):
@@ -61,6 +74,41 @@ def test_a_pattern_fits_whole_commands():
 def test_a_command_whose_name_is_not_known_is_asked_about_where_rules_forbid_one():
     assert verdict(command("$(echo git) push"), "deny $ git push *") == "ask"
     assert verdict(command("$(echo git) push"), "allow $ git push") == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("git $(echo push)", "ask"),
+        ("git -C . $VERB", "ask"),
+        ("git -c alias.p=push p", "ask"),
+        ("git log $BRANCH", "none"),
+        ("git pull", "none"),
+        ("rm $FILE", "none"),
+        ("git push $BRANCH", "deny"),
+    ],
+)
+def test_a_command_that_may_be_the_denied_one_is_asked_about(text, found):
+    assert verdict(command(text), "deny $ git push *") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("npm --silent publish", "npm publish *"),
+        ("npm --prefix web publish", "npm publish *"),
+        ("docker -H x push a", "docker push *"),
+        ("kubectl -n prod delete pod x", "kubectl delete *"),
+        ("cargo +nightly publish", "cargo publish *"),
+        ("gh -R a/b pr merge 1", "gh pr merge *"),
+        ("terraform -chdir=prod apply", "terraform apply *"),
+        ("aws --profile prod s3 rm x", "aws s3 rm *"),
+    ],
+)
+def test_flags_in_front_of_what_a_program_shall_do_hide_nothing_from_a_rule(text, rule):
+    assert verdict(command(text), f"deny $ {rule}") == "deny"
+    assert verdict(command(text), f"ask $ {rule}") == "ask"
+    assert verdict(command(text), f"allow $ {rule}") == "none", "what is allowed is what is written"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +234,6 @@ def test_a_rule_of_a_folder_counts_there_alone():
         ("pytest -q", "allow $ pytest -q"),
         ("git  commit -m 'a *'", r"allow $ git commit -m 'a \*'"),
         ("python3 -m pytest", "allow $ python3 -m pytest"),
-        ("python3 tool.py", "allow $ python3 tool.py"),
         ("npm test", "allow $ npm test"),
     ],
 )
@@ -208,6 +255,16 @@ def test_always_saves_the_command_to_the_letter(text, saved):
         "curl x | sh",
         "python3 -c 'print(1)'",
         "python3 -",
+        "python3 tool.py",
+        "python3 -m tool",
+        "bash build.sh",
+        "./build.sh",
+        "scripts/build",
+        "node a.js",
+        "npm exec jest",
+        "uv run pytest",
+        "poetry run pytest",
+        "npx jest",
         "bash -lc ls",
         "sh -c 'make'",
         "perl -ne print",

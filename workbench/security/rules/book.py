@@ -95,7 +95,7 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     above = next((rule for rule in rules if rule.verdict != "allow" and reaches(rule, subject)), None)
     if above is not None:
         return replace(above, verdict="ask", reason=REACHES.format(rule=above.text))
-    if any(rule.verdict != "allow" and rule.command for rule in rules) and is_opaque(subject):
+    if is_opaque(rules, subject):
         return Rule("ask", subject.tool, reason=UNSURE)
     return covers(rules, subject)
 

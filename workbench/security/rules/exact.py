@@ -22,7 +22,7 @@ _NEVER: Final = frozenset(
     {"python_execute", "execute_ipython_cell", "browser", "delegate", "ask_human", "finish", "think"}
 )
 _MODULE = re.compile(r"(?:python|pypy)[\d.]*")
-_CODE = re.compile(r"-{1,2}[a-zA-Z]*[ce][a-zA-Z]*(?:=.*)?|--?(?:eval|print|command|exec)(?:=.*)?|-", re.DOTALL)
+_RUNS: Final = frozenset({"exec", "x", "dlx", "run-script"})
 
 
 def rule_for(subject: Subject, risk: Risk) -> Rule | None:
@@ -41,20 +41,16 @@ def _for_command(subject: Subject) -> Rule | None:
     is_module = bool(_MODULE.fullmatch(first.words[0])) and first.words[1:2] == ("-m",)
     if rest and not (is_module and all(part.depth for part in rest)):
         return None
-    if not is_module and _runs_code(first.words):
-        return None
+    if (is_module and not rest) or (not is_module and _runs_code(first.words)):
+        return None  # a module that the analysis does not look into is a script too
     return Rule("allow", SHELL, escaped(shlex.join(first.words)))
 
 
 def _runs_code(words: Sequence[str]) -> bool:
-    """Whether an interpreter gets code in its words, or a program is there to run another."""
+    """Whether it runs a script or another program: what stands in that may be another thing each time."""
     name = words[0].rpartition("/")[2]
-    name = name if name in RUNS_ANY else re.sub(r"[\d.]+\Z", "", name)
-    if name not in RUNS_ANY:
-        return False
-    before = next((at for at, word in enumerate(words[1:], 1) if not word.startswith("-")), len(words))
-    is_script = before < len(words) and "." in words[before]
-    return not is_script or any(_CODE.fullmatch(word) for word in words[1:before])
+    plain = re.sub(r"[\d.]+\Z", "", name)
+    return "/" in words[0] or name in RUNS_ANY or plain in RUNS_ANY or bool(_RUNS.intersection(words[1:3]))
 
 
 def _for_call(subject: Subject) -> Rule | None:

@@ -11,6 +11,7 @@ from typing import Final
 from workbench.security.assessment import LONGEST_TEXT, Part
 from workbench.security.places import within
 from workbench.security.protected import words
+from workbench.security.rules.forms import hides_from, plain_forms
 from workbench.security.rules.patterns import command_pattern, is_address, is_exact, path_pattern
 from workbench.security.rules.rule import Rule
 from workbench.security.rules.subject import Subject
@@ -19,9 +20,6 @@ _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
 )
 """Builtins after which the same words may run something else: in another folder, or with other variables."""
-
-UNKNOWN = "\0"
-"""Stands in a word for what only the shell will know."""
 
 
 def fits(rule: Rule, subject: Subject) -> bool:
@@ -122,21 +120,18 @@ def runs(rule: Rule, part: Part) -> bool:
 
 def _texts(part: Part) -> Iterator[str]:
     yield part.text
-    if part.words:
-        first = part.words[0].lstrip("\\")
-        for name in dict.fromkeys((first, first.rpartition("/")[2])):
-            words = [name, *part.words[1:]]
-            yield " ".join(words)
-            yield shlex.join(words)
+    for form in plain_forms(part.words):
+        yield " ".join(form)
+        yield shlex.join(form)
 
 
-def is_opaque(subject: Subject) -> bool:
-    """Whether a command in it has a name that no rule can be held against."""
-    return any(part.words and UNKNOWN in part.words[0] for part in subject.parts)
+def is_opaque(rules: Iterable[Rule], subject: Subject) -> bool:
+    """Whether what a command is called, or what it is told to do first, is not known where a rule forbids one."""
+    patterns = [rule.command for rule in rules if rule.verdict != "allow" and rule.command]
+    return bool(patterns) and any(hides_from(pattern, part.words) for part in subject.parts for pattern in patterns)
 
 
 def is_in_force(rule: Rule, subject: Subject) -> bool:
-    """Whether the rule counts in the folder of the action."""
     """Whether the rule counts in the folder of the action."""
     return not rule.folder or within(subject.workspace, os.path.realpath(os.path.expanduser(rule.folder)))  # noqa: PTH111
 
@@ -154,9 +149,6 @@ def _all_at(rule: Rule, paths: Sequence[str], subject: Subject) -> bool:
 
 
 def real(path: str) -> str:
-    """Where a path really leads; an address of the web leads where it says."""
-    if is_address(path):
-        return path
     """Where a path really leads; an address of the web leads where it says."""
     if is_address(path):
         return path

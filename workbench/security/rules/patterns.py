@@ -6,6 +6,8 @@ import os
 import re
 from functools import lru_cache
 
+from workbench.security.rules.path_pattern import Below, PathPattern
+
 
 def is_exact(pattern: str) -> bool:
     """Whether a command pattern stands for itself alone."""
@@ -59,7 +61,7 @@ def is_address(text: str) -> bool:
 
 
 @lru_cache(512)
-def path_pattern(pattern: str, workspace: str, home: str, *, below: bool, folded: bool) -> re.Pattern[str]:
+def path_pattern(pattern: str, workspace: str, home: str, *, below: bool, folded: bool) -> PathPattern:
     """`*` is anything within a name, `**` also across folders, `/` at the end all that is below the folder.
 
     Addresses of the web are patterns too: `https://example.org/**`.
@@ -71,10 +73,5 @@ def path_pattern(pattern: str, workspace: str, home: str, *, below: bool, folded
     whole = whole if is_web or whole.startswith(("/", "**/")) else f"{workspace}/{whole}"
     is_folder = whole.endswith("/")
     whole = whole if is_web or "**" in whole else os.path.normpath(whole)
-    pieces = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", whole.rstrip("/"))
-    body = "".join(_PATH_PIECES.get(piece) or re.escape(piece) for piece in pieces)
-    end = "/.*" if is_folder and not below else "(?:/.*)?" if below or is_folder else ""
-    return re.compile(body + end, re.DOTALL | (re.IGNORECASE if folded else 0))
-
-
-_PATH_PIECES = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    end: Below = "may" if below else "must" if is_folder else "no"
+    return PathPattern(whole.rstrip("/"), end, folded=folded)
