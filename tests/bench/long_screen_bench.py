@@ -23,6 +23,7 @@ from workbench.session import events as ev
 from workbench.session.storage.store import Store
 from workbench.tui.app import Opened, WorkbenchApp
 from workbench.tui.later import load_later
+from workbench.tui.links.file_history import read_history
 from workbench.tui.widgets.prompt import Prompt
 
 path, count, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -32,8 +33,7 @@ class FileLink(FakeLink):
     def history(self):
         load_later()
         self.asked = time.perf_counter()
-        with Store.open(Path(path), readonly=True) as store:
-            yield from store.events()
+        return read_history(Store.open(Path(path), readonly=True))
 
 
 async def until(is_so):

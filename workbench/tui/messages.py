@@ -42,6 +42,22 @@ class PlaceWanted(Message):
         self.item = item
 
 
+class StepWanted(Message):
+    """The row of action `number` is to be shown on the timeline."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+class EarlierWanted(Message):
+    """The part of the session before what is shown is to be read, or all that there is."""
+
+    def __init__(self, *, all_of_it: bool = False) -> None:
+        super().__init__()
+        self.all_of_it = all_of_it
+
+
 class FileChosen(Message):
     """A file of the changes list was opened; `path` is absolute, as in the log."""
 

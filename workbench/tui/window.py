@@ -42,10 +42,10 @@ class Window:
         self.first = 0
         self.last = 0
 
-    def reset(self, total: int) -> range:
-        """Forget everything; the run that shows the end of `total` items."""
+    def reset(self, total: int, most: int | None = None) -> range:
+        """Forget everything; the run that shows the end of `total` items, at most `most` of them."""
         self.last = total
-        self.first = self._first_that_fits(0)
+        self.first = self._first_that_fits(0 if most is None else max(0, total - most))
         return range(self.first, self.last)
 
     def around(self, index: int, total: int) -> range:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -20,6 +20,7 @@ from workbench.text import first_line
 
 APPLICATION_ID = 0x6F687731
 SCHEMA_VERSION = 1
+_QUERY_ROWS = 1_000
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 BEGIN;
@@ -148,6 +149,19 @@ class Store:
                 return find_words(self._db, text, limit)
             except sqlite3.Error as error:
                 raise _said(self.path, error) from error
+
+    def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Rows of a SELECT, a batch at a time; for what reads a long log without its payloads. Raises StoreError."""
+        try:
+            with self._lock:
+                cursor = self._db.execute(sql, values)
+                rows = cursor.fetchmany(_QUERY_ROWS)
+            while rows:
+                yield from rows
+                with self._lock:
+                    rows = cursor.fetchmany(_QUERY_ROWS)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"the session file {self.path} cannot be searched ({first_line(str(error))})") from error
 
     def refresh(self) -> int:
         """Look how far another process has written; returns and sets `last_seq`."""

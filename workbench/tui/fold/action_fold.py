@@ -34,9 +34,10 @@ LIVE_LIMIT = 20_000
 def proposed(state: SessionState, event: ActionProposed) -> Changed:
     """A new card and row."""
     answer = state.last_response
+    state.action_count += 1
     item = ActionItem(
         seq=event.seq,
-        number=len(state.actions) + 1,
+        number=state.action_count,
         action_id=event.action_id,
         tool=event.tool,
         arguments=event.arguments,
@@ -57,9 +58,10 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
 
 def person_command(state: SessionState, event: PersonCommand) -> Changed:
     """A command of the person's own: nobody is asked."""
+    state.action_count += 1
     item = ActionItem(
         seq=event.seq,
-        number=len(state.actions) + 1,
+        number=state.action_count,
         action_id=event.action_id,
         tool="execute_bash",
         arguments={"command": event.command},
@@ -75,9 +77,10 @@ def person_command(state: SessionState, event: PersonCommand) -> Changed:
 
 def changed_back(state: SessionState, event: FilesChanged) -> Changed:
     """Files that the person wrote again as they were, from the diff viewer: an action of theirs, done at once."""
+    state.action_count += 1
     item = ActionItem(
         seq=event.seq,
-        number=len(state.actions) + 1,
+        number=state.action_count,
         action_id=f"changed-back-{event.seq}",
         tool=CHANGED_BACK,
         arguments={},
@@ -145,7 +148,7 @@ def started(state: SessionState, event: ActionStarted) -> Changed:
     item.started = event.at
     item.output = ""
     state.running[item.action_id] = item
-    return Changed(updated=[item], status=True, tasks=take_step(state, item))
+    return Changed(updated=[item], status=True, tasks=take_step(state, item.number, item.tool))
 
 
 def tool_output(state: SessionState, event: ToolOutput) -> Changed:
@@ -160,8 +163,8 @@ def tool_output(state: SessionState, event: ToolOutput) -> Changed:
 def observed(state: SessionState, event: ActionObserved) -> Changed:
     """The result, also of an action that never ran."""
     item = state.actions.get(event.action_id)
-    if item is None:
-        return Changed()
+    if item is None:  # it stands in a part that is not read
+        return Changed(changes=take_files(state, event.files_changed))
     state.running.pop(item.action_id, None)
     item.observation = event.observation
     item.output = observation_text(event.observation)

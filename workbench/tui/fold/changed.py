@@ -9,10 +9,14 @@ from workbench.tui.fold.state import Item
 
 @dataclass
 class Changed:
-    """Parts of the session that differ from what was shown; `added` items stand at the end of `state.items`."""
+    """Parts of the session that differ from what was shown.
+
+    `added` items stand at the end of `state.items`, `earlier` ones at its beginning.
+    """
 
     added: list[Item] = field(default_factory=list)
     updated: list[Item] = field(default_factory=list)
+    earlier: list[Item] = field(default_factory=list)
     live: bool = False
     tasks: bool = False
     changes: bool = False
@@ -29,6 +33,7 @@ class Changed:
         """Take in what a later event changed; returns self, so that a batch folds into one repaint."""
         self.added.extend(later.added)
         self.updated.extend(item for item in later.updated if not (self.updated and self.updated[-1] is item))
+        self.earlier[:0] = later.earlier
         self.live |= later.live
         self.tasks |= later.tasks
         self.changes |= later.changes

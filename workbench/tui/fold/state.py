@@ -199,6 +199,12 @@ class SessionState:
     only_turn: bool = False
     """The person has the changes list show this turn alone; not of the log."""
     last_seq: int = 0
+    first_seq: int = 1
+    """The first event that `items` tell of; what is older is in the file, and read when it is asked for."""
+    action_count: int = 0
+    """All actions of the session so far."""
+    actions_before: int = 0
+    """Those of them that came before the first event here."""
     work: EngineWork = "starting"
     work_detail: str = ""
     unsaved: bool = False

@@ -26,13 +26,13 @@ def take_plan(state: SessionState, action: ActionItem) -> bool:
     return True
 
 
-def take_step(state: SessionState, action: ActionItem) -> bool:
+def take_step(state: SessionState, number: int, tool: str) -> bool:
     """Note an action that started under every task in progress; whether there was one."""
-    if action.tool in NO_STEP:
+    if tool in NO_STEP:
         return False
     current = [task for task in state.tasks if task.status == "in_progress"]
     for task in current:
-        task.steps.append(action.number)
+        task.steps.append(number)
     return bool(current)
 
 

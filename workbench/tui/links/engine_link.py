@@ -6,7 +6,7 @@ Made by `start.py` behind the first frame; this module loads the event models, s
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from workbench.engine.client import EngineConnection, EngineGone
@@ -16,6 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.session.events import Event, LiveEvent, Notice
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
+from workbench.tui.links.file_history import read_history
 from workbench.tui.links.inbox import Inbox
 from workbench.tui.links.link import CommandRefused, EngineNotice, Incoming, LinkLost
 from workbench.tui.links.orders import Orders
@@ -40,14 +41,16 @@ class EngineLink(Orders):
         self._worker = threading.Thread(target=self._give, daemon=True, name="link-commands")
 
     def history(self) -> Iterable[Event]:
-        """What the file holds now, read as it is asked for; the engine is started beside it. Raises StoreError."""
-        events: Iterable[Event] = ()
+        """What the file holds now, a long log from its last part on; the engine is started beside it.
+
+        Raises StoreError.
+        """
+        store = None
         if not self._launch.is_new:
             store = Store.open(self._path, readonly=True)
             self._seen = store.last_seq
-            events = _stored(store, self._seen)
         self._worker.start()
-        return events
+        return read_history(store) if store else ()
 
     async def receive(self) -> Sequence[Incoming]:
         """The next messages of the engine, or that it is gone."""
@@ -130,12 +133,3 @@ class EngineLink(Orders):
             pass  # it left first
         finally:
             connection.close()
-
-
-def _stored(store: Store, last: int) -> Iterator[Event]:
-    """The events up to the last one there was; what comes after it the engine brings."""
-    with store:
-        for event in store.events():
-            if event.seq > last:
-                return
-            yield event

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from workbench.errors import WorkbenchError
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.earlier import begin_after, folded, put_before, settled
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
 from workbench.tui.later import load_later
-from workbench.tui.links.link import Incoming, Link, LinkLost
+from workbench.tui.links.history import History, Past
+from workbench.tui.links.link import EngineNotice, Incoming, Link, LinkLost
 
 if TYPE_CHECKING:
     from workbench.session.events import Event
@@ -34,6 +37,8 @@ class Follower:
         self._link = link
         self._state = state
         self._shown = shown
+        self._past: Past | None = None
+        self._reading = asyncio.Lock()
 
     async def run(self) -> None:
         """Read the history, then whatever comes, until the link is lost for good."""
@@ -42,19 +47,44 @@ class Follower:
         while self._take(await self._link.receive()):
             await asyncio.sleep(FRAME)
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether an older part is on its way."""
+        return self._reading.locked()
+
+    async def read_earlier(self) -> bool:
+        """Show the part of the session just before what there is; whether there was one."""
+        async with self._reading:
+            past, state = self._past, self._state
+            if past is None or state.first_seq <= 1:
+                return False
+            try:
+                part = await in_daemon(lambda: folded(past.part(state.first_seq), state.actions_before))
+            except WorkbenchError as error:
+                self._past = None
+                self._take([EngineNotice(str(error))])
+                return False
+            self._shown(put_before(state, part))
+            return True
+
     async def _read_history(self) -> None:
-        events, chunk = await in_daemon(self._begin)
+        events, chunk, earlier = await in_daemon(self._begin)
+        if earlier is not None:
+            begin_after(self._state, earlier)
         while chunk:  # never all of it at once: a long session is many megabytes, and keys are answered meanwhile
             for event in chunk:
                 apply(self._state, event)
             chunk = await in_daemon(lambda: list(islice(events, _CHUNK)))
 
-    def _begin(self) -> tuple[Iterator[Event], list[Event]]:
+    def _begin(self) -> tuple[Iterator[Event], list[Event], SessionState | None]:
         """In a thread: let the engine be started, then load what showing a session needs, while it starts."""
-        events = iter(self._link.history())
+        history = self._link.history()
+        self._past = history.past if isinstance(history, History) else None
+        events = iter(history)
         chunk = list(islice(events, _CHUNK))
+        earlier = settled(history.digest) if isinstance(history, History) and history.digest else None
         load_later()
-        return events, chunk
+        return events, chunk, earlier
 
     def _take(self, messages: Sequence[Incoming]) -> bool:
         changed = Changed()

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.tui.links.history import History
 from workbench.tui.links.link import Incoming, Link, LinkLost
 
 if TYPE_CHECKING:
@@ -34,7 +36,15 @@ class LateLink:
         try:
             link = self._make()
             self._stand_in(link)
-            yield from link.history()
+            history = link.history()
+        except WorkbenchError as error:
+            self._lost = LinkLost(str(error), for_good=True)
+            return ()
+        return replace(history, events=self._read(history)) if isinstance(history, History) else self._read(history)
+
+    def _read(self, history: Iterable[Event]) -> Iterator[Event]:
+        try:
+            yield from history
         except WorkbenchError as error:
             self._lost = LinkLost(str(error), for_good=True)
 

@@ -42,7 +42,10 @@ class Link(Protocol):
     """One session as the screen sees it. Commands return at once and never raise; refusals come back as messages."""
 
     def history(self) -> Iterable[Event]:
-        """All events the log holds now, read from the session file while one goes through them, in any thread."""
+        """The events the log holds now, read from the session file while one goes through them, in any thread.
+
+        It may be a `History` with the last part alone, and a way to the older ones.
+        """
         ...
 
     async def receive(self) -> Sequence[Incoming]:

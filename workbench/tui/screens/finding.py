@@ -51,11 +51,22 @@ class Finding(Jumping):
         self.run_worker(self._search(wanted.words), group="search", exclusive=True)
 
     async def _search(self, words: str) -> None:
-        items = list(self.state.items)
-        found = await in_daemon(lambda: find_in(items, words))
-        self._found = found
+        """What is there first; then all of the session, and the place that is shown stays the same."""
+        await self._find(words)
         self._place = self._first_place()
         self._show_place(takes_keys=False)
+        if not words.strip() or self.state.first_seq <= 1:
+            return
+        await self.read_until(lambda: self.sought != words)
+        if self.sought == words:
+            shown = self._found[self._place].item if self._found else None
+            await self._find(words)
+            self._place = next((at for at, found in enumerate(self._found) if found.item is shown), self._first_place())
+            self._show_place(takes_keys=self.focused is not None and not self.query_one(SearchLine).has_focus_within)
+
+    async def _find(self, words: str) -> None:
+        items = list(self.state.items)
+        self._found = await in_daemon(lambda: find_in(items, words))
 
     def _first_place(self) -> int:
         """The newest place while the end is followed, else the first one from what is in sight on."""

@@ -82,7 +82,7 @@ class MainScreen(Queueing):
         self.outbox = Outbox()
         self._review = Review(link, state, workspace, self._send, keep)
         self._asking = Asking(self, link, state)
-        self._follower = Follower(link, state, self.show)
+        self.follower = Follower(link, state, self.show)
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
@@ -102,7 +102,7 @@ class MainScreen(Queueing):
             self.state.work = "idle"
         self.show(None)
         if self._has_model:
-            self.call_after_refresh(self.run_worker, self._follower.run, name="follower")
+            self.call_after_refresh(self.run_worker, self.follower.run, name="follower")
         if self._message and self._has_model:
             self._send(self._message, self._message)
         elif self._message:

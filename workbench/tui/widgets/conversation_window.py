@@ -13,8 +13,9 @@ from textual.widget import Widget
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.messages import EarlierWanted
 from workbench.tui.widgets.following_scroll import FollowingScroll
-from workbench.tui.window import MAX_ITEMS, Window, nodes_of
+from workbench.tui.window import CHUNK, MAX_ITEMS, Window, nodes_of
 
 if TYPE_CHECKING:  # Markdown is not needed before something was said
     from workbench.tui.widgets.card import ActionCard
@@ -22,6 +23,9 @@ if TYPE_CHECKING:  # Markdown is not needed before something was said
 
 _LOOKS: Final = 6
 """How often the place of an item is looked at again while its neighbours are laid out."""
+
+_NEAR: Final = 4 * CHUNK
+"""So many items before the mounted ones, and those before them are read."""
 
 View: TypeAlias = "ActionCard | UserText | NoticeText | OpenNotice | AgentText | FinalText"
 
@@ -45,6 +49,8 @@ class ConversationWindow(FollowingScroll):
         if changed is None:
             self._show_all()
             return
+        if changed.earlier:
+            self._put_before(len(changed.earlier))
         if changed.added:
             self._settle(changed.added)
             step = self._window.append(len(state.items), follows=self.follows and not self._is_loading)
@@ -62,8 +68,18 @@ class ConversationWindow(FollowingScroll):
         super().action_scroll_home()
 
     def top_reached(self) -> None:
-        """Load older parts."""
+        """Load older parts; before what was read ends, more of it is asked for."""
         if self._window.first > 0:
+            self._load(older=True)
+        if self._window.first <= _NEAR and self._state.first_seq > 1:
+            self.post_message(EarlierWanted())
+
+    def _put_before(self, count: int) -> None:
+        """Items were put before the first one; who waits at the top gets some of them."""
+        waits = self._window.first == 0 and self.scroll_y <= 0 and not self.follows
+        self._window.first += count
+        self._window.last += count
+        if waits:
             self._load(older=True)
 
     def end_reached(self) -> None:
@@ -113,8 +129,16 @@ class ConversationWindow(FollowingScroll):
             self.set_timer(1 / 20, partial(self._look_at, view, again - 1, y))
 
     def _show_all(self) -> None:
-        self._mount(self._window.reset(len(self._state.items)))
+        """The last screenful, which stands soonest; what is before it when the person goes there."""
+        self._mount(self._window.reset(len(self._state.items), most=max(CHUNK, self.app.size.height // 2)))
         self.anchor()
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        """Small items, such as folded cards, may leave a part of the panel empty."""
+        if self.max_scroll_y <= 0 < self._window.first and self.size.height:
+            self._load(older=True)
+            self.call_after_refresh(self._fill)
 
     def _mount(self, run: range) -> None:
         self._views = {}
@@ -173,10 +197,11 @@ class ConversationWindow(FollowingScroll):
             seen = self._views.get(id(items[step.mount.stop if older else step.mount.start - 1]))
             offset = seen.virtual_region.y - self.scroll_y if seen else 0
             fresh = [self._view(index) for index in step.mount]
+            gone = [items[index] for index in step.unmount]  # while it waits, more may come before them
             async with self.batch():
                 await self.mount_all(fresh, before=0 if older and self.children else None)
-                for index in step.unmount:
-                    if (view := self._views.pop(id(items[index]), None)) is not None:
+                for item in gone:
+                    if (view := self._views.pop(id(item), None)) is not None:
                         await view.remove()
         finally:
             self._is_loading = False

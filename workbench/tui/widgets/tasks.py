@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.text import visible
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState, Task
-from workbench.tui.messages import RowWanted
+from workbench.tui.messages import RowWanted, StepWanted
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.wording.pieces import Line, Piece, spread
 
@@ -53,8 +53,7 @@ class TaskPanel(LineList):
         step = (step + 1) % len(steps) if task == index else 0
         self._shown = (index, step)
         item = next((item for item in self._state.actions.values() if item.number == steps[step]), None)
-        if item is not None:
-            self.post_message(RowWanted(item))
+        self.post_message(StepWanted(steps[step]) if item is None else RowWanted(item))
 
 
 def task_line(task: Task, width: int) -> Line:

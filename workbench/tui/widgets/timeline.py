@@ -13,14 +13,14 @@ from textual.timer import Timer
 from workbench.tui import clock
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState
-from workbench.tui.messages import ActionChosen, DiffChosen, PlaceWanted
-from workbench.tui.widgets.line_list import LineList
+from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted
+from workbench.tui.widgets.upward_list import UpwardList
 from workbench.tui.wording.filtering import Filter
 from workbench.tui.wording.pieces import Line, Piece
 from workbench.tui.wording.rows import has_row, row
 
 
-class Timeline(LineList):
+class Timeline(UpwardList):
     """Rows of the session in order; follows the end, enter opens an action."""
 
     follows_end: ClassVar[bool] = True
@@ -38,6 +38,8 @@ class Timeline(LineList):
         self._state = SessionState()
         self._rows: list[Item] = []
         self._index: dict[int, int] = {}
+        self._older = 0
+        """Rows that were put before the others; those of `_index` are counted without them."""
         self._filter = Filter()
         self._timer: Timer | None = None
         self.is_ticking = False
@@ -53,6 +55,8 @@ class Timeline(LineList):
         if changed is None:
             self._show_all()
         else:
+            if changed.earlier:
+                self._put_before(changed.earlier)
             if changed.added:
                 self._add(changed.added)
             for item in changed.updated:
@@ -65,6 +69,8 @@ class Timeline(LineList):
         if wanted.text != self._filter.text:
             self._filter = wanted
             self._show_all()
+            if wanted.text:
+                self.top_reached(all_of_it=True)
 
     def action_filter(self) -> None:
         """Ask for the line to write the filter in."""
@@ -83,7 +89,7 @@ class Timeline(LineList):
 
     def go_to(self, item: Item) -> bool:
         """The cursor goes to the row of an item; whether it has one here."""
-        index = self._index.get(id(item))
+        index = self._index_of(item)
         if index is not None:
             self._go(index)
         return index is not None
@@ -92,7 +98,7 @@ class Timeline(LineList):
     def title_counts(state: SessionState) -> str:
         """For the panel's border: how many actions, and how many of them wait."""
         waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
-        return f"{len(state.actions)}{waiting}"
+        return f"{state.action_count}{waiting}"
 
     def line(self, index: int, width: int) -> Line:
         """The row of an item."""
@@ -111,23 +117,46 @@ class Timeline(LineList):
             self.app.push_screen(PagerScreen(Content(item.title), item.detail))
 
     def _show_all(self) -> None:
-        self._rows, self._index = [], {}
+        self._rows, self._index, self._older = [], {}, 0
         self._add(self._state.items)
         self.forget()
 
     def _add(self, items: Sequence[Item]) -> None:
         for item in items:
             if has_row(item) and id(item) not in self._index and self._filter.fits(item):
-                self._index[id(item)] = len(self._rows)
+                self._index[id(item)] = len(self._rows) - self._older
                 self._rows.append(item)
         self.set_count(len(self._rows) or int(bool(self._filter.text)))
 
     def _update(self, item: Item) -> None:
-        index = self._index.get(id(item))
+        index = self._index_of(item)
         if self._filter.text and has_row(item) and self._filter.fits(item) is (index is None):
             self._show_all()  # it comes or goes
         elif index is not None:
             self.forget(index)
+
+    def _index_of(self, item: Item) -> int | None:
+        index = self._index.get(id(item))
+        return None if index is None else index + self._older
+
+    def _put_before(self, items: Sequence[Item]) -> None:
+        fresh = [item for item in items if has_row(item) and self._filter.fits(item)]
+        if not fresh:
+            return
+        had_rows = bool(self._rows)
+        self._rows[:0] = fresh
+        self._older += len(fresh)
+        self._index.update((id(item), index - self._older) for index, item in enumerate(fresh))
+        if had_rows:
+            self.shift(len(fresh))
+        else:
+            self.forget()
+            self.set_count(len(self._rows))
+
+    def top_reached(self, *, all_of_it: bool = False) -> None:
+        """Have older parts of the session read, where there are any."""
+        if self._state.first_seq > 1:
+            self.post_message(EarlierWanted(all_of_it=all_of_it))
 
     def _wake(self) -> None:
         if self._timer is not None and self.is_ticking != bool(self._state.running):

@@ -1,0 +1,74 @@
+"""The fold of a long session that is not read whole: how it stood before the part on screen, and older parts of it.
+
+The follower calls these in its thread; `begin_after` and `put_before` alone touch the state that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.story import apply
+from workbench.tui.fold.tasks_fold import take_step
+
+if TYPE_CHECKING:
+    from workbench.session.events import Event
+    from workbench.session.storage.digest import Digest
+
+_KNOWN: Final = (
+    *("session_id", "workspace", "title", "rules", "model", "mode", "scripted", "is_running", "ended"),
+    *("tasks", "changes", "turn_changes", "cost", "input_tokens", "window", "parts", "total_tokens"),
+    *("last_seq", "first_seq", "action_count", "actions_before"),
+)
+
+
+def settled(digest: Digest) -> SessionState:
+    """How the session stood before the event that the digest ends with, without what was said and done."""
+    from workbench.session.storage.digest import Step
+
+    state = SessionState()
+    for told in digest.told:
+        if isinstance(told, Step):
+            take_step(state, told.number, told.tool)
+        else:
+            apply(state, told)
+    state.cost, state.total_tokens = digest.cost, digest.tokens
+    state.action_count = state.actions_before = digest.actions
+    state.first_seq, state.last_seq = digest.start, digest.start - 1
+    return state
+
+
+def begin_after(state: SessionState, earlier: SessionState) -> None:
+    """A state that has applied nothing goes on from there."""
+    for name in _KNOWN:
+        setattr(state, name, getattr(earlier, name))
+
+
+def folded(events: Sequence[Event], actions_before: int) -> SessionState:
+    """A part of the session by itself; `actions_before` counts those up to its end."""
+    state = SessionState(action_count=actions_before - sum(map(_is_action, events)))
+    state.actions_before = state.action_count
+    for event in events:
+        apply(state, event)
+    state.first_seq = events[0].seq if events else 1
+    for item in state.queued:
+        item.queued = False
+    return state
+
+
+def put_before(state: SessionState, part: SessionState) -> Changed:
+    """An older part, just before what the state holds."""
+    state.items[:0] = part.items
+    state.actions = part.actions | state.actions
+    state.first_seq, state.actions_before = part.first_seq, part.actions_before
+    return Changed(earlier=part.items, status=True)
+
+
+def _is_action(event: Event) -> bool:
+    if event.kind == "delegate_step":
+        return event.event.kind == "action_proposed"
+    return event.kind in ("action_proposed", "person_command") or (
+        event.kind == "files_changed" and event.by == "person"
+    )

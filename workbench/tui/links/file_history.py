@@ -1,0 +1,45 @@
+"""The history in a session file: its last part at once, older ones on demand; read by the link to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from workbench.session.events import Event
+from workbench.session.storage.digest import digest
+from workbench.session.storage.store import Store, StoreError
+from workbench.session.storage.window import WINDOW, part, part_start
+from workbench.tui.links.history import History
+
+
+class FilePast:
+    """The older parts of a session file; other processes may write on at its end."""
+
+    def __init__(self, path: Path, least: int) -> None:
+        self._path = path
+        self._least = least
+
+    def part(self, end: int) -> Sequence[Event]:
+        """The last part of it that ends before event `end`."""
+        with Store.open(self._path, readonly=True) as store:
+            return list(part(store, part_start(store, end, self._least), end))
+
+
+def read_history(store: Store, least: int = WINDOW) -> History:
+    """What the open file holds now; closes it when the events have been gone through.
+
+    A part of the log has at least so many events.
+    """
+    end = store.last_seq + 1
+    try:
+        start = part_start(store, end, least)
+        if start > 1:
+            return History(_read(store, start, end), FilePast(store.path, least), digest(store, start))
+    except StoreError:
+        pass  # it is damaged: what can be read of it is read row by row
+    return History(_read(store, 1, end))
+
+
+def _read(store: Store, start: int, end: int) -> Iterator[Event]:
+    with store:
+        yield from part(store, start, end)
