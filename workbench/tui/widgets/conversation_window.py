@@ -130,7 +130,9 @@ class ConversationWindow(FollowingScroll):
 
     def _show_all(self) -> None:
         """The last screenful, which stands soonest; what is before it when the person goes there."""
-        self._mount(self._window.reset(len(self._state.items), most=max(CHUNK, self.app.size.height // 2)))
+        total = len(self._state.items)
+        most = max(CHUNK, self.app.size.height // 2) if total > MAX_ITEMS // 2 else None
+        self._mount(self._window.reset(total, most))
         self.anchor()
         self.call_after_refresh(self._fill)
 
