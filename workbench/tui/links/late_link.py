@@ -40,13 +40,14 @@ class LateLink:
         except WorkbenchError as error:
             self._lost = LinkLost(str(error), for_good=True)
             return ()
-        return replace(history, events=self._read(history)) if isinstance(history, History) else self._read(history)
 
-    def _read(self, history: Iterable[Event]) -> Iterator[Event]:
-        try:
-            yield from history
-        except WorkbenchError as error:
-            self._lost = LinkLost(str(error), for_good=True)
+        def read() -> Iterator[Event]:
+            try:
+                yield from history
+            except WorkbenchError as error:
+                self._lost = LinkLost(str(error), for_good=True)
+
+        return replace(history, events=read()) if isinstance(history, History) else read()
 
     def _stand_in(self, link: Link) -> None:
         with self._lock:

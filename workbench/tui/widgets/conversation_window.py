@@ -36,7 +36,7 @@ class ConversationWindow(FollowingScroll):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._state = SessionState()
-        self._window = Window(self._weight)
+        self._window = Window(lambda index: nodes_of(self._state.items[index]))
         self._views: dict[int, View] = {}
         self._live: AgentText | None = None
         self._is_loading = False
@@ -208,15 +208,8 @@ class ConversationWindow(FollowingScroll):
         finally:
             self._is_loading = False
         if seen is not None:
-            self.call_after_refresh(self._stay, seen, offset)
+            self.call_after_refresh(_keep_at, self, seen, offset)
         self._show_live()
-
-    def _stay(self, seen: Widget, offset: float) -> None:
-        if seen.is_attached:
-            self.scroll_to(y=seen.virtual_region.y - offset, animate=False, immediate=True, force=True)
-
-    def _weight(self, index: int) -> int:
-        return nodes_of(self._state.items[index])
 
     def _view(self, index: int) -> View:
         item = self._state.items[index]
@@ -225,6 +218,11 @@ class ConversationWindow(FollowingScroll):
             view = self._views[id(item)] = _view_of(item, self._state.workspace)
             view.set_class(item is self._marked, "-found")
         return view
+
+
+def _keep_at(panel: Widget, seen: Widget, offset: float) -> None:
+    if seen.is_attached:
+        panel.scroll_to(y=seen.virtual_region.y - offset, animate=False, immediate=True, force=True)
 
 
 def _view_of(item: Item, workspace: str) -> View:
