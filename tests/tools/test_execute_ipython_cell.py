@@ -191,7 +191,9 @@ def test_after_its_time_a_cell_is_interrupted_and_its_variables_stay(tool):
     seen = run(tool, "import time\nprint('begun')\ntime.sleep(300)", timeout=2)
     assert seen.is_error
     assert seen.timed_out
-    assert seen.text == "begun\n[Interrupted after 2 seconds. The interpreter and its variables are still there.]"
+    assert seen.text == "begun\n[Interrupted after 2 s. The interpreter and its variables are still there.]"
+    silent = run(tool, "time.sleep(300)", timeout=1)
+    assert silent.text == "[Interrupted after 1 s. The interpreter and its variables are still there.]"
     assert run(tool, "kept").text == "5"
 
 

@@ -144,7 +144,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         return "stop", {}
 
     def _stopped(self, action: ExecuteIPythonCellAction, end: End, answer: dict[str, Any], *, is_late: bool) -> str:
-        why = f"Interrupted after {action.timeout:g} seconds" if is_late else "Interrupted"
+        why = f"Interrupted after {action.timeout:g} s" if is_late else "Interrupted"
         if end == "answer":
             return f"[{why}. {_STAYS}]"
         if end == "stop":
@@ -165,8 +165,8 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             if not was_stopped:
                 said.append(f"[The interpreter ended{_how(cell.worker.status)}. {_GONE}]")
             self._kernels.end()
-        elif not (said or cell.pictures):
-            said.append("[The cell ran to its end and showed nothing.]" if end == "answer" else "")
+        elif not (said or cell.pictures or was_stopped):
+            said.append("[The cell ran to its end and showed nothing.]")
         first, last = ([], lead) if was_stopped else (lead, [])
         return self._observed(
             [*first, *filter(None, said), *last],
