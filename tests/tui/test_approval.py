@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual import events
 from textual.app import App
@@ -225,16 +227,25 @@ async def test_a_withdrawn_question_goes_away() -> None:
         assert await until(pilot, lambda: app.results == [Later(aside=True)])
 
 
-async def test_a_question_withdrawn_under_another_screen_goes_when_it_is_back() -> None:
-    app, clock = ask(command())
-    async with app.run_test() as pilot:
+@pytest.mark.parametrize("keys", ["v", "Y", "a", "d", "v slash x", "a f1"])
+async def test_a_withdrawn_question_takes_all_that_was_opened_on_it_along(keys: str) -> None:
+    first = replace(edit("old\n", "new\n"), action_id="first", always="allow $ x")
+    app, clock = ask(first, 1, 2, (first, replace(command(), action_id="other")))
+    async with app.run_test(size=(100, 40)) as pilot:
+        main = app.screen_stack[0]
         await arm(pilot, app, clock)
-        await pilot.press("v")
-        await until(pilot, lambda: app.screen is not app.pushed)
+        for key in keys.split():
+            above = app.screen
+            await pilot.press(key)
+            await until(pilot, lambda above=above, key=key: key in {"slash", "x", "f1"} or app.screen is not above)  # type: ignore[misc]
         question(app).withdraw()
-        assert app.results == []
-        await pilot.press("q")
-        await until(pilot, lambda: app.results == [Later(aside=True)])
+        await until(pilot, lambda: app.screen is main, "everything is gone")
+        assert app.results == [Later(aside=True)]
+        await until(pilot, lambda: any("nothing was decided" in note.message for note in app._notifications))
+        clock.now += 60
+        await pilot.press("Y", "y", "q", "escape")
+        assert app.results == [Later(aside=True)]
+        assert app.screen is main
 
 
 async def test_the_conversation_behind_scrolls() -> None:

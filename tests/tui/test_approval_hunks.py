@@ -17,6 +17,7 @@ from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.decision import Later
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.widgets.diff_view import DiffView
+from workbench.tui.widgets.text_lines import TextLines
 
 BEFORE = "".join(f"line {number}\n" for number in range(60))
 AFTER = BEFORE.replace("line 3\n", "three\n").replace("line 20\n", "twenty\n").replace("line 50\n", "fifty\n")
@@ -171,3 +172,40 @@ async def test_what_is_typed_right_behind_the_key_that_opens_the_note_is_in_the_
         await until(pilot, lambda: [note.value for note in app.pushed.query(Input)] == ["noy"])
         await pilot.press("enter")
         assert await until(pilot, lambda: app.results == [Decision("rejected", "noy")])
+
+
+@pytest.mark.parametrize("key", ["v", "d"])
+async def test_full_text_and_viewer_show_what_was_made_of_the_change(key: str) -> None:
+    app, clock = ask(edit(BEFORE, AFTER))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press("home", "j", "k", "k", "k", "e")
+        await until(pilot, lambda: isinstance(app.focused, TextArea), "the editor")
+        await pilot.press("end", *" own", "ctrl+s")
+        await until(pilot, lambda: "+ three own" in painted(diff(app)))
+        await arm(pilot, app, clock)
+        await pilot.press("j", "space", key)
+        await until(pilot, lambda: app.screen is not app.pushed, "another screen")
+        text = app.screen.query_one(TextLines if key == "v" else DiffView)
+        await until(pilot, lambda: "three own" in painted(text))
+        said = painted(text)
+        assert ("As you changed it, this is written:" in said) == (key == "v")
+        ours = said.partition("As the agent proposed it:")[0]
+        assert "twenty" not in ours, "the hunk that was left out is not written"
+
+
+async def test_the_full_text_of_an_edited_command_is_the_edited_one() -> None:
+    app, clock = ask(command("rm -rf build"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.focused, TextArea), "the editor")
+        await pilot.press("end", *"/old", "ctrl+s")
+        await until(pilot, lambda: question(app).box.editor is None)
+        await arm(pilot, app, clock)
+        await pilot.press("v")
+        await until(pilot, lambda: app.screen is not app.pushed, "the text")
+        text = app.screen.query_one(TextLines)
+        await until(pilot, lambda: "$ rm -rf build/old" in painted(text))
+        yours, _, proposed = painted(text).partition("As the agent proposed it:")
+        assert ("$ rm -rf build/old" in yours, "$ rm -rf build/old" in proposed) == (True, False)

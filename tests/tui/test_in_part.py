@@ -6,7 +6,8 @@ from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.session import events as ev
 from workbench.tui.wording.cards import card
 from workbench.tui.wording.detail import detail_text
-from workbench.tui.wording.explain import full_text, what_runs
+from workbench.tui.wording.explain import what_runs
+from workbench.tui.wording.full_text import full_text
 from workbench.tui.wording.summaries import one_line, outcome
 
 PATH = f"{WORKSPACE}/a.txt"

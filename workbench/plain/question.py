@@ -15,7 +15,8 @@ from workbench.tui.approving.proposal import Proposal
 from workbench.tui.approving.rule_trial import Trial
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
-from workbench.tui.wording.explain import files_written, full_text, what_runs, why_asked
+from workbench.tui.wording.explain import files_written, what_runs, why_asked
+from workbench.tui.wording.full_text import full_text
 from workbench.tui.wording.summaries import one_line
 
 _EMPTY = "An empty line answers nothing."
@@ -213,7 +214,7 @@ class Question:
         return None
 
     async def _full(self) -> Outcome | None:
-        await self._asker.show(full_text(self._item).splitlines())
+        await self._asker.show(full_text(self._item, self._proposal).splitlines())
         self._asker.say(self._choices())
         return None
 

@@ -15,6 +15,7 @@ from workbench.tui.fold.state import ActionItem
 from workbench.tui.messages import BehindScrolled
 
 ResultT = TypeVar("ResultT")
+_GONE = "the question was settled, or what it asked about has changed; nothing was decided here"
 
 
 class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
@@ -76,10 +77,19 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         """These wait now, the one that is asked about among them; for screens that show that."""
 
     def withdraw(self) -> None:
-        """The question was settled elsewhere or has ended: go away, at once or when this screen is on top again."""
+        """The question was settled elsewhere or has ended: go away, with all that was opened on top of it."""
         self._withdrawn = True
+        stack = self.app.screen_stack
+        above = stack[stack.index(self) + 1 :] if self in stack else []
+        for screen in reversed(above):
+            if isinstance(screen, QuestionScreen):
+                screen.leave(screen.unanswered())
+            else:
+                screen.dismiss(None)
         if self.is_current:
             self.leave(self.unanswered())
+        if above:
+            self.app.notify(_GONE, markup=False)
 
     def leave(self, result: ResultT) -> None:
         """Close, once: what comes after the first answer is not heard."""

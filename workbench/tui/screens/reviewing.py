@@ -22,7 +22,8 @@ from workbench.tui.screens.question import QuestionScreen, ResultT
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.place_editor import PlaceEditor, can_edit
 from workbench.tui.widgets.question_box import QuestionBox
-from workbench.tui.wording.explain import files_written, full_text
+from workbench.tui.wording.explain import files_written
+from workbench.tui.wording.full_text import full_text
 
 _HIDDEN = "it holds signs that the editor here would hide or change; E opens it in your own editor"
 _PAGE = 10
@@ -172,14 +173,15 @@ class ReviewScreen(QuestionScreen[ResultT]):
         """Everything as one text that can be searched."""
         from workbench.tui.screens.pager import PagerScreen
 
-        self.app.push_screen(PagerScreen(Content("The whole action"), full_text(self.item)))
+        self.app.push_screen(PagerScreen(Content("The whole action"), full_text(self.item, self.proposal)))
 
     def action_viewer(self) -> None:
-        """The diff over the whole screen."""
+        """The diff over the whole screen, as it would be written now."""
         from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
         if self.item.preview:
-            files = [FileState(delta.path, delta.before, delta.after) for delta in self.item.preview]
+            written = dict(self.proposal.written())
+            files = [FileState(delta.path, delta.before, written[delta.path]) for delta in self.item.preview]
             self.app.push_screen(DiffViewerScreen(files, self.item.working_dir))
 
     def say(self, text: str) -> None:

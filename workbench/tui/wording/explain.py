@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from workbench.diff.hunks import FileDiff, compare
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
-from workbench.tui.wording.stale import changed_by_others, wanted_by_agent
+from workbench.tui.wording.stale import changed_by_others
 from workbench.tui.wording.summaries import EDITOR_TOOL, SHELL_TOOL, plus_minus, short_path, tool_sign
 
 LONGEST_QUOTE = 300
@@ -40,57 +40,43 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
     if action.tool == SHELL_TOOL:
         lines = list(_command(action.arguments))
     elif action.tool == EDITOR_TOOL and action.preview:
-        lines = [Said(_one(_edit_line(action)), "command")]
+        lines = [Said(one_line(_edit_line(action)), "command")]
     else:
-        lines = [Said(_one(f"{tool_sign(action)} {action.tool}"), "command"), *_arguments(action.arguments)]
+        lines = [Said(one_line(f"{tool_sign(action)} {action.tool}"), "command"), *argument_lines(action.arguments)]
     if action.segments:
         lines.append(Said(""))
         lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
-    return lines + [Said(f"{sign}{_one(text)}", style) for sign, text, style in changed_by_others(action)]
+    return lines + [Said(f"{sign}{one_line(text)}", style) for sign, text, style in changed_by_others(action)]
 
 
 def why_asked(action: ActionItem, mode: str) -> list[Said]:
     """The rule that asks, reasons, the model's own words and the folder it happens in."""
     rule = action.rule or f'mode "{mode}"'
     lines = _asker(action)
-    lines += [Said(_one(f"Why asked: {rule}.") + _quote(action))]
-    lines += [Said(f"· {_one(reason)}") for reason in action.reasons]
+    lines += [Said(one_line(f"Why asked: {rule}.") + _quote(action))]
+    lines += [Said(f"· {one_line(reason)}") for reason in action.reasons]
     if action.working_dir:
-        lines.append(Said(f"Working directory {_one(action.working_dir)}", "dim"))
+        lines.append(Said(f"Working directory {one_line(action.working_dir)}", "dim"))
     return lines
 
 
 def reasons(action: ActionItem) -> list[Said]:
     """For whom it is asked, and the reasons that do not stand beside a part of what runs."""
     said = {segment.reason for segment in action.segments}
-    return _asker(action) + [Said(f"· {_one(reason)}") for reason in action.reasons if reason not in said]
+    return _asker(action) + [Said(f"· {one_line(reason)}") for reason in action.reasons if reason not in said]
 
 
 def _asker(action: ActionItem) -> list[Said]:
-    return [Said(_one(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
+    return [Said(one_line(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
 
 
 def _quote(action: ActionItem) -> str:
     """What the model said of it; nothing of a risk that it did not name, or was not asked for."""
-    said = _one(action.summary.strip()[:LONGEST_QUOTE])
+    said = one_line(action.summary.strip()[:LONGEST_QUOTE])
     risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
     if not risk and not said:
         return ""
     return f' The model says{risk}: "{said}".' if said else f" The model says{risk}."
-
-
-def full_text(action: ActionItem) -> str:
-    """The whole question as plain text, for the pager: what runs, what the model thought and said."""
-    parts = [line.text for line in what_runs(action)]
-    if action.preview:
-        parts += ["", *(line.text for line in _arguments(action.arguments))]
-    if action.stale:
-        both = (*changed_by_others(action, None), *wanted_by_agent(action))
-        parts += ["", *(f"{sign}{_one(text)}" for sign, text, _ in both)]
-    for label, text in (("Summary", action.summary), ("Thought", action.thought)):
-        if text:
-            parts += ["", f"{label}:", *(_one(line) for line in text.split("\n"))]
-    return "\n".join(parts)
 
 
 def files_written(action: ActionItem) -> list[FileDiff]:
@@ -111,9 +97,9 @@ def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
         yield Said("input to the running command:", "label")
     lines = command.split("\n") if command else []
     for index, line in enumerate(lines):
-        yield Said(("$ " if index == 0 else "  ") + _one(line), "command")
+        yield Said(("$ " if index == 0 else "  ") + one_line(line), "command")
     rest = {name: value for name, value in arguments.items() if name not in ("command", "reset", "is_input")}
-    yield from _arguments({name: value for name, value in rest.items() if value is not None})
+    yield from argument_lines({name: value for name, value in rest.items() if value is not None})
 
 
 def _edit_line(action: ActionItem) -> str:
@@ -123,29 +109,29 @@ def _edit_line(action: ActionItem) -> str:
     return f"± {path}  {_VERBS.get(str(action.arguments.get('command')), 'edit')}  {changes}"
 
 
-def _arguments(arguments: Mapping[str, Any]) -> Iterator[Said]:
-    """`name: value`; a value of several lines below its name."""
+def argument_lines(arguments: Mapping[str, Any]) -> Iterator[Said]:
+    """Each as `name: value`; a value of several lines below its name."""
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
         if "\n" not in text:
-            yield Said(f"{_one(name)}: {_one(text)}", "argument")
+            yield Said(f"{one_line(name)}: {one_line(text)}", "argument")
             continue
-        yield Said(f"{_one(name)}:", "label")
+        yield Said(f"{one_line(name)}:", "label")
         for line in text.split("\n"):
-            yield Said(f"  {_one(line)}", "argument")
+            yield Said(f"  {one_line(line)}", "argument")
 
 
 def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
     """A part of the command: short ones on one line with their risk, long ones above it."""
-    shown = [_one(line) for line in text.split("\n")]
+    shown = [one_line(line) for line in text.split("\n")]
     if len(shown) == 1 and len(shown[0]) <= 24:
-        yield Said(f"  {shown[0]:<24}  {risk:<7} {_one(reason)}", f"risk-{risk.lower()}")
+        yield Said(f"  {shown[0]:<24}  {risk:<7} {one_line(reason)}", f"risk-{risk.lower()}")
         return
     for line in shown:
         yield Said(f"  {line}")
-    yield Said(f"  {'':<24}  {risk:<7} {_one(reason)}", f"risk-{risk.lower()}")
+    yield Said(f"  {'':<24}  {risk:<7} {one_line(reason)}", f"risk-{risk.lower()}")
 
 
-def _one(text: str) -> str:
+def one_line(text: str) -> str:
     """One line of it, where a tab is an escape too: in a command it is no mere blank."""
     return paint_line(text.replace("\n", " ").replace("\t", "\\t")).text
