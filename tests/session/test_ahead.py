@@ -7,6 +7,7 @@ import pytest
 from tests.session.fake_agent import Desk, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
 from workbench.session.acting.always import Always
+from workbench.session.events import FileText
 from workbench.session.session import Refused
 from workbench.tools import BashTool, FileEditorTool
 from workbench.tui.fold.state import NoticeItem, SessionState
@@ -252,7 +253,7 @@ def test_what_was_approved_ahead_is_asked_again_when_the_same_is_refused_after_i
 
 def test_an_edit_that_cannot_be_made_yet_is_asked_about_when_it_can(shelled, tmp_path: Path):
     file = str(tmp_path / "new.txt")
-    made = ("str_replace_editor", {"command": "create", "path": file, "file_text": "one\n"}, "MEDIUM")
+    made = bash("echo one > new.txt")
     changed = {"command": "str_replace", "path": file, "old_str": "one", "new_str": "two"}
     d = shelled(calls(made, ("str_replace_editor", changed, "MEDIUM"), bash("touch third")), says("ok"))
     assert [action.proposed.position for action in d.waiting()] == [0, 2]
@@ -319,3 +320,98 @@ def test_that_a_tool_refuses_what_was_approved_is_told_to_the_person_too(shelled
     (notice,) = [item for item in state.items if isinstance(item, NoticeItem) and item.kind == "warning"]
     assert notice.text.startswith("Action 2 was not done as you decided: ")
     assert "a.txt" in notice.text
+
+
+def replaced(file: Path, old: str, new: str) -> tuple:
+    return ("str_replace_editor", {"command": "str_replace", "path": str(file), "old_str": old, "new_str": new}, "HIGH")
+
+
+@pytest.fixture
+def stacked(desk, tmp_path: Path):
+    """Two edits of one file in one answer, both asked about."""
+    file = tmp_path / "a.txt"
+    file.write_text("".join(f"line {number}\n" for number in range(30)))
+    editor = FileEditorTool(str(tmp_path))
+    d = desk(calls(replaced(file, "line 2\n", "two\n"), replaced(file, "two\nline 3\n", "two\nthree\n")), says("ok"))
+    d.tools[editor.name] = editor
+    d.session.send("go")
+    d.run()
+    d.file = file
+    return d
+
+
+def test_the_second_edit_of_a_file_is_shown_on_top_of_the_first_and_asked_about_once(stacked):
+    first, second = stacked.waiting()
+    assert second.assessed.preview[0].before == first.assessed.preview[0].after
+    assert "a.txt is shown as an action before this one will leave it" in second.assessed.reasons[0]
+    shown = second.assessed.preview[0].after
+    stacked.decide(second)
+    stacked.decide(first)
+    stacked.run()
+    assert (stacked.file.read_text(), stacked.waiting()) == (shown, [])
+    assert stacked.kinds().count("action_assessed") == 2, "neither was asked about again"
+    assert "two\nthree\n" in shown
+
+
+def test_of_the_second_edit_a_part_can_be_taken_before_the_first_is_written(stacked):
+    first, second = stacked.waiting()
+    mine = second.assessed.preview[0].after.replace("three\n", "my three\n")
+    stacked.decide(second, "edited", written=(FileText(path=str(stacked.file), text=mine),))
+    stacked.decide(first)
+    stacked.run()
+    assert (stacked.file.read_text(), stacked.waiting()) == (mine, [])
+
+
+def test_when_the_first_edit_is_rejected_the_second_is_not_written_as_it_was_shown(stacked):
+    first, second = stacked.waiting()
+    before = stacked.file.read_text()
+    stacked.decide(second)
+    stacked.decide(first, "rejected")
+    stacked.run()
+    assert stacked.file.read_text() == before
+    assert "old_str" in told(stacked)[1] or "not found" in told(stacked)[1]
+
+
+def test_when_of_the_first_edit_other_text_is_written_the_second_is_shown_on_top_of_that(stacked):
+    first, second = stacked.waiting()
+    mine = first.assessed.preview[0].after.replace("line 20\n", "twenty\n")
+    stacked.decide(first, "edited", written=(FileText(path=str(stacked.file), text=mine),))
+    stacked.run()
+    (anew,) = stacked.waiting()
+    assert (anew.assessed.preview[0].before, anew.assessed.stacked) == (mine, ())
+    with pytest.raises(Refused, match="look at it again"):
+        stacked.decide(second)
+    stacked.decide(anew)
+    stacked.run()
+    assert stacked.file.read_text() == anew.assessed.preview[0].after
+
+
+def test_after_somebody_elses_change_between_the_two_edits_the_second_is_not_written(stacked):
+    first, second = stacked.waiting()
+
+    def meddle(event) -> None:
+        if event.kind == "action_observed":
+            stacked.file.write_text(stacked.file.read_text() + "of another\n")
+
+    stacked.hook = meddle
+    stacked.decide(second)
+    stacked.decide(first)
+    stacked.run()
+    assert "three" not in stacked.file.read_text()
+    assert stacked.file.read_text().endswith("of another\n")
+    assert "has changed since it was last shown to you" in told(stacked)[1]
+
+
+def test_an_edit_of_a_file_that_an_earlier_action_makes_is_asked_about_beside_it(desk, tmp_path: Path):
+    file = tmp_path / "new.txt"
+    make = ("str_replace_editor", {"command": "create", "path": str(file), "file_text": "one\ntwo\n"}, "HIGH")
+    d = desk(calls(make, replaced(file, "two", "three")), says("ok"))
+    editor = FileEditorTool(str(tmp_path))
+    d.tools[editor.name] = editor
+    d.session.send("go")
+    d.run()
+    for action in d.waiting():
+        d.decide(action)
+    assert not file.exists()
+    d.run()
+    assert (file.read_text(), d.waiting()) == ("one\nthree\n", [])

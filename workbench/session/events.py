@@ -118,6 +118,8 @@ class ActionAssessed(EventBase):
     rule: str = ""
     preview: tuple[FileDelta, ...] = ()
     stale: tuple[StaleFile, ...] = ()
+    stacked: tuple[str, ...] = ()
+    """Files of the preview that are shown as an earlier action of the batch will leave them."""
     fingerprint: str = ""
     working_dir: str = ""
     edited: dict[str, Any] | None = None

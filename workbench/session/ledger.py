@@ -81,6 +81,11 @@ class OpenAction:
         return self.assessed is not None and self.assessed.needs_answer
 
     @property
+    def stacked(self) -> tuple[str, ...]:
+        """Files that its question shows as an earlier action will leave them."""
+        return self.assessed.stacked if self.assessed is not None else ()
+
+    @property
     def may_run(self) -> bool:
         """Whether a decision to run it is on record."""
         return self.decided is not None and self.decided.verdict != "rejected"

@@ -60,7 +60,7 @@ class Actions:
         self.writing = writing or Writing(None)
         """Writes what the person took of a change."""
         self._readying = Readying(tools, journal.ledger)
-        self.ready = self._readying.ready
+        self.ready, self.beneath = self._readying.ready, self._readying.beneath
         self.rules = rules or RuleBook()
         self.rater = Rater(journal.ledger, self.rules)
         self.refused = self.rater.refused
@@ -78,7 +78,7 @@ class Actions:
         if edited is not None:
             proposed = proposed.model_copy(update={"arguments": edited})
         try:
-            readied = self.ready(proposed.tool, proposed.arguments)
+            readied = self.ready(proposed.tool, proposed.arguments, proposed.action_id)
         except ArgumentError as error:
             return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
         local = self.rater.local(proposed, readied.tool)
@@ -89,7 +89,7 @@ class Actions:
         ask = ask or (NOT_MERGED if needs_person(readied.stale) else "") or doubt
         asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
-        told = (*((why,) if why else ()), *stale_reasons(readied.stale))
+        told = (*((why,) if why else ()), *stale_reasons(readied.stale), *readied.beside)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
@@ -98,6 +98,7 @@ class Actions:
             rule=ruling.rule,
             preview=readied.files,
             stale=readied.stale,
+            stacked=readied.stacked,
             fingerprint=shown_as(readied.fingerprint, risk),
             working_dir=readied.working_dir,
             edited=edited,
@@ -185,7 +186,7 @@ class Actions:
             self._journal.commit(*self.assessed(action.proposed))
             return None
         try:
-            readied = self.ready(action.proposed.tool, action.arguments)
+            readied = self.ready(action.proposed.tool, action.arguments, decided.action_id, action.stacked)
         except ArgumentError as error:
             self._journal.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
             return None

@@ -29,8 +29,7 @@ class Ahead:
 
     def advance(self, cancel: Cancel, *, after_a_run: bool) -> None:
         """After each unit of work: look at the open questions again if something ran, and ahead; raises StoreError."""
-        if after_a_run:
-            self._renew(cancel)
+        self._renew(cancel, only_stacked=not after_a_run)
         self._look(cancel)
 
     def _look(self, cancel: Cancel) -> None:
@@ -65,11 +64,13 @@ class Ahead:
         is_open = ledger.batch.get(action.proposed.action_id) is action and action.decided is None
         return is_open and ledger.phase == "deciding" and first is not action
 
-    def _renew(self, cancel: Cancel) -> None:
-        """Ask anew what is not any more as its question shows it."""
+    def _renew(self, cancel: Cancel, *, only_stacked: bool) -> None:
+        """Ask anew what is not any more as its question shows it; a decision changes what is shown on top of others."""
         with self._journal.lock:
             waiting = self._journal.ledger.waiting
         for action in waiting:
+            if only_stacked and not action.stacked:
+                continue
             with self._journal.lock:
                 if cancel.is_set or not action.is_waiting:
                     return
@@ -93,7 +94,7 @@ class Ahead:
         theirs = shown.edited is not None or needs_person(shown.stale)
         if ruling.verdict == "ask" or (theirs and ruling.verdict == "allow"):
             return []  # what the person wrote, or has to look at, is theirs to approve
-        if ruling.verdict == "deny" or is_same_action(self._fingerprint(proposed), shown.fingerprint):
+        if ruling.verdict == "deny" or is_same_action(self._fingerprint(proposed, shown), shown.fingerprint):
             return decided_by(proposed, ruling, shown.fingerprint)
         return self._actions.assessed(proposed, ask=CHANGED)
 
@@ -111,13 +112,14 @@ class Ahead:
     def _is_as_shown(self, action: OpenAction, shown: ActionAssessed) -> bool:
         proposed = action.proposed.model_copy(update={"arguments": action.arguments})
         tool = self._tools.get(proposed.tool)
-        if tool is None or not is_same_action(self._fingerprint(proposed), shown.fingerprint):
+        if tool is None or not is_same_action(self._fingerprint(proposed, shown), shown.fingerprint):
             return False
         return self._actions.rater.ruling(proposed, tool)[0] == shown.risk
 
-    def _fingerprint(self, proposed: ActionProposed) -> str:
+    def _fingerprint(self, proposed: ActionProposed, shown: ActionAssessed) -> str:
         """What a decision on it would be bound to now; empty when it could not run."""
         try:
-            return self._actions.ready(proposed.tool, proposed.arguments).fingerprint
+            given = (proposed.tool, proposed.arguments, proposed.action_id, shown.stacked)
+            return self._actions.ready(*given).fingerprint
         except ArgumentError:
             return ""

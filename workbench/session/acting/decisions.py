@@ -30,6 +30,7 @@ from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE, NOTHING
 from workbench.session.model_turn.history import History
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
+from workbench.tools.beneath import on_top_of
 
 EDITED = "you changed what the agent proposed"
 """Why it is asked about, whatever the mode is."""
@@ -88,7 +89,8 @@ def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) ->
             return _rejected(decided, shown)
         if is_everything(parts):
             return [_as_shown(decided, shown)]
-        actions.writing.check(parts)
+        with on_top_of(actions.beneath(decided.action_id)):
+            actions.writing.check(parts)
     except NoPart as error:
         raise Refused(str(error)) from error
     except CannotWrite as error:

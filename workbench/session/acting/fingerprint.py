@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,18 @@ from workbench.security.risk import Risk
 from workbench.session.events import FileDelta
 
 
-def fingerprint(tool: str, arguments: dict[str, Any], working_dir: str, files: Iterable[FileDelta]) -> str:
-    """A hash of tool, canonical arguments, working directory, and each file shown: what it is, holds and would hold."""
-    shown = [[file.path, _identity(file.path), _content(file.path), file.before, file.after] for file in files]
+def fingerprint(
+    tool: str,
+    arguments: dict[str, Any],
+    working_dir: str,
+    files: Iterable[FileDelta],
+    stacked: Collection[str] = (),
+) -> str:
+    """A hash of tool, canonical arguments, working directory, and each file shown: what it is, holds and would hold.
+
+    Of those in `stacked`, which an earlier action writes first, only where they are, and the text before and after.
+    """
+    shown = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
     text = json.dumps([tool, arguments, working_dir, shown], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -29,6 +38,12 @@ def shown_as(print_: str, risk: Risk) -> str:
 def is_same_action(one: str, other: str) -> bool:
     """Whether two fingerprints are of the same action, as whatever risk it was shown; older logs name no risk."""
     return one.partition(":")[0] == other.partition(":")[0]
+
+
+def _on_disk(path: str, is_stacked: bool) -> list[Any]:
+    if is_stacked:
+        return [os.path.realpath(path) if "\x00" not in path else ""]
+    return [_identity(path), _content(path)]
 
 
 def _identity(path: str) -> list[Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from workbench.security.secrets import masks_in
 from workbench.session.acting.fingerprint import fingerprint
 from workbench.session.acting.running import Readied
+from workbench.session.acting.stacking import left_before, stacked, stacking_reasons
 from workbench.session.acting.stale import stale_files
 from workbench.session.events import FileDelta
 from workbench.session.ledger import Ledger
 from workbench.tools.arguments import ArgumentError
+from workbench.tools.beneath import on_top_of
 from workbench.tools.tool import ToolDefinition
 
 _MASKED = (
@@ -27,8 +29,18 @@ class Readying:
         self._tools = tools
         self._ledger = ledger
 
-    def ready(self, tool_name: str, arguments: dict[str, Any]) -> Readied:
-        """What would run; raises ArgumentError when the tool is gone or does not take these arguments."""
+    def ready(
+        self,
+        tool_name: str,
+        arguments: dict[str, Any],
+        action_id: str = "",
+        shown_stacked: Collection[str] | None = None,
+    ) -> Readied:
+        """What would run; raises ArgumentError when the tool is gone or does not take these arguments.
+
+        An action that is named is shown on top of what the ones before it in its batch will leave; `shown_stacked` are
+        the files it was shown so with, where its fingerprint is to be compared.
+        """
         tool = self._tools.get(tool_name)
         if tool is None:
             raise ArgumentError(
@@ -38,10 +50,18 @@ class Readying:
         masked = None if tool.is_read_only else masks_in(arguments.values())
         if masked:
             raise ArgumentError(_MASKED.format(mask=masked))
-        preparation = tool.preparation(action)
-        changes = () if preparation else tool.preview(action)
+        beneath = self.beneath(action_id)
+        with on_top_of(beneath):
+            preparation = tool.preparation(action)
+            changes = () if preparation else tool.preview(action)
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
         folder = tool.working_dir() or self._ledger.workspace
-        print_ = fingerprint(tool.name, arguments, folder, files)
+        on_top = stacked(changes, beneath) if shown_stacked is None else tuple(shown_stacked)
+        print_ = fingerprint(tool.name, arguments, folder, files, on_top)
         stale = stale_files(changes, self._ledger.writers)
-        return Readied(tool, action, files, folder, print_, preparation, stale=stale)
+        said = stacking_reasons(changes, beneath)
+        return Readied(tool, action, files, folder, print_, preparation, stale=stale, stacked=on_top, beside=said)
+
+    def beneath(self, action_id: str) -> dict[str, str | None]:
+        """What files will hold once the actions before this one have run."""
+        return left_before(self._ledger, action_id) if action_id else {}

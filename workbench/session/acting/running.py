@@ -58,6 +58,10 @@ class Readied:
     instead: Callable[[], Observation] | None = None
     """What is done in the place of the tool, where the person took only a part of what it would write."""
     stale: tuple[StaleFile, ...] = ()
+    stacked: tuple[str, ...] = ()
+    """Files shown as earlier actions of the batch will leave them."""
+    beside: tuple[str, ...] = ()
+    """What is to be said of files that earlier actions write too."""
 
 
 @dataclass(frozen=True, eq=False)

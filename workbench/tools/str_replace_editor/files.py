@@ -15,12 +15,21 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
+from workbench.tools.beneath import is_beneath, text_beneath
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.kept import Kept
 from workbench.tools.str_replace_editor import atomic
 from workbench.tools.str_replace_editor.edits import Edited
 from workbench.tools.str_replace_editor.seen import Seen
-from workbench.tools.str_replace_editor.text_file import EditorError, decoded, digest, encoded, name_of, read_bytes
+from workbench.tools.str_replace_editor.text_file import (
+    Coding,
+    EditorError,
+    decoded,
+    digest,
+    encoded,
+    name_of,
+    read_bytes,
+)
 from workbench.tools.str_replace_editor.undo import Step, UndoSteps
 
 _COMPARED = 2_000
@@ -73,15 +82,24 @@ class Files:
 
     def edit(self, path: Path, edit: Callable[[str], Edited]) -> Plan:
         """The plan to change a file; raises OSError, EditorError (also when it is not what the model was shown)."""
-        raw = read_bytes(self.existing(path))
+        raw = self._read(path)
         was, shown = digest(raw), self._kept.get(_shown(path))
         coding, before = decoded(path, raw)
         stale = None
-        if shown is None or shown == was.encode():
+        if shown is None or shown == was.encode() or is_beneath(path):
             edited = edit(before)
         else:
             edited, stale = self._merged(path, before, shown.decode(), edit)
         return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, was, stale)
+
+    def _read(self, path: Path) -> bytes:
+        """What the file holds, or will hold once an earlier action has run; raises EditorError, OSError."""
+        if not is_beneath(path):
+            return read_bytes(self.existing(path))
+        text = text_beneath(path)
+        if text is None:
+            raise EditorError(f"{path} does not exist once the action before this one has run.")
+        return encoded(path, text, decoded(path, read_bytes(path))[0] if path.exists() else Coding())
 
     def _merged(self, path: Path, theirs: str, shown: str, edit: Callable[[str], Edited]) -> tuple[Edited, Stale]:
         """The edit of what the model was shown, merged with what the file holds now; raises EditorError."""
@@ -109,12 +127,13 @@ class Files:
         path = Path(os.path.realpath(path))
         if before is None:
             return self.creation(path, after) if after is not None else Plan(path, None, None, None, None)
-        raw = read_bytes(self.existing(path))
+        raw = self._read(path)
         coding, text = decoded(path, raw)
         if text != before:
             raise EditorError(f"{path} does not hold the text that was shown.")
         if after is None:
-            return Plan(path, raw, None, before, None, was=digest(raw), mode=stat.S_IMODE(path.stat().st_mode))
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0
+            return Plan(path, raw, None, before, None, was=digest(raw), mode=mode)
         made = raw if after == before else encoded(path, after, coding)
         return Plan(path, raw, made, before, after, Edited.between(before, after), digest(raw))
 
@@ -130,7 +149,8 @@ class Files:
 
     def creation(self, path: Path, text: str) -> Plan:
         """The plan to make a new file; raises EditorError where something is already."""
-        if os.path.lexists(path):
+        is_there = text_beneath(path) is not None if is_beneath(path) else os.path.lexists(path)
+        if is_there:
             what = "is a folder" if path.is_dir() else "exists already"
             raise EditorError(f"{path} {what}; `create` never replaces anything. Use `str_replace` to edit a file.")
         return Plan(path, None, encoded(path, text), None, text)
@@ -157,6 +177,8 @@ class Files:
 
     def undoing(self, path: Path) -> Plan:
         """The plan to take the last edit back; raises EditorError when there is none or the file has changed since."""
+        if is_beneath(path):
+            raise EditorError(f"What there is to take back of {path} is known once the action before this one has run.")
         step = self._undo.last(path)
         if step is None:
             raise EditorError(f"There is no edit of {path} left to take back.")
