@@ -1,5 +1,7 @@
 import io
 
+from tests.session.conftest import desk as desk
+from tests.session.fake_agent import calls, says
 from workbench.narration import Narrator
 from workbench.session.acting.results import not_run
 from workbench.session.events import ActionProposed, EngineState
@@ -32,3 +34,17 @@ def test_a_call_that_could_not_be_read_is_explained_once():
     narrator.event(proposed)
     narrator.event(not_run("a", why))
     assert out.getvalue().splitlines() == ["▸ nosuch", f"  ✗ {why}"]
+
+
+def test_each_question_that_is_open_at_the_end_is_named_with_its_risk(desk):
+    ask = ("ask_human", {"question": "Which?", "options": ["red", "blue"]})
+    one = desk(calls(("note", {"text": "a"}, "HIGH"), ("note", {"text": "b"}, "MEDIUM"), ask), says("ok"))
+    one.session.send("go")
+    one.run()
+    out = io.StringIO()
+    Narrator(out).close("abc", [(action, "") for action in one.session.questions()], "")
+    assert out.getvalue().splitlines() == [
+        "1. HIGH may note run?  a call",
+        "2. MEDIUM may note run?  a call",
+        "stopped at 2 questions. Answer them with `ohw resume abc`",
+    ]

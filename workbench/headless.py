@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -19,13 +19,12 @@ from workbench.engine.worker import Worker
 from workbench.errors import UsageError
 from workbench.llm.background import import_early, is_importing
 from workbench.llm.router import NO_MODEL
-from workbench.narration import Narrator
+from workbench.narration import Narrator, OpenQuestion
 from workbench.session.delegation.sub_agent import SubAgent
 from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
-from workbench.session.ledger import OpenAction
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
-from workbench.session.session import EXIT
+from workbench.session.session import EXIT, Session
 from workbench.text import visible
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
@@ -54,10 +53,10 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         try:
             driven = _Run(opened, outlet)
             code = driven.drive(prompt)
-            question, unsaved = opened.session.question, opened.session.unsaved
+            questions, unsaved = open_questions(opened.session, driven.left), opened.session.unsaved
         finally:
             opened.close()
-    outlet.close(session_id, question, unsaved, driven.left)
+    outlet.close(session_id, questions, unsaved)
     return _left_with(1 if unsaved else code)
 
 
@@ -69,6 +68,12 @@ def _left_with(code: int) -> int:
                 out.flush()
         os._exit(code)
     return code
+
+
+def open_questions(session: Session, left: Sequence[SubAgent]) -> list[OpenQuestion]:
+    """All that waits for the person, those of sub-agents first: the others wait for them."""
+    below = [(action, one.agent) for one in left if one.session is not None for action in one.session.questions()]
+    return [*below, *((action, "") for action in session.questions())]
 
 
 class Outlet:
@@ -101,14 +106,11 @@ class Outlet:
         """What is not stored: only retries and waits are told."""
         self._narrator.live(event)
 
-    def close(self, session_id: str, question: OpenAction | None, unsaved: str, left: SubAgent | None) -> None:
+    def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
         """The answer on stdout and how to go on on stderr."""
         if not self._as_json and self._answer:
             self._write(visible(self._answer.rstrip("\n")) + "\n")
-        if left is not None and left.session is not None:
-            self._narrator.close(session_id, left.session.question, unsaved, left.agent)
-        else:
-            self._narrator.close(session_id, question, unsaved)
+        self._narrator.close(session_id, questions, unsaved)
 
     def _write(self, text: str) -> None:
         if self.is_broken:
@@ -135,8 +137,8 @@ class _Run:
         self._outlet = outlet
         self._rested = threading.Event()
         self._signal = 0
-        self.left: SubAgent | None = None
-        """The sub-agent whose question the run stopped at."""
+        self.left: list[SubAgent] = []
+        """The sub-agents whose questions the run stopped at."""
         opened.delegates.on_wait = self._on_wait
         outlet.on_broken = self._stop_soon
 
@@ -162,7 +164,7 @@ class _Run:
             return 128 + self._signal
         if self._outlet.is_broken:
             return _PIPE
-        if self.left is not None or self._opened.session.phase == "deciding":
+        if self.left or self._opened.session.phase == "deciding":
             return _QUESTION
         return EXIT_CODES.get(self._opened.session.ended, 1)
 
@@ -177,7 +179,7 @@ class _Run:
         patience.start()
 
     def _on_wait(self) -> None:
-        if self._opened.delegates.waiting is not None:
+        if self._opened.delegates.waiting:
             self._rested.set()
 
     def _stop_soon(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TextIO
+from collections.abc import Sequence
+from typing import TextIO, TypeAlias
 
 from workbench.session.events import (
     ActionAbandoned,
@@ -25,6 +26,8 @@ from workbench.session.ledger import OpenAction
 from workbench.text import first_line, visible
 from workbench.tools.ask_human.question import read_question
 
+OpenQuestion: TypeAlias = tuple[OpenAction, str]
+"""A waiting action, and the sub-agent that asks; empty for the agent itself."""
 _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
 
@@ -79,20 +82,30 @@ class Narrator:
             self._say(event.detail, _RED)
         self._last_detail = event.detail
 
-    def close(self, session_id: str, question: OpenAction | None, unsaved: str, agent: str = "") -> None:
-        """How to go on; only what is true is said."""
+    def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
+        """How to go on, with every question that is open; only what is true is said."""
         if unsaved:
             self._say(unsaved, _RED)
             return
-        if question is None:
+        if not questions:
             self._say(f"to go on: ohw resume {session_id}", _DIM)
             return
-        if question.asks_person:
-            self._ask(question.proposed)
-            asked = f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
-        else:
-            asked = f"may {question.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
-        self._say(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
+        if len(questions) == 1:
+            asked = self._asked(*questions[0])
+            self._say(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
+            return
+        for number, (action, agent) in enumerate(questions, 1):
+            risk = action.assessed.risk if action.assessed is not None and not action.asks_person else ""
+            what = "" if action.asks_person else f"  {_what(action.proposed)}"
+            self._say(" ".join(filter(None, (f"{number}.", risk, self._asked(action, agent)))) + what, _BOLD)
+        self._say(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
+
+    def _asked(self, action: OpenAction, agent: str) -> str:
+        """Who asks what, in one line; a question of the agent's is told whole before."""
+        if not action.asks_person:
+            return f"may {action.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
+        self._ask(action.proposed)
+        return f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
 
     def _ask(self, event: ActionProposed) -> None:
         """The whole question of the agent's, with its numbered options."""

@@ -111,3 +111,13 @@ def test_no_key_is_in_the_environment_of_what_a_sub_agent_runs(world: World):
         assert "of-the-test" not in dumped
         assert not {line.partition("=")[0] for line in dumped.splitlines()} & {"OPENAI_API_KEY", "GITHUB_TOKEN"}
     assert "PLAIN_NAME=plain" in (world.project / "env.txt").read_text()
+
+
+def test_all_that_waits_is_named_when_a_run_ends_at_several_questions(world: World):
+    agents = {name: [bash(f"touch {name}", "HIGH"), finish()] for name in ("left", "right")}
+    done = world.ohw("run", *work(world, agents))
+    assert done.returncode == 3, done.stderr
+    (own,) = [entry.id for entry in list_sessions(world.locations) if not entry.parent]
+    for name in agents:
+        assert f"HIGH may execute_bash run for the sub-agent {name}?  touch {name}" in done.stderr
+    assert f"stopped at 2 questions. Answer them with `ohw resume {own}`" in done.stderr

@@ -192,7 +192,7 @@ def test_an_action_of_a_sub_agent_waits_for_the_person_and_runs_when_approved(pl
     place.start({"writer": [bash("echo one > one.txt", risk="HIGH"), finish("Written.")]}, mode="medium")
     wait_for(question(place), "the question")
     assert not (place.folder / "one.txt").exists()
-    assert place.opened.delegates.waiting.agent == "writer"
+    assert place.opened.delegates.waiting[0].agent == "writer"
     place.decide(place.waiting()[0], "approved")
     place.join()
     assert place.results() == ["Written."]
@@ -277,7 +277,7 @@ def test_an_interrupt_ends_the_sub_agent_that_works(place):
     (child,) = place.children()
     assert place.opened.session.ended == "interrupted"
     assert (place.log(child)[-1].kind, place.log(child)[-1].reason) == ("run_ended", "interrupted")
-    assert place.opened.delegates.waiting is None
+    assert place.opened.delegates.waiting == []
 
 
 def test_an_interrupt_ends_the_sub_agent_that_waits(place):
@@ -304,8 +304,8 @@ def test_where_nobody_can_answer_the_question_stays_open_and_is_asked_again(plac
     assert [event.kind for event in calls(place)] == ["action_started"]
     place.reopen()
     place.go_on()
-    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
-    assert place.opened.delegates.waiting.agent == "writer"
+    wait_for(lambda: place.opened.delegates.waiting, "the sub-agent to wait again")
+    assert place.opened.delegates.waiting[0].agent == "writer"
     place.decide(place.waiting()[0], "approved")
     place.join()
     assert (place.folder / "one").exists()
@@ -349,7 +349,7 @@ def test_after_a_kill_the_question_of_a_sub_agent_is_asked_again_and_the_call_go
     assert place.opened.session.phase == "acting"
     assert [event.kind for event in calls(place)] == ["action_started"]
     place.go_on()
-    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    wait_for(lambda: place.opened.delegates.waiting, "the sub-agent to wait again")
     place.decide(place.waiting()[0], "rejected")
     place.join()
     assert place.results() == ["Written."]
@@ -369,7 +369,7 @@ def test_a_session_killed_beside_sub_agents_asks_again_for_those_that_wait_and_k
     assert abandoned[0].known == f"what its sub-agent busy did is in its own log, session {busy}"
     assert place.opened.session.phase == "acting"
     place.go_on()
-    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    wait_for(lambda: place.opened.delegates.waiting, "the sub-agent to wait again")
     place.decide(place.waiting()[0], "approved")
     place.join()
     assert place.results() == ["Written."]
@@ -401,7 +401,7 @@ def test_who_leaves_before_the_sub_agent_is_there_again_keeps_its_question(place
     assert [event.kind for event in calls(place)] == ["action_started"]
     place.reopen()
     place.go_on()
-    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    wait_for(lambda: place.opened.delegates.waiting, "the sub-agent to wait again")
     place.decide(place.waiting()[0], "approved")
     place.join()
     assert place.results() == ["Written."]
@@ -412,11 +412,11 @@ def test_a_call_that_is_gone_on_with_can_be_interrupted(place):
     wait_for(question(place), "the question")
     place.kill()
     place.go_on()
-    wait_for(lambda: place.opened.delegates.waiting is not None, "the sub-agent to wait again")
+    wait_for(lambda: place.opened.delegates.waiting, "the sub-agent to wait again")
     place.opened.session.interrupt()
     place.join()
     assert place.opened.session.ended == "interrupted"
-    assert place.opened.delegates.waiting is None
+    assert place.opened.delegates.waiting == []
 
 
 def test_a_session_killed_while_its_sub_agent_works_knows_that_the_outcome_is_unknown(place):

@@ -101,7 +101,7 @@ class Server:
             return  # the loop is closed: the engine ends already
 
     def _end_if_alone(self) -> None:
-        is_busy = self._worker.is_busy and self._opened.delegates.waiting is None
+        is_busy = self._worker.is_busy and not self._opened.delegates.waiting
         if not len(self._screens) and not self._is_expecting and not is_busy:
             self._end(0)
 

@@ -11,7 +11,7 @@ from workbench.session.bounds.failures import Failures
 from workbench.session.bounds.limits import TokenCount
 from workbench.session.bounds.loops import LoopWatch
 from workbench.session.events import ActionObserved, CondensingUndone, Event, HistoryCondensed, UserMessage
-from workbench.session.ledger import Ledger
+from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.model_turn.history import MAX_OBSERVE, History
 from workbench.session.model_turn.parts import PartCount
 from workbench.session.model_turn.resources import Wanted
@@ -75,6 +75,11 @@ class Journal:
                 self._fold(event)
             for event in kept:  # last: a listener that fails leaves the state true to the log
                 self._on_event(event)
+
+    def questions(self) -> list[OpenAction]:
+        """All that waits for the person, in order."""
+        with self.lock:
+            return self.ledger.waiting
 
     def save(self) -> None:
         """Try again to write what could not be written; raises StoreError."""

@@ -79,6 +79,7 @@ class Session:
         self.files = Files(tools, recorder)
         journal = self._journal = Journal(store, self.files.heard_by(on_event), limits.max_observe, Recall(tools).apply)
         self.files.use(journal)
+        self.questions = journal.questions
         self._lock, self._on_live, self.sub_agents_asking = journal.lock, on_live, journal.ledger.sub_agents_asking
         self._limits, self.allowance = limits, Allowance(limits, journal)
         self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), files=self.files)

@@ -59,7 +59,7 @@ class Delegates:
             with self._changed:
                 self._working.remove(one)
             self._expect_no_more(one)
-            if self.waiting is not None:  # the others were only waiting for this one
+            if self.waiting:  # the others were only waiting for this one
                 self.on_wait()
 
     def _now(self) -> list[SubAgent]:
@@ -77,14 +77,14 @@ class Delegates:
             one.interrupt()
 
     @property
-    def waiting(self) -> SubAgent | None:
-        """The first that waits for the person, when none can go on without them."""
+    def waiting(self) -> list[SubAgent]:
+        """Those that wait for the person, when none can go on without them."""
         working = self._now()
-        return working[0] if working and all(one.is_waiting for one in working) else None
+        return working if all(one.is_waiting for one in working) else []
 
     def leave(self) -> bool:
         """Where all wait for the person: leave their questions and calls open; whether it was so."""
-        if self.waiting is None and not self._expected:
+        if not self.waiting and not self._expected:
             return False
         with self._changed:
             self._is_left = True
