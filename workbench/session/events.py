@@ -107,7 +107,7 @@ class ActionAssessed(EventBase):
     Actions of one answer may be assessed ahead of their turn; a later one of the same action takes the place of the
     earlier, and without `needs_decision` it takes the question back until that turn.
     With `needs_answer` the action is a question to the person: nothing runs, and their answer becomes its result.
-    `always` is the rule, if any, that "always" would save.
+    `always`: the rule it would save; `edited`: the person's own arguments; `stacked`: files as earlier actions leave them.
     """
 
     kind: Literal["action_assessed"] = "action_assessed"
@@ -119,11 +119,9 @@ class ActionAssessed(EventBase):
     preview: tuple[FileDelta, ...] = ()
     stale: tuple[StaleFile, ...] = ()
     stacked: tuple[str, ...] = ()
-    """Files of the preview that are shown as an earlier action of the batch will leave them."""
     fingerprint: str = ""
     working_dir: str = ""
     edited: dict[str, Any] | None = None
-    """The arguments as the person changed them, where it is asked again with those."""
     needs_decision: bool = True
     needs_answer: bool = False
     always: str = ""
