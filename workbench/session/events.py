@@ -107,7 +107,7 @@ class ActionAssessed(EventBase):
     Actions of one answer may be assessed ahead of their turn; a later one of the same action takes the place of the
     earlier, and without `needs_decision` it takes the question back until that turn.
     With `needs_answer` the action is a question to the person: nothing runs, and their answer becomes its result.
-    `always`: the rule it would save; `edited`: the person's own arguments; `stacked`: files as earlier actions leave them.
+    `always`: the rule to save; `edited`: the person's own arguments; `stacked`: files as earlier actions leave them.
     """
 
     kind: Literal["action_assessed"] = "action_assessed"
