@@ -64,6 +64,7 @@ class Person:
     def __init__(self):
         self.said = []
         self.pages = []
+        self.notices = []
         self._threads = []
 
     def __call__(self, line):
@@ -183,16 +184,28 @@ def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_on
     with OAuthServer() as server:
         told, store = signed_in(place, server, person)
         tool = place.tool(server=told)
+        tool.executor._notice = person.notices.append
         server.access.clear()
         server.mode = mode
         for _ in range(4):
             seen = ask(tool, "hello")
             assert seen.is_error
             assert seen.text == f"the MCP server web cannot be used: {words}"
+            assert person.notices[-1] == seen.text
         server.mode = ""
         login(store, told, person)
         assert ask(tool, "hello").text == "echo: hello"
         place.clients.pop().close()
+
+
+def test_m08_no_token_goes_to_another_host(place, person):
+    with OAuthServer() as server, OAuthServer() as other:
+        told, store = signed_in(place, server, person)
+        server.mode, server.target = "redirect", other.url.replace("127.0.0.1", "localhost")
+        with pytest.raises(ServerFailed, match="web cannot be used"):
+            place.client(told).connect().result(60)
+        assert server.requests[-1][2]["authorization"] == f"Bearer {store.read().access}"
+        assert other.requests == []
 
 
 def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, person):
@@ -306,4 +319,5 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
         assert "echo: hello" in done.stdout
         token = max(server.access)
         assert token not in done.stdout + done.stderr + said
+        assert "web  1 tool, signed in" in world.ohw("mcp").stdout
         assert world.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"

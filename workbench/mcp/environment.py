@@ -30,6 +30,8 @@ def secrets_of(server: Server, env: Mapping[str, str]) -> dict[str, str]:
     for name, value in server.headers.items():
         if name.lower() not in ("accept", "content-type", "user-agent"):
             found[name] = expanded(value, env).rpartition(" ")[2]
+    if server.oauth.get("clientSecret"):
+        found["clientSecret"] = expanded(server.oauth["clientSecret"], env)
     for name, value in server.env.items():
         inner = re.findall(r"\$\{(\w+)", value)
         if holds_secret(name) or any(holds_secret(each) for each in inner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.client import MCPClient
 from workbench.mcp.content import content_of
 from workbench.mcp.definitions import Definition
-from workbench.mcp.faults import CallTimedOut, ServerGone, SessionLost
+from workbench.mcp.faults import CallTimedOut, ServerGone, SessionLost, SignInNeeded
 from workbench.mcp.tool import MCPToolAction, MCPToolObservation, annotations_of
 from workbench.security.secrets import KNOWN
 from workbench.tools.executor import ToolExecutor
@@ -25,10 +26,14 @@ _SLACK = 30.0
 class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
     """One tool of one server."""
 
-    def __init__(self, client: MCPClient, definition: Definition) -> None:
+    def __init__(
+        self, client: MCPClient, definition: Definition, notice: Callable[[str], None] = lambda text: None
+    ) -> None:
+        """`notice` takes a line for the person, from any thread: what only they can mend."""
         hints = annotations_of(definition.get("annotations") or {})
         self._client = client
         self._definition = definition
+        self._notice = notice
         self._may_repeat = hints.readOnlyHint or hints.idempotentHint
         self.side_by_side = hints.readOnlyHint
         self._lock = threading.Lock()
@@ -48,6 +53,9 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
             return self._failed(f"the call was interrupted and the server told to stop. {_UNKNOWN}")
         except (ServerGone, CallTimedOut) as error:
             return self._failed(f"{error}. {_UNKNOWN}")
+        except SignInNeeded as error:
+            self._notice(KNOWN.masked(str(error)))
+            return self._failed(str(error))
         except WorkbenchError as error:
             return self._failed(str(error))
 

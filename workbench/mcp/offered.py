@@ -111,7 +111,7 @@ class OfferedServers:
             (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
         ]
         return {
-            name: MCPToolDefinition(name, tool, client.server.name, MCPToolExecutor(client, tool))
+            name: MCPToolDefinition(name, tool, client.server.name, MCPToolExecutor(client, tool, self._notice))
             for name, client, tool in named(offered, self._taken)
             if self._is_wanted(name, client, tool)
         }

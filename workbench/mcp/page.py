@@ -60,12 +60,21 @@ def state_of(server: Server, entry: Entry) -> str:
 
 def _listed(catalog: Catalog, found: Servers) -> str:
     rows = [
-        (server.name, state_of(server, catalog.entry(server)), KNOWN.masked(server.place), server.source)
+        (
+            server.name,
+            state_of(server, catalog.entry(server)) + _signed(catalog, server),
+            KNOWN.masked(server.place),
+            server.source,
+        )
         for server in found.found
     ]
     wide = max((len(name) for name, *_ in rows), default=0)
     lines = [f"{name:<{wide}}  {first_line(state, 100)}\n  {place}\n  from {file}" for name, state, place, file in rows]
     return "\n".join(visible(line) for line in lines) or _NONE
+
+
+def _signed(catalog: Catalog, server: Server) -> str:
+    return ", signed in" if server.kind != "stdio" and TokenStore(catalog.locations, server).is_there else ""
 
 
 def _named(found: Servers, name: str | None) -> Server:
@@ -156,6 +165,8 @@ def _remove(where: Locations, server: Server, say: Callable[[str], None], *, is_
         raise UsageError(f"{server.name} is named in {server.source}; take it out there")
     write_settings(where.settings_file, {("mcpServers",) if is_last else ("mcpServers", server.name): None})
     Catalog(where).forget(server)
+    if server.kind != "stdio":
+        TokenStore(where, server).forget()
     say(f"{server.name} is removed")
 
 

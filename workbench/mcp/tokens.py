@@ -58,12 +58,20 @@ class SignIn:
         return self
 
 
+def _address(server: Server) -> str:
+    """Where it is; as it is written while a variable in it is not set."""
+    try:
+        return expanded(server.url, os.environ)
+    except UsageError:
+        return server.url
+
+
 class TokenStore:
     """The record of one server, shared by all processes of the person."""
 
     def __init__(self, locations: Locations, server: Server) -> None:
         self._server = server
-        told = json.dumps([server.name, expanded(server.url, os.environ)])
+        told = json.dumps([server.name, _address(server)])
         self._key = hashlib.sha256(told.encode()).hexdigest()[:32]
         self._folder = locations.data / "mcp" / "tokens"
         self._path = self._folder / f"{self._key}.key"  # an ending that the rating of reading knows
