@@ -114,3 +114,38 @@ def test_yes_is_kept_until_something_changes(world: World, marker):
         terminal.wait_for("Trust this folder?")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
+
+
+@pytest.mark.parametrize("name", ["__pycache__/helper.cpython-311.pyc", "fast.so", "lib/data.bin", "linked/other.py"])
+def test_compiled_and_binary_files_beside_a_tool_are_agreed_to_as_well(world: World, marker, name, tmp_path_factory):
+    tools = world.project / ".ohw/tools"
+    (tools / "linked").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    file = tools / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(b"\x00one")
+    agree(world.locations, world.project, fingerprint(world.project))
+    assert is_trusted(world.project, agreed(world.locations))
+    file.write_bytes(b"\x00two")
+    assert not is_trusted(world.project, agreed(world.locations))
+    file.unlink()
+    assert not is_trusted(world.project, agreed(world.locations))
+
+
+IMPORTING = """
+import sys
+sys.path.insert(0, {folder!r})
+import helper
+from workbench.tools import ThinkTool as tool
+"""
+
+
+def test_what_a_tool_imports_leaves_nothing_behind_that_would_ask_again(world: World):
+    tools = world.project / ".ohw/tools"
+    tools.mkdir(parents=True)
+    (tools / "own.py").write_text(IMPORTING.format(folder=str(tools)))
+    (tools / "helper.py").write_text("def later():\n    import _more\n\n    return _more.x\n")
+    agree(world.locations, world.project, fingerprint(world.project))
+    done = world.ohw("run", "go", "--model", world.script(finish()))
+    assert done.returncode == 0, done.stderr
+    assert not (tools / "__pycache__").exists()
+    assert is_trusted(world.project, agreed(world.locations))

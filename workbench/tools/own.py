@@ -90,7 +90,11 @@ def _loader(path: Path) -> Callable[[], object]:
 
 
 def _run(path: Path) -> object:
-    """The `tool` of a file; run from its text, so that no compiled copy is left in the person's folder."""
+    """The `tool` of a file; run from its text, so that no compiled copy is left in the person's folder.
+
+    Nor of what it imports, now or later: that would be a change of what the person agreed to.
+    """
+    sys.dont_write_bytecode = True
     module = ModuleType(f"ohw_own_tools.{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # type hints of its classes are looked up there

@@ -27,14 +27,27 @@ _MOST_FILES: Final = 500
 
 
 def brought(workspace: Path) -> Sequence[Path]:
-    """The files of the folder that count only with trust: tools with all beside them, rules, and MCP servers."""
+    """The files of the folder that count only with trust: tools with all beside them, rules, and MCP servers.
+
+    Compiled files are among them: a tool that imports `helper` may be given `__pycache__/helper.cpython-311.pyc`.
+    """
     try:
-        found = [path for path in (workspace / TOOLS).rglob("*") if path.is_file() and path.suffix != ".pyc"]
+        found = _all_below(workspace / TOOLS)
         has_tools = any(path.suffix == ".py" for path in found)
         single = [workspace / name for name in (RULES, SERVERS)]
         return [*(sorted(found) if has_tools else ()), *(path for path in single if path.is_file())]
     except OSError:
         return ()
+
+
+def _all_below(folder: Path) -> list[Path]:
+    """Every file, through links too: whatever is there can be imported. No more than show that they are too many."""
+    found: list[Path] = []
+    for place, _, names in os.walk(folder, followlinks=True):
+        found += (path for path in (Path(place, name) for name in names) if path.is_file())
+        if len(found) > _MOST_FILES:
+            break
+    return found
 
 
 def fingerprint(workspace: Path) -> str:
