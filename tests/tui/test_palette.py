@@ -61,10 +61,7 @@ async def test_every_entry_can_be_run(tmp_path):
         for entry in entries(app):
             if entry.action in ("app.quit", "app.demo(True)", "edit_outside"):
                 continue  # they leave this session, or the screen
-            app.action_palette()
-            await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
-            app.screen.dismiss(entry)
-            await wait_until(pilot, lambda: not isinstance(app.screen, PaletteScreen))
+            await app.run_action(entry.action, entry.node or main)
             while app.screen is not main:
                 await pilot.press("escape")
                 await pilot.pause()
