@@ -11,12 +11,13 @@ from threading import Thread
 
 import pytest
 
+from tests.system_packages import found_or_installed
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.servers import read_server
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.tools.schema import ImageContent
 
-pytestmark = pytest.mark.peers
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # what is missing is installed first
 EVERYTHING = "@modelcontextprotocol/server-everything"
 
 
@@ -96,8 +97,7 @@ def everything(tmp_path_factory) -> dict:
     script = kept / "node_modules" / EVERYTHING / "dist" / "index.js"
     if not script.exists():
         fresh = tmp_path_factory.mktemp("npm")
-        npm = shutil.which("npm")
-        assert npm, "these tests need node and npm; .ci/run installs them"
+        npm = found_or_installed(lambda: shutil.which("npm"), "nodejs", "npm")
         subprocess.run(
             [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(fresh), EVERYTHING], check=True
         )

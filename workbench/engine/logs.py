@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -20,7 +21,7 @@ class _Visible(logging.Formatter):
 
 
 class _PrivateFile(RotatingFileHandler):
-    def _open(self) -> object:  # type: ignore[override]
+    def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding="utf-8", errors="backslashreplace", opener=_private)
 
 

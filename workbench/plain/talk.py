@@ -19,7 +19,7 @@ from workbench.tui.approving.decision import Always, Answer, Decision, Outcome
 from workbench.tui.approving.rule_trial import try_rule
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState, UserItem
+from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.fold.story import apply
 from workbench.tui.links.link import Incoming, Link, LinkLost
 from workbench.tui.prompting.offers import ServerOffers
@@ -119,7 +119,7 @@ class Talk:
             elif item in changed.added:
                 self._tell_item(item)
 
-    def _tell_item(self, item: UserItem | NoticeItem | object) -> None:
+    def _tell_item(self, item: Item) -> None:
         if isinstance(item, UserItem) and item.text in self._sent:
             self._sent.remove(item.text)
             if item.queued:
@@ -127,7 +127,7 @@ class Talk:
             return
         if isinstance(item, NoticeItem) and not item.seq:
             self._settled.clear()  # an answer that was refused did not count
-        self._console.say(*told(item, self._state.workspace))  # type: ignore[arg-type]
+        self._console.say(*told(item, self._state.workspace))
 
     def _tell_action(self, item: ActionItem) -> None:
         is_over = item.phase in _OVER

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -77,7 +78,7 @@ def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterato
     cancel.on_set(lambda: ended.put(None))
     running = {number: (job, job.lane.start(job.work)) for number, job in enumerate(jobs)}
     for number, (_, future) in running.items():
-        future.add_done_callback(lambda _, number=number: ended.put(number))  # type: ignore[misc]
+        future.add_done_callback(partial(_tell_end, ended, number))
     try:
         while running and (first := ended.get()) is not None:
             yield running.pop(first)
@@ -88,6 +89,10 @@ def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterato
     finally:
         left = [_left_behind(job, future) for job, future in running.values()]
     yield from left
+
+
+def _tell_end(ended: SimpleQueue[int | None], number: int, _: Future[T]) -> None:
+    ended.put(number)
 
 
 def _in_time(ended: SimpleQueue[int | None], count: int, grace: float) -> Iterator[int]:

@@ -91,7 +91,7 @@ def make_tools(tool: Registrable, spec: Tool, conv_state: ConversationState) -> 
         if spec.params:
             raise UsageError(f"The tool {spec.name!r} takes no parameters, but was given {', '.join(spec.params)}.")
         return (tool,)
-    make = cast(Factory, tool.create if isinstance(tool, type) else tool)  # type: ignore[attr-defined]
+    make = cast(Factory, tool.create if isinstance(tool, type) and issubclass(tool, ToolBase) else tool)
     try:
         return make(conv_state, **spec.params)
     except TypeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Protocol
@@ -64,12 +64,12 @@ class Index:
         )
 
 
-def _weights(tool: Named) -> Counter[str]:
+def _weights(tool: Named) -> dict[str, float]:
     first, _, rest = tool.description[:_LONGEST].partition("\n")
-    found: Counter[str] = Counter()
+    found: defaultdict[str, float] = defaultdict(float)
     for text, weight in ((tool.name, _NAME), (first, _FIRST), (rest, _REST)):
         for word in set(words(text)):
-            found[word] += weight  # type: ignore[assignment]
+            found[word] += weight
     return found
 
 

@@ -1,0 +1,30 @@
+"""Programs of the system that some tests need: root gets those that are missing, anybody else is told."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def found_or_installed(look: Callable[[], str | None], *packages: str) -> str:
+    """What `look` finds, if need be after Debian's packages were installed; several workers may want it at once."""
+    with (Path(tempfile.gettempdir()) / f"ohw-tests-packages-{os.getuid()}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = look()
+        if found is None:
+            _install(packages)
+            found = look()
+    assert found, f"{' '.join(packages)}: installed, and not found"
+    return found
+
+
+def _install(packages: tuple[str, ...]) -> None:
+    assert os.getuid() == 0, f"these tests need what is not there: apt-get install {' '.join(packages)}"
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
+        done = subprocess.run(["apt-get", "-qq", *command], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
