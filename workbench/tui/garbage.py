@@ -7,11 +7,16 @@ frame that comes late. What was read once stays until another session is opened.
 from __future__ import annotations
 
 import gc
+from typing import Final
+
+_PATIENCE: Final = (5_000, 10, 20)
+"""How many more objects there are before the youngest are looked through, and how often before the next older ones."""
 
 
 def set_aside() -> None:
-    """What is there now is no garbage."""
+    """What is there now is no garbage; what comes is looked through more rarely, as frames make and drop much."""
     gc.freeze()
+    gc.set_threshold(*_PATIENCE)
 
 
 def look_through() -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from workbench.tui.fold.state import ActionItem, AgentItem, Item
 
 MAX_NODES: Final = 320
-MAX_ITEMS: Final = 80
+MAX_ITEMS: Final = 40
 CHUNK: Final = 12
 """Items that are loaded at once when a person scrolls to an end of what is mounted."""
 MARKDOWN_NODES: Final = 8

@@ -8,6 +8,8 @@ from textual import events
 from textual.app import App
 from textual.screen import Screen
 
+from workbench.tui import pressed
+
 
 class EarlyInput(App[int]):
     """Holds keys and pastes while a screen opens and nothing on it has the focus yet, and gives them in their order."""
@@ -33,6 +35,8 @@ class EarlyInput(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """Hold what comes too early."""
+        if isinstance(event, events.Key):
+            pressed.note()
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
         elif self._opening is not None and self._opening is self.screen:

@@ -45,7 +45,7 @@ class ConversationWindow(FollowingScroll):
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
         self._state = state
-        self._window.max_items = max(MAX_ITEMS, 2 * self.size.height)
+        self._window.max_items = max(MAX_ITEMS, self.size.height)
         if changed is None:
             self._show_all()
             return

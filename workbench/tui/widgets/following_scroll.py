@@ -6,8 +6,10 @@ from textual.containers import VerticalScroll
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
 
+from workbench.tui.widgets.laid_out import LaidOut
 
-class FollowingScroll(VerticalScroll):
+
+class FollowingScroll(VerticalScroll, LaidOut):
     """Follows what is added at the end; tells subclasses when an end of what is mounted is reached."""
 
     def on_mount(self) -> None:

@@ -14,14 +14,14 @@ from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.reactive import var
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from workbench.tui.widgets.laid_out import StillScroll
 from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside, style_of
 from workbench.tui.wording.pieces import Line, Piece
 
 
-class LineList(ScrollView, can_focus=True):
+class LineList(StillScroll, can_focus=True):
     """Lines with a cursor; follows the end while the end is in sight (`follows`)."""
 
     DEFAULT_CSS = css_beside(__file__)

@@ -1,4 +1,4 @@
-"""Markdown that streams: settled blocks in a Markdown widget, the live tail as plain text, at most 12 times a second.
+"""Markdown that streams: settled blocks in a Markdown widget, the live tail as plain text, at most 10 times a second.
 
 Text is shown as it is: no link can be followed, no HTML is hidden, no image is loaded, nothing is Textual markup.
 """
@@ -6,6 +6,7 @@ Text is shown as it is: no link can be followed, no HTML is hidden, no image is 
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -16,11 +17,15 @@ from textual.timer import Timer
 from textual.widgets import Markdown, Static
 
 from workbench.text import visible
+from workbench.tui import pressed
+from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.window import LONGEST, head_of, markdown_nodes
 from workbench.tui.wording.markdown_cut import MarkdownCut
 
-FRAMES_A_SECOND: Final = 12
+FRAMES_A_SECOND: Final = 10
+LONGEST_WAIT: Final = 0.5
+"""Seconds that the text waits for the frames of keys before it is painted all the same."""
 TAIL_LINES: Final = 40
 
 
@@ -30,7 +35,15 @@ def plain_parser() -> MarkdownIt:
     return parser.disable(["link", "image", "autolink", "linkify", "reference"], ignoreInvalid=True)
 
 
-class MarkdownStream(Vertical):
+class SettledText(Markdown, LaidOut):
+    """The blocks that are whole."""
+
+
+class TailText(Static, LaidOut):
+    """What may still become another block."""
+
+
+class MarkdownStream(Vertical, LaidOut):
     """One text of the agent; `grow` while it streams, `finish` when it is whole."""
 
     DEFAULT_CSS = css_beside(__file__)
@@ -39,14 +52,16 @@ class MarkdownStream(Vertical):
         super().__init__()
         self._cut = MarkdownCut()
         self._text = "" if streaming else text
-        self._markdown = Markdown(
+        self._markdown = SettledText(
             visible(head_of(self._text)) or None, parser_factory=plain_parser, open_links=False, classes="settled"
         )
-        self._tail = Static(classes="tail")
+        self._tail = TailText(classes="tail")
         self._tail.display = False
+        self._is_streaming = streaming
         self._settled = ""
         self._weight = 0
         self._timer: Timer | None = None
+        self._painted = 0.0
         self._painting = asyncio.Lock()  # a frame that was cut off would lose its piece of the text
         if streaming:
             self.grow(text)
@@ -54,7 +69,8 @@ class MarkdownStream(Vertical):
     def compose(self) -> ComposeResult:
         """The settled part and the tail."""
         yield self._markdown
-        yield self._tail
+        if self._is_streaming:
+            yield self._tail
 
     @property
     def text(self) -> str:
@@ -85,17 +101,19 @@ class MarkdownStream(Vertical):
 
     def _frame(self) -> None:
         self._timer = None
-        if self._painting.locked():
+        if self._painting.locked() or (pressed.is_just_now() and time.monotonic() - self._painted < LONGEST_WAIT):
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
             return
         self.run_worker(self._paint(), group="markdown")
 
     async def _paint(self) -> None:
         async with self._painting:
-            await self._settle(self._cut.take())
-            lines = self._cut.tail.splitlines()[-TAIL_LINES:]
-            self._tail.update(Content(visible("\n".join(lines))))
-            self._tail.display = bool(lines)
+            self._painted = time.monotonic()
+            with self.app.batch_update():  # laid out once
+                await self._settle(self._cut.take())
+                lines = self._cut.tail.splitlines()[-TAIL_LINES:]
+                self._tail.update(Content(visible("\n".join(lines))))
+                self._tail.display = bool(lines)
 
     async def _settle(self, piece: str) -> None:
         """Blocks beyond what one message may show stay out; the pager has them."""

@@ -15,6 +15,7 @@ from workbench.text import first_line, visible
 from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.copying import Copy, Copying
+from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.painting import css_beside, say
 from workbench.tui.window import head_of
@@ -124,7 +125,7 @@ class OpenNotice(MoreText):
         self.say(f"{sign} {self.item.text} · enter opens", self.item.detail)
 
 
-class AgentText(Copying, Vertical):
+class AgentText(Copying, Vertical, LaidOut):
     """What the agent says: reasoning folded to one line, then Markdown, streaming or whole."""
 
     DEFAULT_CSS = _CSS
@@ -140,12 +141,14 @@ class AgentText(Copying, Vertical):
         self._more = MoreText("Message", "")
 
     def compose(self) -> ComposeResult:
-        """Name, reasoning, text, and a line for what is left out."""
+        """Name, reasoning, text, and a line for what is left out; what has nothing to say comes when it has."""
+        self._say()
+        parts = (self._reasoning, self._thoughts, self._body, self._more)
         yield Static(Content.styled("Agent", "bold $secondary"))
-        yield self._reasoning
-        yield self._thoughts
-        yield self._body
-        yield self._more
+        yield from (part for part in parts if part.display)
+
+    def on_mount(self) -> None:
+        """It may have grown meanwhile."""
         self._say()
 
     def show_item(self) -> None:
@@ -183,6 +186,16 @@ class AgentText(Copying, Vertical):
         left_out = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
         lines = f"{item.text[-left_out:].count(chr(10)) + 1} lines more · enter" if left_out else ""
         self._more.say(lines or ("… cut short" if item.incomplete else ""), item.text)
+        self._mount_needed()
+
+    def _mount_needed(self) -> None:
+        if not self.is_mounted:
+            return
+        for part in (self._reasoning, self._thoughts):
+            if part.display and part.parent is None:
+                self.mount(part, before=self._body)
+        if self._more.display and self._more.parent is None:
+            self.mount(self._more)
 
 
 class FinalText(Copying, Vertical):
