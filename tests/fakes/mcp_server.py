@@ -86,7 +86,44 @@ def child(request, words):
     return text(str(started.pid))
 
 
+def wish(method, params):
+    """Ask the client for something, and say what came back once it does."""
+
+    def ask(request, words):
+        number = f"wish-{request['id']}"
+        WISHES[number] = request["id"]
+        say({"id": number, "method": method, "params": params})
+        return True
+
+    return ask
+
+
+WISHES = {}
+FORM = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name", "description": "As you are called.", "minLength": 2},
+        "age": {"type": "integer", "minimum": 1},
+        "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]},
+        "agrees": {"type": "boolean", "default": False},
+        "pets": {"type": "array", "items": {"type": "string", "enum": ["cat", "dog"]}},
+    },
+    "required": ["name", "agrees"],
+}
+PASSWORD = {"type": "object", "properties": {"password": {"type": "string"}}}
+PLEASE = {"role": "user", "content": {"type": "text", "text": "How many legs has a cat? sk-sample-123456"}}
+SAMPLE = {"messages": [PLEASE], "systemPrompt": "Be short.", "maxTokens": 50}
+
 BEHAVIOUR = {
+    "form": wish("elicitation/create", {"message": "Who are you?", "requestedSchema": FORM}),
+    "password": wish("elicitation/create", {"message": "Who are you?", "requestedSchema": PASSWORD}),
+    "address": wish(
+        "elicitation/create",
+        {"mode": "url", "message": "Pay.", "url": "https://pay.example.org/1?a=b", "elicitationId": "1"},
+    ),
+    "script": wish("elicitation/create", {"mode": "url", "message": "Pay.", "url": "file:///x", "elicitationId": "1"}),
+    "sample": wish("sampling/createMessage", SAMPLE),
+    "roots": wish("roots/list", {}),
     "die": end,
     "hang": lambda request, words: True,
     "close": close,
@@ -184,6 +221,10 @@ METHODS = {
 
 def answer(request):
     method = request.get("method", "")
+    if request.get("id") in WISHES:
+        told = request.get("result") or {"refused": request["error"]["message"]}
+        say({"id": WISHES.pop(request["id"]), "result": text(json.dumps(told))})
+        return
     if "id" not in request or not method or (method == "initialize" and OPTIONS.get("mute")):
         return
     if method == "tools/call":

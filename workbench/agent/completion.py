@@ -21,6 +21,19 @@ class ModelCompletion:
         """Ask this one from here on; the tools of a session are opened before its model is."""
         self._model = model
 
+    def respond(self, request: ModelRequest, cancel: Cancel) -> ModelResponse:
+        """What it says to a whole request; raises CompletionError when the call fails or is interrupted."""
+        if self._model is None:
+            raise CompletionError("There is no model here to ask.")
+        try:
+            response = self._model().respond(request, lambda delta: None, cancel)
+        except ModelError as error:
+            raise CompletionError(f"The model could not be asked: {error}") from error
+        self.on_answer(response)
+        if response.incomplete:
+            raise CompletionError("The model's answer broke off.")
+        return response
+
     def __call__(self, prompt: str) -> Answer:
         """The whole answer; raises CompletionError when the call fails or is interrupted, or the answer breaks off."""
         if self._model is None:

@@ -44,6 +44,7 @@ from workbench.session.events import EngineState
 
 if TYPE_CHECKING:
     from workbench.engine.broadcast import Broadcast
+    from workbench.session.acting.server_asks import ServerQuestion
     from workbench.session.opening import OpenedSession
     from workbench.session.session import Session
 
@@ -65,6 +66,9 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._worker = Worker(opened.session, self._rested, opened.fail)
         opened.delegates.on_wait = self._rested
+        self._asks = opened.server_asks
+        if self._asks is not None:
+            self._asks.has_person = True
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
 
@@ -176,17 +180,23 @@ class Server:
             case Send(text=text, mentions=mentions):
                 session.send(text, mentions)
             case Decide() | AllowAlways() | Answer():
-                give = partial(_settle, command)
-                if not self._opened.delegates.command(command.action_id, give):
-                    give(session, command.action_id)
-                elif isinstance(command, AllowAlways) and command.scope == "session":
-                    session.set(rule=command.rule)  # what is allowed for a sub-agent is allowed for its parent
+                self._settle_one(command)
             case Interrupt() | Compact() | TakeBack() | Restore() | RunCommand() | Withdraw():
                 _order(command, session)
             case Set():
                 session.set(**command.model_dump(exclude={"type"}))
                 if command.mode is not None:
                     self._opened.delegates.set_mode(command.mode)
+
+    def _settle_one(self, command: Decide | AllowAlways | Answer) -> None:
+        """What the person said about an action: of the session, of a sub-agent, or a question of a server's."""
+        session, give = self._opened.session, partial(_settle, command)
+        if self._asks is not None and self._asks.command(command.action_id, give):
+            return
+        if not self._opened.delegates.command(command.action_id, give):
+            give(session, command.action_id)
+        elif isinstance(command, AllowAlways) and command.scope == "session":
+            session.set(rule=command.rule)  # what is allowed for a sub-agent is allowed for its parent
 
 
 def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand | Withdraw, session: Session) -> None:
@@ -206,8 +216,8 @@ def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand | With
             session.files.restore(copy_id)
 
 
-def _settle(command: Decide | AllowAlways | Answer, session: Session, action_id: str) -> None:
-    """What the person said about an action, to the session whose it is."""
+def _settle(command: Decide | AllowAlways | Answer, session: Session | ServerQuestion, action_id: str) -> None:
+    """What the person said about an action, to the session whose it is, or to the question of a server's."""
     if isinstance(command, Answer):
         session.answer(action_id, command.text)
         return

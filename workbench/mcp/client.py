@@ -13,6 +13,7 @@ from workbench.mcp.connection import Connection
 from workbench.mcp.definitions import Definition, digest
 from workbench.mcp.faults import CallRefused, ServerFailed
 from workbench.mcp.keeper import Keeper
+from workbench.mcp.requests import Asker, Requests
 from workbench.mcp.servers import Server
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class MCPClient:
         self.server = server
         self.catalog = catalog
         self._users = 1
+        self._requests = Requests(server)
         self._connection: Connection | None = None
 
     @classmethod
@@ -59,9 +61,16 @@ class MCPClient:
         return self._submit(_nothing)
 
     def call_tool(
-        self, definition: Definition, arguments: dict[str, Any], on_progress: Progress | None = None
+        self,
+        definition: Definition,
+        arguments: dict[str, Any],
+        on_progress: Progress | None = None,
+        asker: Asker | None = None,
     ) -> Future[t.CallToolResult]:
-        """Call a tool that is still as it was agreed to; the future raises ServerFailed, ServerGone, CallRefused …"""
+        """Call a tool that is still as it was agreed to; the future raises ServerFailed, ServerGone, CallRefused …
+
+        `asker` answers what the server asks meanwhile.
+        """
         name = definition["name"]
 
         async def call(client: Client) -> t.CallToolResult:
@@ -69,7 +78,8 @@ class MCPClient:
             if pinned is None or digest(pinned) != digest(definition):
                 raise CallRefused(_CHANGED.format(tool=name, server=self.server.name))
             told = _reporter(on_progress) if on_progress else None
-            return await client.call_tool(name, arguments, self.server.call_seconds, told)
+            async with self._requests.during(asker):
+                return await client.call_tool(name, arguments, None, told)
 
         return self._submit(call)
 
@@ -84,13 +94,18 @@ class MCPClient:
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
         async def run() -> T:
             if self._connection is None:
-                self._connection = Connection(self.server, Keeper(self.server, self.catalog))
+                self._connection = Connection(self.server, Keeper(self.server, self.catalog, self._requests))
             return await self._connection.use(work)
 
         try:
             return BACKGROUND.submit(run)
         except RuntimeError as error:
             raise ServerFailed(f"the MCP server {self.server.name} is closed") from error
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether somebody thinks about a question of the server's; its calls do not time out meanwhile."""
+        return self._requests.is_asking
 
     @property
     def is_running(self) -> bool:

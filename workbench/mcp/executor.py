@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
@@ -12,6 +12,7 @@ from workbench.mcp.client import MCPClient
 from workbench.mcp.content import content_of
 from workbench.mcp.definitions import Definition
 from workbench.mcp.faults import CallTimedOut, ServerGone, SessionLost, SignInNeeded
+from workbench.mcp.requests import Asker
 from workbench.mcp.tool import MCPToolAction, MCPToolObservation, annotations_of
 from workbench.security.secrets import KNOWN
 from workbench.tools.executor import ToolExecutor
@@ -23,15 +24,28 @@ _UNKNOWN = "Whether the call did anything is unknown: look before you repeat it.
 _SLACK = 30.0
 
 
+def _nobody(server: str) -> Asker | None:
+    """Where a tool is used by itself, its server's questions are refused."""
+    return None
+
+
 class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
     """One tool of one server."""
 
     def __init__(
-        self, client: MCPClient, definition: Definition, notice: Callable[[str], None] = lambda text: None
+        self,
+        client: MCPClient,
+        definition: Definition,
+        notice: Callable[[str], None] = lambda text: None,
+        asker_of: Callable[[str], Asker | None] = _nobody,
     ) -> None:
-        """`notice` takes a line for the person, from any thread: what only they can mend."""
+        """`notice` takes a line for the person, from any thread: what only they can mend.
+
+        `asker_of` gives, in the thread of a call, who answers the server's questions in it.
+        """
         hints = annotations_of(definition.get("annotations") or {})
         self._client = client
+        self._asker_of = asker_of
         self._definition = definition
         self._notice = notice
         self._may_repeat = hints.readOnlyHint or hints.idempotentHint
@@ -60,14 +74,17 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
             return self._failed(str(error))
 
     def _answer(self, arguments: dict[str, Any]) -> t.CallToolResult:
+        server = self._client.server
+        asker = self._asker_of(server.name)
         with self._lock:
-            future = self._client.call_tool(self._definition, arguments, self.on_output)
+            future = self._client.call_tool(self._definition, arguments, self.on_output, asker)
             self._running.add(future)
         try:
-            return future.result(self._client.server.call_seconds + self._client.server.start_seconds + _SLACK)
-        except TimeoutError as error:
-            future.cancel()
-            raise CallTimedOut(f"the MCP server {self._client.server.name} did not answer in time") from error
+            while not wait([future], server.call_seconds + server.start_seconds + _SLACK).done:
+                if not self._client.is_asking:
+                    future.cancel()
+                    raise CallTimedOut(f"the MCP server {server.name} did not answer in time")
+            return future.result()
         finally:
             with self._lock:
                 self._running.discard(future)

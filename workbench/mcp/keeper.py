@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.definitions import MOST_TOOLS, Definition
+from workbench.mcp.requests import Requests
 from workbench.mcp.servers import Server
 from workbench.security.secrets import KNOWN
 from workbench.text import first_line
@@ -21,14 +23,16 @@ if TYPE_CHECKING:
 
 _LARGEST_LOG = 1_000_000
 _MOST_PAGES = 50
+_MOST_LISTED = 2_000
 _KEPT = ("name", "description", "inputSchema", "annotations")
 
 
 class Keeper:
     """Hears a connection of one server."""
 
-    def __init__(self, server: Server, catalog: Catalog) -> None:
+    def __init__(self, server: Server, catalog: Catalog, requests: Requests) -> None:
         self._server = server
+        self._requests = requests
         self._catalog = catalog
 
     @property
@@ -44,8 +48,8 @@ class Keeper:
         """The same when it says that something has changed."""
         offers = client.server_capabilities
         tools = await _tools(client) if offers.tools else []
-        prompts = [_plain(each) for each in (await client.list_prompts()).prompts] if offers.prompts else []
-        resources = [_plain(each) for each in (await client.list_resources()).resources] if offers.resources else []
+        prompts = await _all(client.list_prompts, "prompts") if offers.prompts else []
+        resources = await _all(client.list_resources, "resources") if offers.resources else []
         await asyncio.to_thread(self._catalog.listed, self._server, tools, prompts, resources)
 
     def told(self, line: str) -> None:
@@ -53,8 +57,21 @@ class Keeper:
         write_log(self._catalog.log(self._server), line)
 
     async def asked(self, kind: str, params: Any) -> Any:
-        """Nothing is given to a server that asks by itself."""
-        raise WorkbenchError(f"{kind} is not offered here")
+        """The server asks by itself: whoever made the call it works on answers. Raises WorkbenchError."""
+        return await self._requests.answer(kind, params)
+
+
+async def _all(listed: Callable[..., Awaitable[Any]], what: str) -> list[dict[str, Any]]:
+    """What all pages of a list hold."""
+    found: list[dict[str, Any]] = []
+    cursor = None
+    for _ in range(_MOST_PAGES):
+        page = await listed(cursor=cursor)
+        found += [_plain(each) for each in getattr(page, what)]
+        cursor = page.next_cursor
+        if not cursor or len(found) > _MOST_LISTED:
+            break
+    return found[:_MOST_LISTED]
 
 
 async def _tools(client: Client) -> list[Definition]:

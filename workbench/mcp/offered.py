@@ -16,6 +16,7 @@ from workbench.mcp.environment import known_secrets
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.naming import named
 from workbench.mcp.reading import Resource, read_resource
+from workbench.mcp.requests import Asker
 from workbench.mcp.servers import Servers
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.security.secrets import KNOWN
@@ -49,6 +50,8 @@ class OfferedServers:
         self._seen: dict[str, int] = {}
         self._coming: dict[Future[None], float] = {}
         self._is_closed = False
+        self.asker_of: Callable[[str], Asker | None] = lambda server: None
+        """Who answers what a server asks in the call that runs in this thread."""
         self.notices = [*servers.problems]
         for client in self._clients:
             known_secrets(client.server)
@@ -111,10 +114,15 @@ class OfferedServers:
             (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
         ]
         return {
-            name: MCPToolDefinition(name, tool, client.server.name, MCPToolExecutor(client, tool, self._notice))
+            name: MCPToolDefinition(
+                name, tool, client.server.name, MCPToolExecutor(client, tool, self._notice, self._asker)
+            )
             for name, client, tool in named(offered, self._taken)
             if self._is_wanted(name, client, tool)
         }
+
+    def _asker(self, server: str) -> Asker | None:
+        return self.asker_of(server)
 
     def _is_wanted(self, name: str, client: MCPClient, tool: Definition) -> bool:
         if self._table.get(name) is False:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mcp import Client
 from mcp import types as t
+from mcp.client.session import ClientRequestContext
 
 from workbench import __version__
+from workbench.errors import WorkbenchError
 from workbench.mcp.environment import server_environment
 from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.servers import Server, expanded
@@ -32,6 +34,7 @@ _BRINGS = {
     "uvx": ", which comes with uv (pip install uv)",
     "docker": ", which is Docker",
 }
+_CHANGES = (t.ToolListChangedNotification, t.PromptListChangedNotification, t.ResourceListChangedNotification)
 
 
 class Gone(Protocol):
@@ -54,12 +57,13 @@ async def entered(
     client: Client
 
     async def on_message(message: Any) -> None:
-        if isinstance(message, t.ToolListChangedNotification):
+        if isinstance(message, _CHANGES):
             await heard.changed(client)
 
     async def on_log(params: t.LoggingMessageNotificationParams) -> None:
         heard.told(f"{params.level}: {params.data}")
 
+    elicited, sampled, listed = (_answering(heard, kind) for kind in ("elicitation", "sampling", "roots"))
     client = Client(
         _transport(server, tail, gone, heard.locations),
         mode=mode,
@@ -67,8 +71,28 @@ async def entered(
         message_handler=on_message,
         logging_callback=on_log,
         cache=None,
+        elicitation_callback=elicited if server.elicitation else None,
+        sampling_callback=sampled if server.sampling else None,
     )
-    return await stack.enter_async_context(client)
+    await stack.enter_async_context(client)
+    # what was not offered is asked for by some all the same: they hear why not, and so does the person
+    own = {"_elicitation_callback": elicited, "_sampling_callback": sampled, "_list_roots_callback": listed}
+    for name, callback in own.items():
+        setattr(client.session, name, callback)
+    return client
+
+
+def _answering(heard: Heard, kind: str) -> Any:
+    """What answers one kind of request; a refusal is an error with its reason."""
+
+    async def answer(context: ClientRequestContext, params: Any = None) -> Any:
+        try:
+            return await heard.asked(kind, params)
+        except WorkbenchError as error:
+            heard.told(f"· {error}")
+            return t.ErrorData(code=t.INVALID_REQUEST, message=str(error))
+
+    return answer
 
 
 def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Locations) -> AbstractAsyncContextManager[Any]:
@@ -84,7 +108,7 @@ def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Location
     if server.kind == "sse":
         from mcp.client.sse import sse_client
 
-        return sse_client(url, headers, timeout=_HTTP_SECONDS, sse_read_timeout=server.call_seconds, auth=auth)
+        return sse_client(url, headers, timeout=_HTTP_SECONDS, sse_read_timeout=_silence(server), auth=auth)
     return _streamable(server, url, headers, gone, auth)
 
 
@@ -92,6 +116,11 @@ def _look_for(command: str, env: Mapping[str, str]) -> None:
     """Raises ServerFailed for a program that is on none of the paths, before anything is started."""
     if "/" not in command and shutil.which(command, path=env.get("PATH")) is None:
         raise ServerFailed(f"there is no program {command}{_BRINGS.get(command, '')}")
+
+
+def _silence(server: Server) -> float:
+    """Seconds without a word in a call: it has its own end, and a person may think about a question in it."""
+    return max(server.call_seconds + server.ask_seconds, _HTTP_SECONDS)
 
 
 def _sign_in(server: Server, gone: Gone, locations: Locations) -> Signed | None:
@@ -128,7 +157,7 @@ def _streamable(
 
     @asynccontextmanager
     async def transport() -> Any:
-        timeout = httpx2.Timeout(_HTTP_SECONDS, read=max(server.call_seconds, _HTTP_SECONDS))
+        timeout = httpx2.Timeout(_HTTP_SECONDS, read=_silence(server))
         hooks = {"response": [look]}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks, auth=auth) as client,

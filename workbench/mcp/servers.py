@@ -16,6 +16,7 @@ from workbench.tools.trust import SERVERS, is_trusted
 Kind: TypeAlias = Literal["stdio", "http", "sse"]
 START_SECONDS = 10.0
 CALL_SECONDS = 60.0
+ASK_SECONDS = 600.0
 _KINDS: Mapping[str, Kind] = {
     "stdio": "stdio",
     "http": "http",
@@ -25,9 +26,10 @@ _KINDS: Mapping[str, Kind] = {
     "sse": "sse",
 }
 _TEXTS = ("command", "url", "cwd", "type", "transport", "description")
-_NUMBERS = ("timeout", "startTimeout")
-_KNOWN = (*_TEXTS, *_NUMBERS, "args", "env", "headers", "enabled", "disabled", "oauth")
-_NO_MATTER = ("is_on", "source", "oauth", "signs_in")
+_NUMBERS = ("timeout", "startTimeout", "askTimeout")
+_SWITCHES = ("enabled", "disabled", "sampling", "elicitation")
+_KNOWN = (*_TEXTS, *_NUMBERS, "args", "env", "headers", *_SWITCHES, "oauth")
+_NO_MATTER = ("is_on", "source", "oauth", "signs_in", "sampling", "elicitation")
 _OAUTH = {"clientId": str, "clientSecret": str, "callbackPort": int}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
@@ -54,6 +56,12 @@ class Server:
     is_on: bool = True
     start_seconds: float = START_SECONDS
     call_seconds: float = CALL_SECONDS
+    ask_seconds: float = ASK_SECONDS
+    """How long a question of the server's waits for the person."""
+    sampling: bool = True
+    """Whether it may ask for answers of the model; each is asked about."""
+    elicitation: bool = True
+    """Whether it may ask the person something."""
 
     @property
     def key(self) -> str:
@@ -142,6 +150,9 @@ def read_server(name: str, value: Any, source: str, folder: str) -> Server:
         is_on=value.get("enabled", True) and not value.get("disabled", False),
         start_seconds=float(value.get("startTimeout", START_SECONDS)),
         call_seconds=float(value.get("timeout", CALL_SECONDS)),
+        ask_seconds=float(value.get("askTimeout", ASK_SECONDS)),
+        sampling=value.get("sampling", True),
+        elicitation=value.get("elicitation", True),
     )
 
 
@@ -153,7 +164,7 @@ def _check(value: Mapping[str, Any]) -> None:
             raise UsageError(f"{key} must be text")
         if key in _NUMBERS and (isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 86_400):
             raise UsageError(f"{key} must be a number of seconds")
-        if key in ("enabled", "disabled") and not isinstance(part, bool):
+        if key in _SWITCHES and not isinstance(part, bool):
             raise UsageError(f"{key} must be true or false")
         if key in ("env", "headers") and not _are_texts(part):
             raise UsageError(f"{key} must be a table of texts")

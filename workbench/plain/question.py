@@ -8,7 +8,7 @@ from typing import Protocol
 
 from workbench.errors import WorkbenchError
 from workbench.plain.telling import change_lines, file_line
-from workbench.tools.ask_human.question import read_question
+from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tui.approving.argument_text import argument_text, arguments_from
 from workbench.tui.approving.decision import Always, Answer, Decision, Later, Outcome
 from workbench.tui.approving.proposal import Proposal
@@ -87,7 +87,7 @@ class Question:
 
     async def _ask_person(self) -> Outcome:
         question = read_question(self._item.arguments)
-        who = f"The sub-agent {self._item.agent}" if self._item.agent else "The agent"
+        who = f"T{who_asks(self._item.agent)[1:]}"
         options = [f"  {number}. {text}" for number, text in enumerate(question.options, 1)]
         await self._asker.show([f"{who} asks you: {question.text}", *options])
         how = "Answer with a number or in your own words" if options else "Answer in your own words"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.diff.hunks import FileDiff, Hunk
+from workbench.tools.ask_human.question import who_asks
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.wording.cards import shown_output
@@ -37,7 +38,7 @@ def told(item: Item, workspace: str) -> Iterator[str]:
 
 def begun(item: ActionItem, workspace: str) -> str:
     """One line about an action that begins to run."""
-    who = f" of the sub-agent {item.agent}" if item.agent else " of your own" if item.by_person else ""
+    who = f" of {who_asks(item.agent)}" if item.agent else " of your own" if item.by_person else ""
     what = "" if item.tool == CHANGED_BACK else f"{_what(item)} "
     return f"Step {item.number}{who}: {what}{one_line(item, workspace)}".rstrip()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.offered import OfferedServers
     from workbench.mcp.servers import Servers
+    from workbench.session.acting.server_asks import ServerAsks
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Equipment:
     tools: MutableMapping[str, ToolDefinition]
     """All that may be called; those of MCP servers come and go between calls of the model."""
     servers: OfferedServers | None
+    server_asks: ServerAsks | None
+    """What those servers ask."""
     complete: ModelCompletion
     """Brings those tools that need one to the session's model."""
     delegates: Delegates
@@ -77,13 +80,24 @@ def equip(resources: ExitStack, place: Place, on_live: Callable[[LiveEvent], Non
     resources.callback(selection.close)
     for name, key in selection.secrets.items():
         KNOWN.add(name, key)
-    tools, servers = dict(selection.tools), None
+    tools, servers, asks = dict(selection.tools), None, None
     if found:
         from workbench.mcp.offered import OfferedServers
 
         servers = OfferedServers(*found, tools, table, lambda text: on_live(Notice(text=text)))
         resources.callback(servers.close)
-    return Equipment(selection, tools, servers, complete, delegates, skills_of(workspace, [locations.skills]), folder)
+        asks = _asks(servers, complete)
+    return Equipment(
+        selection, tools, servers, asks, complete, delegates, skills_of(workspace, [locations.skills]), folder
+    )
+
+
+def _asks(servers: OfferedServers, complete: ModelCompletion) -> ServerAsks:
+    from workbench.session.acting.server_asks import ServerAsks
+
+    asks = ServerAsks(complete)
+    servers.asker_of = asks.asker
+    return asks
 
 
 def _servers(locations: Locations, settings: Settings, workspace: Path) -> tuple[Servers, Catalog] | None:

@@ -262,7 +262,7 @@ ActionEvent: TypeAlias = (
 
 
 class DelegateStep(EventBase):
-    """A step of the sub-agent that works for the action `action_id`, with the ids it has here; `session` is its log."""
+    """A step of what works for the action `action_id`: a sub-agent whose log is `session`, or (empty) a server asks."""
 
     kind: Literal["delegate_step"] = "delegate_step"
     action_id: str

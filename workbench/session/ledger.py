@@ -262,7 +262,7 @@ class Ledger:
             return
         step = event.event
         action = self.batch.get(event.action_id)
-        if action is not None:
+        if action is not None and event.session:  # what a server asks ends with its call
             action.sub_agent = action.sub_agent or AtWork(event.agent, event.session)
             action.sub_agent.follow(step)
         match step:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from workbench import __version__
 from workbench.agent.agent import Agent
@@ -34,6 +34,9 @@ from workbench.session.versions.recorder import Recorder
 from workbench.session.versions.repository import Repository
 from workbench.text import first_line
 from workbench.tools.trust import is_trusted
+
+if TYPE_CHECKING:
+    from workbench.session.acting.server_asks import ServerAsks
 
 logger = logging.getLogger(__name__)
 _WAIT_FOR_LOCK = 3.0  # seconds: an engine that is just ending gives the session free
@@ -80,6 +83,8 @@ class OpenedSession:
     """What the person should know from the start, a line each: tools that were left out."""
     delegates: Delegates
     """The sub-agents that work for it."""
+    server_asks: ServerAsks | None
+    """What its MCP servers ask, where it has any."""
     _store: Store
     _resources: ExitStack
 
@@ -222,12 +227,15 @@ def _put_together(
     parent = Parent(started.id, models, session.allowance)
     start = partial(_start_child, locations, settings, Path(started.workspace), parent, session)
     equipment.delegates.use(start, session.sub_agents_asking)
+    if equipment.server_asks is not None:
+        equipment.server_asks.mode = lambda: session.chosen[1]
     return OpenedSession(
         id=started.id,
         session=session,
         model_name=models.profile(started.model).model,
         notices=(*equipment.notices, *book.faults, *book.strangers(equipment.names)),
         delegates=equipment.delegates,
+        server_asks=equipment.server_asks,
         _store=store,
         _resources=resources.pop_all(),
     )

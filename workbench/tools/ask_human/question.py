@@ -16,6 +16,13 @@ class Question:
     options: tuple[str, ...] = ()
 
 
+def who_asks(agent: str, name: str = "agent") -> str:
+    """Who it is that asks: the agent, a sub-agent by its name, or a server that works for a call."""
+    if not agent:
+        return f"the {name}"
+    return f"the {agent}" if agent.startswith("MCP server ") else f"the sub-agent {agent}"
+
+
 def read_question(arguments: Mapping[str, Any]) -> Question:
     """The question of a call's arguments as the model wrote them; total, a list may be written as JSON text."""
     options = arguments.get("options")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.session.events import DelegateStep
 
 Folds = Mapping[str, Callable[[SessionState, Any], Changed]]
-_LONGEST_NAME = 24
+_LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
 
 def take(state: SessionState, step: DelegateStep, folds: Folds) -> Changed:
@@ -26,7 +26,8 @@ def take(state: SessionState, step: DelegateStep, folds: Folds) -> Changed:
         item = state.actions[inner.action_id]
         answer = state.delegate_responses.get(step.action_id)
         item.response = answer if answer is not None and answer.response_id == inner.response_id else None
-        item.agent, item.call_id = visible(step.agent[:_LONGEST_NAME], lines=False), step.action_id
+        name = step.agent[: _LONGEST_NAME if step.session else _LONGEST_SERVER]
+        item.agent, item.call_id = visible(name, lines=False), step.action_id
     return changed
 
 

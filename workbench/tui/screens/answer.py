@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from workbench.text import visible
-from workbench.tools.ask_human.question import read_question
+from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tui.approving.decision import Answer, Later
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.question import QuestionScreen
@@ -70,7 +70,7 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
     ) -> None:
         super().__init__(clock)
         self._question = read_question(action.arguments)
-        self._title = f"The sub-agent {action.agent} asks" if action.agent else "The agent asks"
+        self._title = f"T{who_asks(action.agent)[1:]} asks"
         self._pass_on = pass_on
         placeholder = "or something else" if self._question.options else "your answer"
         self._draft = draft

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from workbench.diff.hunks import FileDiff, compare
+from workbench.tools.ask_human.question import who_asks
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.stale import changed_by_others
@@ -67,7 +68,7 @@ def reasons(action: ActionItem) -> list[Said]:
 
 
 def _asker(action: ActionItem) -> list[Said]:
-    return [Said(one_line(f"Asked for the sub-agent {action.agent}."), "command")] if action.agent else []
+    return [Said(one_line(f"Asked for {who_asks(action.agent)}."), "command")] if action.agent else []
 
 
 def _quote(action: ActionItem) -> str:

@@ -1,0 +1,179 @@
+"""The fields of a form that a server asks for: what the schema says of each, and an answer read as its value. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.security.secrets import KNOWN, holds_secret
+from workbench.text import first_line, well_formed
+
+_MOST_FIELDS, _MOST_CHOICES = 20, 100
+_YES, _NO = ("yes", "y", "true", "1"), ("no", "n", "false", "0")
+_PLAIN = ("string", "integer", "number", "boolean")
+_SECRET = re.compile(
+    r"pass ?(?:word|phrase|code)|api[ _-]?key|secret|private key|credential|card number|\bcvv?\b", re.I
+)
+_LIMITS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "format": "as {}",
+    "pattern": "of the form {}",
+    "minItems": "at least {} of them",
+    "maxItems": "at most {} of them",
+}
+
+
+class WrongAnswer(ValueError):
+    """An answer that does not fit; the message says what is wrong with it."""
+
+
+class OddForm(WorkbenchError):
+    """A form of which no question can be made."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: `choices` are its values with how they are called; `kind` is a type of JSON schema."""
+
+    name: str
+    label: str
+    words: str
+    kind: str
+    required: bool
+    choices: tuple[tuple[str, str], ...] = ()
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Answers to choose from."""
+        default = self.schema.get("default")
+        if self.kind == "boolean":
+            return ("Yes", "No") if default is not False else ("No", "Yes")
+        if self.kind == "array":
+            return ()
+        if not self.choices:
+            return (str(default),) if default not in (None, "") else ()
+        labels = [label for _, label in self.choices]
+        usual = [label for value, label in self.choices if value == default]
+        return tuple(dict.fromkeys([*usual, *labels]))
+
+    def told(self, *, listed: bool) -> str:
+        """What the person should know of it; with `listed` also what there is to choose from."""
+        facts = [text.format(self.schema[name]) for name, text in _LIMITS.items() if name in self.schema]
+        kind = {"integer": "a whole number", "number": "a number", "boolean": "yes or no"}.get(self.kind, "")
+        lines = [self.words, ", ".join(part for part in (kind, *facts) if part)]
+        if self.choices and listed:
+            lines += [f"One of: {', '.join(label for _, label in self.choices)}"] if self.kind != "array" else []
+        if self.kind == "array":
+            lines.append(f"Any of these, with commas between: {', '.join(label for _, label in self.choices)}")
+        return "\n".join(_shown(line, 2_000) for line in lines if line)
+
+    def said(self, value: Any) -> str:
+        """The value as it is shown before it goes."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        called = dict(self.choices)
+        values = value if isinstance(value, list) else [value]
+        return ", ".join(called.get(each, str(each)) for each in values)
+
+    def value(self, answer: str) -> Any:
+        """The answer as the schema wants it; raises WrongAnswer."""
+        value = self._read(answer.strip())
+        from jsonschema import Draft202012Validator, FormatChecker, SchemaError
+
+        try:
+            errors = Draft202012Validator(dict(self.schema), format_checker=FormatChecker()).iter_errors(value)
+            first = next(iter(errors), None)
+        except (SchemaError, re.error, TypeError, AttributeError):
+            first = None  # the server checks by itself what its schema means
+        if first is not None:
+            raise WrongAnswer(_shown(first.message, 200))
+        return value
+
+    def _read(self, answer: str) -> Any:
+        if self.kind == "boolean":
+            if answer.lower() not in (*_YES, *_NO):
+                raise WrongAnswer("answer yes or no")
+            return answer.lower() in _YES
+        if self.kind in ("integer", "number"):
+            return self._number(answer)
+        if self.kind == "array":
+            return [self._chosen(part.strip()) for part in answer.split(",") if part.strip()]
+        return self._chosen(answer) if self.choices else answer
+
+    def _number(self, answer: str) -> float:
+        try:
+            value = json.loads(answer)
+        except ValueError:
+            value = None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise WrongAnswer("answer with a number")
+        if self.kind == "integer" and value != int(value):
+            raise WrongAnswer("answer with a whole number")
+        return int(value) if self.kind == "integer" else value
+
+    def _chosen(self, answer: str) -> str:
+        for value, label in self.choices:
+            if answer in (value, label):
+                return value
+        for value, label in self.choices:
+            if answer.lower() in (value.lower(), label.lower()):
+                return value
+        raise WrongAnswer(f"{_shown(answer, 60)} is none of those there are")
+
+
+def fields_of(server: str, schema: Any) -> tuple[Field, ...]:
+    """The fields of a form; raises OddForm."""
+    properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or len(properties) > _MOST_FIELDS:
+        raise OddForm(f"the MCP server {server} asked with a form that cannot be shown: refused")
+    required = schema.get("required") if isinstance(schema.get("required"), list) else ()
+    return tuple(_field(server, str(name), part, name in (required or ())) for name, part in properties.items())
+
+
+def asks_secret(message: str, fields: Sequence[Field]) -> str:
+    """What of a form asks for a secret; empty where nothing does."""
+    for each in fields:
+        texts = (each.name, each.label, each.words)
+        if each.schema.get("format") == "password" or holds_secret(each.name) or any(map(_SECRET.search, texts)):
+            return each.label
+    found = _SECRET.search(message) if any(each.kind == "string" and not each.choices for each in fields) else None
+    return found[0] if found else ""
+
+
+def _field(server: str, name: str, part: Any, required: bool) -> Field:
+    part = part if isinstance(part, Mapping) else {}
+    choices = _choices(part.get("items") if part.get("type") == "array" else part)
+    kind = part.get("type", "string")
+    if kind not in (*_PLAIN, "array") or (kind == "array" and not choices) or len(choices) > _MOST_CHOICES:
+        raise OddForm(f"the MCP server {server} asked for {_shown(name, 60)}, which no form can hold: refused")
+    label = _shown(str(part.get("title") or name), 120)
+    return Field(name, label, _shown(str(part.get("description") or ""), 600), kind, required, choices, part)
+
+
+def _choices(part: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(part, Mapping):
+        return ()
+    for word in ("oneOf", "anyOf"):
+        listed = part.get(word)
+        if isinstance(listed, list):
+            pairs = [each for each in listed if isinstance(each, Mapping) and "const" in each]
+            return tuple((str(each["const"]), _shown(str(each.get("title") or each["const"]), 80)) for each in pairs)
+    values = part.get("enum")
+    if not isinstance(values, list):
+        return ()
+    names = part.get("enumNames")
+    labels = names if isinstance(names, list) and len(names) == len(values) else values
+    return tuple((str(value), _shown(str(label), 80)) for value, label in zip(values, labels, strict=True))
+
+
+def _shown(text: str, width: int) -> str:
+    return KNOWN.masked(first_line(well_formed(text), width))
