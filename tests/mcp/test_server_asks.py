@@ -70,7 +70,7 @@ def test_a_form_is_asked_field_by_field_and_shown_whole_before_it_goes(tmp_path,
         first = asked[0]
         assert (first.agent, first.asks, first.tool) == ("MCP server fake", True, "ask_human")
         question = first.arguments["question"]
-        assert question.startswith("Who are you?\n\nYour name (1 of 5)\nAs you are called.\nat least 2 characters")
+        assert question.startswith("Your name (1 of 5)\nAs you are called.\nat least 2 characters\n\nWho are you?")
         assert "goes to the MCP server fake" in question
         assert asked[1].arguments["question"].startswith("That does not fit: 'Z' is too short")
         assert asked[3].arguments["options"] == ["Red", "Green", "Leave it out", "Answer nothing"]

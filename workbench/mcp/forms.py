@@ -103,23 +103,22 @@ class _Asking:
         own = field.options[: _MOST_OPTIONS - 2] if len(field.options) <= _MOST_OPTIONS - 2 else ()
         options = (*own, *(() if field.required else (LEAVE_OUT,)), NOTHING)
         about = f"{field.label}{place}{'' if field.required else ', may be left out'}"
-        rest = f"{about}\n{field.told(listed=not own)}\nYour answer goes to the MCP server {self._server}."
+        goes = f"Your answer goes to the MCP server {self._server}."
+        asked = "\n".join((*filter(None, (about, field.told(listed=not own))), "", self._message, goes))
         while True:
-            answer = self._asked(f"{wrong}{self._message}\n\n{rest}", options)
+            answer = self._asked(f"{wrong}{asked}", options)
             if answer == LEAVE_OUT and not field.required:
                 return False, None
             try:
                 return True, field.value(answer)
             except WrongAnswer as error:
-                wrong = f"That does not fit: {error}\n\n"
+                wrong = f"That does not fit: {error}\n"
 
     def _is_whole(self, fields: tuple[Field, ...], answers: dict[str, Any]) -> bool:
         """Whether all of it may go, as it is shown once more."""
         lines = [f"{field.label}: {field.said(answers[field.name])}" for field in fields if field.name in answers]
         told = "\n".join(lines) or "(nothing is filled in)"
-        answer = self._asked(
-            f"{self._message}\n\nSend this to the MCP server {self._server}?\n{told}", (_SEND, _AGAIN, NOTHING)
-        )
+        answer = self._asked(f"Send this to the MCP server {self._server}?\n{told}", (_SEND, _AGAIN, NOTHING))
         return answer == _SEND
 
     def _asked(self, text: str, options: tuple[str, ...]) -> str:
