@@ -72,5 +72,8 @@ class FakeLink:
     def restore(self, copy_id: str) -> None:
         self.commands.append(("restore", copy_id))
 
+    def ask_prompt(self, server: str, name: str, arguments: dict[str, str]) -> None:
+        self.commands.append(("ask_prompt", server, name, arguments))
+
     def close(self, *, stop: bool = False) -> None:
         self.closed = True

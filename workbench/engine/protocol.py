@@ -124,6 +124,15 @@ class Set(_Line):
     title: str | None = None
 
 
+class AskPrompt(_Line):
+    """Get a prompt of an MCP server; this screen alone gets it, as `prompt_ready`."""
+
+    type: Literal["ask_prompt"] = "ask_prompt"
+    server: str
+    name: str
+    arguments: dict[str, str] = {}
+
+
 class Leave(_Line):
     """The screen says good-bye; with `stop`, because its terminal is gone, a run that nobody else watches ends too."""
 
@@ -150,6 +159,7 @@ Command: TypeAlias = Annotated[
     | TakeBack
     | Restore
     | Set
+    | AskPrompt
     | Leave,
     Field(discriminator="type"),
 ]

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from workbench.engine.asking_prompt import ask_prompt
 from workbench.engine.protocol import (
     COMMAND,
     VERSION,
     AllowAlways,
     Answer,
+    AskPrompt,
     Command,
     Compact,
     Decide,
@@ -158,7 +160,10 @@ class Server:
                 return False
             if not self._screens.has_pen(screen):
                 raise WorkbenchError("another screen of this session is in charge; close it to take over")
-            self._carry_out(command)
+            if isinstance(command, AskPrompt):
+                ask_prompt(self._opened.servers, command, screen)
+            else:
+                self._carry_out(command)
         except ValidationError as error:
             screen.say(Refused(reason=f"not a command: {error.errors()[0]['msg']}"))
         except WorkbenchError as error:

@@ -15,6 +15,7 @@ from workbench.mcp.definitions import Definition
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.naming import named
+from workbench.mcp.prompts import prompt_text
 from workbench.mcp.reading import Resource, read_resource
 from workbench.mcp.requests import Asker
 from workbench.mcp.servers import Servers
@@ -137,6 +138,10 @@ class OfferedServers:
     def read(self, name: str, is_cancelled: Callable[[], bool]) -> Resource:
         """The resource of that name as it is now; waits for its server."""
         return read_resource(self._clients, name, is_cancelled)
+
+    def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+        """What a prompt says with these arguments; waits for its server. Raises WorkbenchError."""
+        return prompt_text(self._clients, server, name, arguments)
 
     def close(self) -> None:
         """End the servers that nobody else uses, side by side."""

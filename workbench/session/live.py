@@ -47,7 +47,15 @@ class Notice(Data):
     text: str
 
 
+class PromptReady(Data):
+    """What a prompt of a server says, for the one who asked for it: they look at it before anything is sent."""
+
+    kind: Literal["prompt_ready"] = "prompt_ready"
+    server: str
+    text: str
+
+
 LiveEvent: TypeAlias = Annotated[
-    TextDelta | ReasoningDelta | ToolOutput | EngineState | Notice, Field(discriminator="kind")
+    TextDelta | ReasoningDelta | ToolOutput | EngineState | Notice | PromptReady, Field(discriminator="kind")
 ]
 LIVE: TypeAdapter[LiveEvent] = TypeAdapter(LiveEvent)

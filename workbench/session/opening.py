@@ -36,6 +36,7 @@ from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
+    from workbench.mcp.offered import OfferedServers
     from workbench.session.acting.server_asks import ServerAsks
 
 logger = logging.getLogger(__name__)
@@ -83,6 +84,8 @@ class OpenedSession:
     """What the person should know from the start, a line each: tools that were left out."""
     delegates: Delegates
     """The sub-agents that work for it."""
+    servers: OfferedServers | None
+    """Its MCP servers, where it has any."""
     server_asks: ServerAsks | None
     """What its MCP servers ask, where it has any."""
     _store: Store
@@ -235,6 +238,7 @@ def _put_together(
         model_name=models.profile(started.model).model,
         notices=(*equipment.notices, *book.faults, *book.strangers(equipment.names)),
         delegates=equipment.delegates,
+        servers=equipment.servers,
         server_asks=equipment.server_asks,
         _store=store,
         _resources=resources.pop_all(),

@@ -22,11 +22,13 @@ class Changed:
     changes: bool = False
     status: bool = False
     waiting: bool = False
+    prompt: str = ""
+    """A text that the person wanted for what they write."""
 
     @property
     def is_only_live(self) -> bool:
         """Whether nothing but the answer that streams has grown."""
-        others = self.added, self.updated, self.tasks, self.changes, self.status, self.waiting
+        others = self.added, self.updated, self.tasks, self.changes, self.status, self.waiting, self.prompt
         return self.live and not any(others)
 
     def merge(self, later: Changed) -> Changed:
@@ -39,4 +41,5 @@ class Changed:
         self.changes |= later.changes
         self.status |= later.status
         self.waiting |= later.waiting
+        self.prompt = later.prompt or self.prompt
         return self

@@ -295,5 +295,6 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "reasoning_delta": _reasoning_delta,
     "tool_output": action_fold.tool_output,
     "engine_state": _engine_state,
+    "prompt_ready": lambda state, event: Changed(prompt=event.text),
 }
 _DELEGATE_FOLDS: Final = _FOLDS | {"model_responded": _spent, "history_condensed": _spent}

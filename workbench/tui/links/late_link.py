@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,54 +19,8 @@ if TYPE_CHECKING:
     from workbench.session.events import Event, FileDelta, Mode
 
 
-class LateLink:
-    """Makes the real link in the thread that asks for the history."""
-
-    def __init__(self, make: Callable[[], Link]) -> None:
-        self._make = make
-        self._lock = threading.Lock()
-        self._link: Link | None = None
-        self._kept: list[Callable[[Link], None]] = []
-        self._lost: LinkLost | None = None
-        self._closed = False
-        self._stop = False
-
-    def history(self) -> Iterable[Event]:
-        """Make the link and read what the log holds; blocks, so it is called from a thread, and gone through in one."""
-        try:
-            link = self._make()
-            self._stand_in(link)
-            history = link.history()
-        except WorkbenchError as error:
-            self._lost = LinkLost(str(error), for_good=True)
-            return ()
-
-        def read() -> Iterator[Event]:
-            try:
-                yield from history
-            except WorkbenchError as error:
-                self._lost = LinkLost(str(error), for_good=True)
-
-        return replace(history, events=read()) if isinstance(history, History) else read()
-
-    def _stand_in(self, link: Link) -> None:
-        with self._lock:
-            self._link = link
-            for command in self._kept:
-                command(link)
-            self._kept.clear()
-            if self._closed:
-                link.close(stop=self._stop)
-
-    async def receive(self) -> Sequence[Incoming]:
-        """The next messages of the real link; a link that could not be made is lost, once."""
-        lost, self._lost = self._lost, None
-        if lost is not None:
-            return [lost]
-        if self._link is None:
-            await asyncio.Event().wait()  # lost before: there is nothing more to come
-        assert self._link is not None
-        return await self._link.receive()
+class _Kept:
+    """The commands of a link, each given to the real one when that is there."""
 
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
         """A message of the person's, and the files it mentions."""
@@ -123,6 +77,64 @@ class LateLink:
     def restore(self, copy_id: str) -> None:
         """Bring back the copy that was kept before a command took files away."""
         self._give(lambda link: link.restore(copy_id))
+
+    def ask_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> None:
+        """Get a prompt of an MCP server."""
+        self._give(lambda link: link.ask_prompt(server, name, arguments))
+
+    def _give(self, command: Callable[[Link], None]) -> None:
+        """Carry it out, now or later."""
+        raise NotImplementedError
+
+
+class LateLink(_Kept):
+    """Makes the real link in the thread that asks for the history."""
+
+    def __init__(self, make: Callable[[], Link]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._link: Link | None = None
+        self._kept: list[Callable[[Link], None]] = []
+        self._lost: LinkLost | None = None
+        self._closed = False
+        self._stop = False
+
+    def history(self) -> Iterable[Event]:
+        """Make the link and read what the log holds; blocks, so it is called from a thread, and gone through in one."""
+        try:
+            link = self._make()
+            self._stand_in(link)
+            history = link.history()
+        except WorkbenchError as error:
+            self._lost = LinkLost(str(error), for_good=True)
+            return ()
+
+        def read() -> Iterator[Event]:
+            try:
+                yield from history
+            except WorkbenchError as error:
+                self._lost = LinkLost(str(error), for_good=True)
+
+        return replace(history, events=read()) if isinstance(history, History) else read()
+
+    def _stand_in(self, link: Link) -> None:
+        with self._lock:
+            self._link = link
+            for command in self._kept:
+                command(link)
+            self._kept.clear()
+            if self._closed:
+                link.close(stop=self._stop)
+
+    async def receive(self) -> Sequence[Incoming]:
+        """The next messages of the real link; a link that could not be made is lost, once."""
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            return [lost]
+        if self._link is None:
+            await asyncio.Event().wait()  # lost before: there is nothing more to come
+        assert self._link is not None
+        return await self._link.receive()
 
     def close(self, *, stop: bool = False) -> None:
         """Leave the session, also one whose link is still being made."""

@@ -5,7 +5,7 @@ Tests of screens stand in a link that needs no process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -106,6 +106,10 @@ class Link(Protocol):
 
     def restore(self, copy_id: str) -> None:
         """Bring back the copy that was kept before a command took files away."""
+        ...
+
+    def ask_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> None:
+        """Get a prompt of an MCP server; it comes as `prompt_ready`."""
         ...
 
     def close(self, *, stop: bool = False) -> None:

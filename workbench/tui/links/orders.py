@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.engine.protocol import (
     AllowAlways,
     Answer,
+    AskPrompt,
     Command,
     Compact,
     Decide,
@@ -82,6 +83,10 @@ class Orders:
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write files as the person wants them back: `before` is what each holds now, `after` what it shall hold."""
         self._commands.put(TakeBack(files=tuple(files)))
+
+    def ask_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> None:
+        """Get a prompt of an MCP server."""
+        self._commands.put(AskPrompt(server=server, name=name, arguments=dict(arguments)))
 
     def restore(self, copy_id: str) -> None:
         """Bring back the copy that was kept before a command took files away."""

@@ -52,7 +52,7 @@ class PastSession:
 def entries_of(app: App[Any], screen: Screen[Any], settings: Settings, *, is_main: bool) -> list[Entry]:
     """What can be done on that screen without looking anything up."""
     keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
-    found = [*_commands(keys)] if is_main else []
+    found = [*_commands(keys), *_prompts(screen)] if is_main else []
     known = {entry.action for entry in found}
     found += [entry for entry in _bindings(screen) if entry.action not in known]
     if is_main:
@@ -99,6 +99,13 @@ def _commands(keys: dict[str, Any]) -> Iterator[Entry]:
         bound = keys.get(command.action)
         key = key_name(bound.binding.key) if bound is not None else ""
         yield Entry("command", f"/{command.name}", command.words, command.action, key)
+
+
+def _prompts(screen: Screen[Any]) -> Iterator[Entry]:
+    """The prompts of MCP servers."""
+    for each in getattr(screen, "prompts", ()):
+        name = f"{each.server}:{each.name}"
+        yield Entry("command", f"/{name}", each.words, f"server_prompt({name!r})")
 
 
 def _bindings(screen: Screen[Any]) -> Iterator[Entry]:

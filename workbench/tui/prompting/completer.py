@@ -156,7 +156,8 @@ def _command(name: str) -> Choice:
 
 def _prompt(name: str, prompt: Prompt) -> Choice:
     wanted = " ".join(f"{each.name}=" if each.required else f"[{each.name}=]" for each in prompt.arguments)
-    return Choice(f"/{name} {wanted}".rstrip(), prompt.words, f"/{name}", runs=not prompt.arguments)
+    first = next((f" {each.name}=" for each in prompt.arguments if each.required), "")
+    return Choice(f"/{name} {wanted}".rstrip(), prompt.words, f"/{name}{first}", runs=not prompt.arguments)
 
 
 def _lines(text: str) -> str:

@@ -29,7 +29,7 @@ from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.review.review import Review
-from workbench.tui.screens.queueing import Queueing
+from workbench.tui.screens.server_prompts import ServerPrompts
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _NO_MODEL = "no model is set up; /demo starts the demo"
 
 
-class MainScreen(Queueing):
+class MainScreen(ServerPrompts):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
 
     AUTO_FOCUS = "#prompt"
@@ -123,8 +123,7 @@ class MainScreen(Queueing):
         self.query_one(SidePanels).show(self.state, changed, titles)
         for name, title in titles.items():
             entitle(self.query_one(f"#{name}", Widget), title)
-        prompt = self.query_one(Prompt)
-        self.outbox.take_back(prompt, self.state, changed)
+        self.take_back(changed)
         if changed is None:
             set_aside()
             self._writing.recall(item.text for item in self.state.items if isinstance(item, UserItem))
@@ -165,6 +164,8 @@ class MainScreen(Queueing):
     @on(Prompt.Submitted)
     async def on_prompt_submitted(self, submitted: Prompt.Submitted) -> None:
         """A command is run, everything else is sent."""
+        if self._has_model and self.asks_prompt(submitted.text):
+            return
         try:
             command = parse_command(submitted.text)
         except UnknownCommand as error:

@@ -167,7 +167,7 @@ class Prompt(TextArea):
             self.move_cursor(self.document.end)
             self.completer.close()
             return choice
-        goes_on = choice.insert.endswith(("/", '/"')) or choice.runs
+        goes_on = choice.insert.endswith(("/", '/"', "=")) or choice.runs
         self.completer.forget()
         self._replace_via_keyboard(choice.insert + ("" if goes_on else " "), (row, wish.start), (row, column))
         return choice

@@ -1,0 +1,35 @@
+"""Gets a prompt of an MCP server for the screen that wants it, beside everything else; used by `server`."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from workbench.engine.protocol import AskPrompt, Refused
+from workbench.errors import WorkbenchError
+from workbench.session.live import PromptReady
+
+if TYPE_CHECKING:
+    from workbench.engine.screens import Screen
+    from workbench.mcp.offered import OfferedServers
+
+
+def ask_prompt(servers: OfferedServers | None, command: AskPrompt, screen: Screen) -> None:
+    """Begin to get it; the screen hears what came. Raises WorkbenchError where there are no servers."""
+    if servers is None:
+        raise WorkbenchError("there are no MCP servers in this session")
+    found, loop = servers, asyncio.get_running_loop()
+
+    def get() -> None:
+        answer: PromptReady | Refused
+        try:
+            text = found.prompt(command.server, command.name, command.arguments)
+            answer = PromptReady(server=command.server, text=text)
+        except WorkbenchError as error:
+            answer = Refused(reason=str(error))
+        with suppress(RuntimeError):  # the engine has ended
+            loop.call_soon_threadsafe(screen.say, answer)
+
+    threading.Thread(target=get, daemon=True, name="mcp-prompt").start()

@@ -1,0 +1,67 @@
+"""A prompt of a server as a person writes it: `/server:prompt name=value other="two words"`. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.text import visible
+
+if TYPE_CHECKING:
+    from workbench.mcp.mentions import Prompt
+
+_WRITTEN = re.compile(r"/([\w.-]+:\S+)(?:\s+(.*))?", re.DOTALL)
+
+
+class Wanted(NamedTuple):
+    """What was written: the prompt's name, and the words behind it."""
+
+    name: str
+    words: str
+
+
+def written(text: str) -> Wanted | None:
+    """The prompt that a line asks for, if it has the form of one."""
+    found = _WRITTEN.fullmatch(text.strip())
+    return Wanted(found[1], found[2] or "") if found else None
+
+
+def arguments_of(prompt: Prompt, words: str) -> dict[str, str]:
+    """The arguments by name; what has no name goes to those that are left, in order. Raises ValueError in one line."""
+    known = {each.name for each in prompt.arguments}
+    given: dict[str, str] = {}
+    loose = []
+    for word in _split(words):
+        name, sign, value = word.partition("=")
+        if sign and name in known:
+            given[name] = value
+        else:
+            loose.append(word)
+    left = [each.name for each in prompt.arguments if each.name not in given]
+    if len(loose) > len(left):
+        if len(left) != 1:
+            raise ValueError(f"there is no room for {visible(loose[-1], lines=False)}; {_usage(prompt)}")
+        loose = [" ".join(loose)]
+    given |= dict(zip(left, loose, strict=False))
+    missing = [each for each in prompt.arguments if each.required and not given.get(each.name)]
+    if missing:
+        first = missing[0]
+        raise ValueError(f"{_name(first.name)} is wanted{f': {first.words}' if first.words else ''}; {_usage(prompt)}")
+    return given
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return shlex.split(words)
+    except ValueError:  # a quote that stands alone is a sign like any other
+        return words.split()
+
+
+def _usage(prompt: Prompt) -> str:
+    named = [f"{_name(each.name)}=…" if each.required else f"[{_name(each.name)}=…]" for each in prompt.arguments]
+    return f"write /{_name(prompt.server)}:{_name(prompt.name)} {' '.join(named)}".rstrip()
+
+
+def _name(text: str) -> str:
+    return visible(text, lines=False)
