@@ -33,7 +33,7 @@ _LEAST = {
 """The settings that are whole numbers, with the smallest of each."""
 _AMOUNTS = ("max_cost",)
 """The settings that are amounts of money."""
-_SWITCHES = ("stop_loops",)
+_SWITCHES = ("stop_loops", "confirm_unknown")
 TOOL_SETS = ("code", "plan")
 
 
@@ -137,6 +137,8 @@ class Settings:
     """How tools are called: native, text (for models without tool calling), or auto."""
     mode: str = "medium"
     """When to ask: medium, ask, high, never, plan."""
+    confirm_unknown: bool = True
+    """Whether the modes that ask by risk ask about what nobody can rate."""
     theme: str = "ohw-dark"
     """The name of a theme."""
     max_steps: int = 100

@@ -92,12 +92,14 @@ class Narrator:
             return
         if len(questions) == 1:
             asked = self._asked(*questions[0])
+            self._why(questions[0][0])
             self._say(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
             return
         for number, (action, agent) in enumerate(questions, 1):
             risk = action.assessed.risk if action.assessed is not None and not action.asks_person else ""
             what = "" if action.asks_person else f"  {_what(action.proposed)}"
             self._say(" ".join(filter(None, (f"{number}.", risk, self._asked(action, agent)))) + what, _BOLD)
+            self._why(action)
         self._say(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
 
     def _asked(self, action: OpenAction, agent: str) -> str:
@@ -106,6 +108,15 @@ class Narrator:
             return f"may {action.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
         self._ask(action.proposed)
         return f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
+
+    def _why(self, action: OpenAction) -> None:
+        """Why an action is asked about: its risk with the reasons, and the rule or mode."""
+        found = action.assessed
+        if found is None or action.asks_person:
+            return
+        parts = [part.reason for part in found.segments if part.risk == found.risk]
+        why = first_line("; ".join(dict.fromkeys((*found.reasons, *parts))), 300)
+        self._say(f"  it is {found.risk}{f' ({why})' if why else ''}; asked by {found.rule}", _DIM)
 
     def _ask(self, event: ActionProposed) -> None:
         """The whole question of the agent's, with its numbered options."""

@@ -95,6 +95,9 @@ class SettingsModel(BaseModel):
     mode: Literal["medium", "ask", "high", "never", "plan"] = _field(
         "Asking", "Mode", "When you are asked before an action runs.", "medium", NOW
     )
+    confirm_unknown: bool = _field(
+        "Asking", "Ask if unknown", "Ask too when neither the model nor the workbench can rate an action.", True
+    )
     max_steps: int = _field("Limits", "Steps", "Model calls in one run before it pauses.", 100, ge=1)
     token_limit: int = _field("Limits", "Tokens", "Of one run, in and out, before it pauses; 0 is no limit.", 0, ge=0)
     max_cost: float = _field("Limits", "Cost", "US dollars of one run before it pauses; 0 is no limit.", 0.0, ge=0)

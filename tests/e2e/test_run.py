@@ -260,3 +260,15 @@ def test_nobody_is_asked_about_an_edit_that_is_bound_to_fail(world: World):
     assert done.returncode == 0, done.stderr  # 3 would be a question
     assert "No match" in result or "not found" in result or "does not" in result, result
     assert path.read_text() == "one\n"
+
+
+def test_a_protected_path_stops_a_run_that_never_asks_and_says_why(world: World):
+    path = world.project / ".vscode" / "tasks.json"
+    edit = {"command": "create", "path": str(path), "file_text": "{}", "security_risk": "LOW", "summary": "Add tasks"}
+    with ModelServer([Turn("", calls=(Called("str_replace_editor", edit),)), finish_turn("Done.")]) as server:
+        done = world.ohw("run", "add tasks", *with_server(server, "--mode", "never"))
+    assert done.returncode == 3, done.stderr
+    assert not path.exists()
+    assert "tasks.json is protected, and no allow rule names it" in done.stderr
+    assert "changes what the editor runs" in done.stderr
+    assert "may str_replace_editor run? Answer it with `ohw resume" in done.stderr

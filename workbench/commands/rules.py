@@ -16,7 +16,7 @@ from workbench.security.assessment import Assessment, summed
 from workbench.security.local import assess_action
 from workbench.security.policy import Mode, rule_on
 from workbench.security.risk import effective
-from workbench.security.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding
+from workbench.security.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding, guarded_by
 from workbench.security.rules.examples import command_subject
 from workbench.security.rules.patterns import is_address
 from workbench.security.rules.rule import Rule, near
@@ -53,7 +53,8 @@ def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Na
 
 def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
     """The rules that count in that folder."""
-    return RuleBook(where.rules_file, workspace, trusted=is_trusted(workspace, settings.trusted))
+    trusted = is_trusted(workspace, settings.trusted)
+    return RuleBook(where.rules_file, workspace, trusted=trusted, confirm_unknown=settings.confirm_unknown)
 
 
 def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
@@ -130,10 +131,19 @@ def _outcome(
 ) -> Iterator[str]:
     """What would happen to an action that the model calls LOW."""
     caution = BROKEN if book.is_broken else ""
-    rule, mode = deciding(book.rules(), subject), cast(Mode, settings.mode)
-    ruling = rule_on(mode, effective("LOW", local.risk), reads, subject.tool, rule=rule, caution=caution)
+    rules, mode = book.rules(), cast(Mode, settings.mode)
+    ruling = rule_on(
+        mode,
+        effective("LOW", local.risk),
+        reads,
+        subject.tool,
+        rule=deciding(rules, subject),
+        caution=caution,
+        protected=guarded_by(rules, subject),
+        confirm_unknown=book.confirm_unknown,
+    )
     why = ruling.rule if ruling.by == "mode" or ruling.rule == caution else f"rule {ruling.rule}"
     yield f"{_DONE[ruling.verdict]:<14}  {local.risk:<6}  {visible(said.strip(), lines=False)}"
     yield f"    by {visible(why, lines=False)}"
-    beside = [ruling.reason] if ruling.by == "rule" and ruling.verdict == "ask" and ruling.reason else []
+    beside = [ruling.reason] if ruling.verdict == "ask" and ruling.reason else []
     yield from (f"    {visible(reason, lines=False)}" for reason in (*beside, *local.reasons))

@@ -36,6 +36,8 @@ class Part(NamedTuple):
     changes: tuple[str, ...] = ()
     """Paths whose content it may write over; ANY as above."""
 
+    protected: tuple[str, ...] = ()
+    """Protected paths that it changes or deletes."""
     spares: Spares = ""
     """What it leaves there, by the flag of `git clean`: with `x` what git keeps, with `-` what git ignores too, and
     with `X` all that git does not ignore."""

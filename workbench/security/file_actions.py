@@ -31,7 +31,10 @@ def _assessed(operation: str, path: str, places: Places) -> Assessment:
         risk, reason = places.deleting(path)
     if risk == "MEDIUM" and operation not in READS and _has_other_names(places.resolved(path)):
         risk, reason = "HIGH", "the file has another name elsewhere, which changes too"
-    return one(risk, reason, f"{operation} {path}", (path,))
+    found = one(risk, reason, f"{operation} {path}", (path,))
+    if operation in READS or not places.protects(path):
+        return found
+    return found._replace(parts=tuple(part._replace(protected=(path,)) for part in found.parts))
 
 
 def assess_reading(arguments: Mapping[str, Any], places: Places) -> Assessment:

@@ -14,7 +14,16 @@ from workbench.security.places import Places
 from workbench.security.web import assess_address
 from workbench.tools.tool import ToolDefinition
 
-_KEY = re.compile(r"C-[a-z]|ENTER|TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|")
+_MOVES = re.compile(r"TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|C-(?i:[abefhiklnptuwy])|")
+_DOES: Mapping[str, str] = {
+    "ENTER": "submits what stands there in the program that runs",
+    **dict.fromkeys(("C-J", "C-M"), "submits what stands there in the program that runs"),
+    "C-C": "interrupts the program that runs",
+    "C-Z": "stops the program that runs, and leaves it waiting",
+    "C-D": "ends what is typed into the program that runs, which may end it or make it go on",
+}
+"""Keys by what they do; the others move or delete what is not submitted yet, or depend on the program."""
+_KEY = re.compile(r"C-[a-zA-Z]|ENTER")
 _NOT_KNOWN = Assessment("UNKNOWN")
 
 
@@ -43,9 +52,12 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places
 
 
 def _shell(command: str, places: Places, folder: str, *, is_input: bool) -> Assessment:
-    """A command, or what is typed into the one that runs: a key alone does no harm that it was not asked for."""
-    if is_input and _KEY.fullmatch(command):
+    """A command, or what is typed into the one that runs."""
+    key = command.strip() if is_input else "-"
+    if _MOVES.fullmatch(key):
         return Assessment("LOW")
+    if _KEY.fullmatch(key):
+        return one("MEDIUM", _DOES.get(key.upper(), "a key that the program that runs knows the meaning of"), key)
     from workbench.security.shell.scan import assess_command  # the parser is not loaded before the first command
 
     found = assess_command(command, places, folder)

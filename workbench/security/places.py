@@ -104,6 +104,11 @@ class Places:
         whole = folder if name == "*" else path
         return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
 
+    def protects(self, path: str, *, deep: bool = False) -> bool:
+        """Whether to write it is asked about in every mode; `deep` with all that is below it."""
+        real = self.resolved(path)
+        return bool(_code_reason(real) or _code_reason(path)) or (deep and within(self.workspace, real))
+
     def _holds_secrets(self, real: str) -> bool:
         return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
 
@@ -154,7 +159,7 @@ def _code_reason(path: str) -> str:
     for piece, reason in names.CODE_PATHS.items():
         if f"/{piece}/" in f"{folded}/":
             return reason
-    return "is run by each start of the interpreter" if folded.endswith(".pth") else ""
+    return next((reason for ending, reason in names.CODE_ENDINGS.items() if folded.endswith(ending)), "")
 
 
 def _name(path: str) -> str:

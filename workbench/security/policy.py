@@ -28,6 +28,9 @@ _ASKED: dict[Mode, tuple[Risk, ...]] = {
 }
 
 
+PROTECTED: Final = "protected paths, which every mode asks about"
+
+
 @dataclass(frozen=True)
 class Ruling:
     """What happens to an action, and the rule (or mode) that says so; `reason` tells the model why it was denied."""
@@ -47,6 +50,8 @@ def rule_on(
     reads: bool = False,
     rule: Rule | None = None,
     caution: str = "",
+    protected: str = "",
+    confirm_unknown: bool = True,
 ) -> Ruling:
     """The ruling on an action of this effective risk; `rule` is the one that fits it.
 
@@ -54,7 +59,8 @@ def rule_on(
 
     A rule denies or asks in every mode. It allows nothing that is HIGH (all that is protected is), nothing in the mode
     that always asks, and nothing that writes in plan mode. With `caution`, a reason, what is not LOW is asked about,
-    whatever a rule allows: one that was lost might have denied it.
+    whatever a rule allows: one that was lost might have denied it. What changes a `protected` path is asked about in
+    every mode. Without `confirm_unknown` the modes that ask by risk let through what nobody can rate.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -63,7 +69,11 @@ def rule_on(
     if rule is not None and rule.verdict == "ask":
         return Ruling("ask", rule.text, rule.reason, by="rule")
     allowing = None if caution and risk != "LOW" else rule
-    return _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, caution)
+    asked = () if risk == "UNKNOWN" and not confirm_unknown and mode in ("medium", "high") else _ASKED[mode]
+    ruling = _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, asked, caution)
+    if protected and ruling.verdict == "allow":
+        return Ruling("ask", PROTECTED, f"{protected} is protected, and no allow rule names it")
+    return ruling
 
 
 def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruling | None:
@@ -75,8 +85,8 @@ def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruli
     return None
 
 
-def _by_mode(mode: Mode, risk: Risk, caution: str) -> Ruling:
-    if risk in _ASKED[mode]:
+def _by_mode(mode: Mode, risk: Risk, asked: tuple[Risk, ...], caution: str) -> Ruling:
+    if risk in asked:
         return Ruling("ask", _named(mode))
     return Ruling("ask", caution, by="rule") if caution and risk != "LOW" else Ruling("allow", _named(mode))
 

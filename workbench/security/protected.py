@@ -45,8 +45,12 @@ CODE_FOLDERS = {
     ".claude": "changes the configuration of an agent",
     ".codex": "changes the configuration of an agent",
     ".cursor": "changes the configuration of an agent",
-    ".gemini": "changes the configuration of an agent",
-    ".aider": "changes the configuration of an agent",
+    **dict.fromkeys(
+        words(".gemini .aider .windsurf .roo .cline .continue .amazonq .qwen .opencode .agents .kiro .goose"),
+        "changes the configuration of an agent",
+    ),
+    **dict.fromkeys(words(".run .zed .nova .vs .theia"), "changes what the editor runs"),
+    **dict.fromkeys(words(".forgejo .gitea .woodpecker .buildkite .teamcity .semaphore"), "changes what CI runs"),
     ".gnupg": "changes keys",
     ".aws": "changes credentials",
     ".kube": "changes credentials",
@@ -76,17 +80,26 @@ CODE_NAMES = {
         "is run when the folder is entered": ".envrc .autoenv .autoenv.zsh .mise.toml mise.toml",
         "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig",
         "changes what CI runs": ".gitlab-ci.yml jenkinsfile .travis.yml azure-pipelines.yml bitbucket-pipelines.yml "
-        ".drone.yml .appveyor.yml appveyor.yml",
+        ".drone.yml .appveyor.yml appveyor.yml .woodpecker.yml .cirrus.yml cloudbuild.yaml "
+        "cloudbuild.yml buildspec.yml bitrise.yml codemagic.yaml",
+        "changes what an agent is told": "claude.md agents.md gemini.md .cursorrules .windsurfrules "
+        ".clinerules .goosehints copilot-instructions.md .aider.conf.yml .roomodes claude.local.md",
         "changes which servers an agent starts": ".mcp.json mcp.json mcp_config.json claude_desktop_config.json",
         "changes where packages come from": ".npmrc .pypirc pip.conf .yarnrc .yarnrc.yml .condarc .gemrc",
         "changes credentials": ".netrc .git-credentials authorized_keys .pgpass",
         "is run by each start of the interpreter": "sitecustomize.py usercustomize.py .pdbrc "
         ".pythonrc .pythonstartup "
         ".irbrc .rprofile .lldbinit .gdbinit",
-        "is run by the editor": ".vimrc .exrc .nvimrc init.vim .emacs .dir-locals.el .editorrc",
+        "is run by the editor": ".vimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el .editorrc",
         "is run by git at each commit": ".pre-commit-config.yaml lefthook.yml",
     }.items()
     for name in sorted(words(names))
+}
+
+CODE_ENDINGS = {
+    ".pth": "is run by each start of the interpreter",
+    ".code-workspace": "changes what the editor runs",
+    ".sublime-project": "changes what the editor runs",
 }
 
 MADE_AGAIN = frozenset(

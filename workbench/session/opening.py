@@ -210,7 +210,8 @@ def _put_together(
     started, store, equipment, models = parts.started, parts.store, parts.equipment, parts.models
     folder, agent = Path(started.workspace), _agent_of(settings, parts)
     resources.callback(lambda: agent.model.close())
-    book = RuleBook(locations.rules_file, folder, trusted=is_trusted(folder, settings.trusted))
+    trusted, unknown = is_trusted(folder, settings.trusted), settings.confirm_unknown
+    book = RuleBook(locations.rules_file, folder, trusted=trusted, confirm_unknown=unknown)
     recorder = None if started.parent else Recorder(Repository(locations, folder, started.id))
     session = Session(
         store,

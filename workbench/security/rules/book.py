@@ -9,9 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from workbench.security.places import Places
 from workbench.security.rules.files import RuleFile, read_rules
-from workbench.security.rules.matching import covers, is_opaque, touches
-from workbench.security.rules.reach import reaches
+from workbench.security.rules.matching import covers, is_opaque, names, touches
+from workbench.security.rules.reach import base_of, reaches
 from workbench.security.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.security.rules.subject import Subject
 
@@ -24,7 +25,16 @@ UNSURE: Final = "the name of a command is not known, so no rule can be held agai
 class RuleBook:
     """Reads the files again when they have changed. Without files only the rules of the session count."""
 
-    def __init__(self, person: Path | None = None, workspace: Path | None = None, *, trusted: bool = False) -> None:
+    def __init__(
+        self,
+        person: Path | None = None,
+        workspace: Path | None = None,
+        *,
+        trusted: bool = False,
+        confirm_unknown: bool = True,
+    ) -> None:
+        self.confirm_unknown = confirm_unknown
+        """Whether modes that ask by risk ask about what nobody can rate."""
         self.workspace = str(workspace or "")
         self._files: dict[Source, Path] = {}
         if person is not None:
@@ -98,6 +108,21 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     if is_opaque(rules, subject):
         return Rule("ask", subject.tool, reason=UNSURE)
     return covers(rules, subject)
+
+
+def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
+    """A protected path that it changes and that no `allow` rule of the person names: with no sign before what protects
+    it, so that a rule for a whole project lifts nothing. Empty when there is none.
+    """
+    places = Places(subject.workspace, subject.home)
+    lifting = [
+        rule
+        for rule in rules
+        if rule.verdict == "allow" and rule.path and not rule.command and rule.source != "folder"
+        if places.protects(base_of(rule.path, subject))
+    ]
+    lifting = [rule for rule in lifting if not rule.tool or fnmatchcase(subject.tool, rule.tool)]
+    return next((path for path in subject.protected if not any(names(rule, path, subject) for rule in lifting)), "")
 
 
 def _signature(path: Path) -> object:

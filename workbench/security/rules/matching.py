@@ -148,6 +148,11 @@ def _all_at(rule: Rule, paths: Sequence[str], subject: Subject) -> bool:
     return bool(paths) and all(pattern.fullmatch(each) for path in paths for each in {path, real(path)})
 
 
+def names(rule: Rule, path: str, subject: Subject) -> bool:
+    """Whether an `allow` rule names this path, by its name and where it really leads."""
+    return is_in_force(rule, subject) and _all_at(rule, (path,), subject)
+
+
 def real(path: str) -> str:
     """Where a path really leads; an address of the web leads where it says."""
     if is_address(path):

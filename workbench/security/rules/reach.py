@@ -29,14 +29,14 @@ def reaches(rule: Rule, subject: Subject) -> bool:
 
     A rule that begins with `**` names nothing that lies in a certain folder; for it only what is named counts.
     """
-    base = _base(rule.path, subject)
+    base = base_of(rule.path, subject)
     if not base or not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
         return False
     bases = {base.casefold(), real(base).casefold()}
     return any(_meets(path.casefold(), each, is_deep) for path, is_deep in _places(rule, subject) for each in bases)
 
 
-def _base(pattern: str, subject: Subject) -> str:
+def base_of(pattern: str, subject: Subject) -> str:
     """What the pattern names, up to the first part with a sign in it; empty where that is no certain place."""
     if not pattern or pattern.startswith("**"):
         return ""

@@ -29,6 +29,11 @@ class Subject:
         return self.tool == SHELL
 
     @property
+    def protected(self) -> tuple[str, ...]:
+        """Protected paths that it changes or deletes."""
+        return tuple(dict.fromkeys(path for part in self.parts for path in part.protected))
+
+    @property
     def command(self) -> str:
         """The whole command line."""
         return str(self.arguments.get("command", "")) if self.is_shell else ""

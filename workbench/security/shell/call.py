@@ -67,6 +67,7 @@ class Call:
         self.paths: list[str] = []
         self.deletes: list[str] = []
         self.changes: list[str] = []
+        self.protected: list[str] = []
         self.spares: Spares = ""
         self.base: Word | None = None
         """The folder it works in, where a flag says so."""
@@ -84,7 +85,7 @@ class Call:
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         found = Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
-        return found._replace(deletes=deletes, changes=changes, spares=self.spares)
+        return found._replace(deletes=deletes, changes=changes, spares=self.spares, protected=tuple(self.protected))
 
     def use(self, word: Word, use: Use) -> None:
         """A word as a path that is read, written or deleted, or as a command that is run."""
@@ -107,9 +108,16 @@ class Call:
             return
         self.paths.append(path)
         self._may_touch(path, use)
+        if use in {"delete", "write"}:
+            self.guard(path)
         risk, reason = self.scan.rating(path, use)
         if reason:
             self.raise_to(risk, reason)
+
+    def guard(self, path: str, *, deep: bool = False) -> None:
+        """It changes or deletes this path, which may be a protected one."""
+        if self.scan.places.protects(path, deep=deep):
+            self.protected.append(path)
 
     def _may_touch(self, path: str, use: Use) -> None:
         if use in {"delete", "write"}:

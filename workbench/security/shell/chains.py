@@ -52,6 +52,7 @@ def _higher(one: Part, other: Part) -> Part:
         paths=tuple(dict.fromkeys((*one.paths, *other.paths))),
         deletes=tuple(dict.fromkeys((*one.deletes, *other.deletes))),
         changes=tuple(dict.fromkeys((*one.changes, *other.changes))),
+        protected=tuple(dict.fromkeys((*one.protected, *other.protected))),
     )
 
 

@@ -155,7 +155,9 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         risk, reason = "HIGH", "opens a network connection"
     if path != "/dev/null":
-        scan.parts.append(Part(text, risk, reason, (path,), changes=() if reads else (path,)))
+        written = () if reads else (path,)
+        guarded = tuple(each for each in written if scan.places.protects(each))
+        scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded))
 
 
 def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:

@@ -8,7 +8,7 @@ from workbench.security.assessment import Assessment
 from workbench.security.local import assess_action
 from workbench.security.policy import Ruling, rule_on
 from workbench.security.risk import Risk, effective
-from workbench.security.rules.book import BROKEN, RuleBook, deciding
+from workbench.security.rules.book import BROKEN, RuleBook, deciding, guarded_by
 from workbench.security.rules.exact import rule_for
 from workbench.security.rules.subject import Subject, subject_of
 from workbench.session.acting.refused import RULE as REFUSED
@@ -44,12 +44,21 @@ class Rater:
         """The effective risk, and what the rules and the mode that are set now make of it."""
         local = local or self.local(proposed, tool)
         risk = effective(proposed.risk, local.risk)
-        rule = deciding(self._rules.rules(self._ledger.rules), self._subject(proposed, local))
+        rules, subject = self._rules.rules(self._ledger.rules), self._subject(proposed, local)
         reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
         caution = BROKEN if self._rules.is_broken else ""
-        mode = self._ledger.mode
-        ruling = rule_on(mode, risk, tool.is_read_only, tool.name, reads=reads, rule=rule, caution=caution)
-        again = repeats(self._subject(proposed, local), self.refused.effects()) if risk != "LOW" else ""
+        ruling = rule_on(
+            self._ledger.mode,
+            risk,
+            tool.is_read_only,
+            tool.name,
+            reads=reads,
+            rule=deciding(rules, subject),
+            caution=caution,
+            protected=guarded_by(rules, subject),
+            confirm_unknown=self._rules.confirm_unknown,
+        )
+        again = repeats(subject, self.refused.effects()) if risk != "LOW" else ""
         if again and ruling.verdict == "allow":
             return risk, Ruling("ask", REFUSED, again, by="rule")
         return risk, ruling

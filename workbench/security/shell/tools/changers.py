@@ -36,6 +36,7 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
         return
     call.paths.append(path)
     call.deletes.append(path)
+    call.guard(path, deep=deep)
     call.raise_to(*call.scan.places.deleting(path, deep=deep))
 
 

@@ -209,6 +209,8 @@ def _config(call: Call) -> None:
     local = not names & {"--global", "--system"}
     fine = local and operands and _FINE_SETTINGS.match(operands[0].text) and verb.startswith("user.")
     call.raise_to(*(("MEDIUM", "sets a name for commits") if fine else ("HIGH", _HIGH_CONFIG.reason)))
+    if not fine:
+        call.guard(f"{call.scan.places.workspace}/.git/config" if local else f"{call.scan.places.home}/.gitconfig")
 
 
 def _changes(options: list[Option]) -> bool:
