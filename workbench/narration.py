@@ -116,7 +116,8 @@ class Narrator:
             return
         parts = [part.reason for part in found.segments if part.risk == found.risk]
         why = first_line("; ".join(dict.fromkeys((*found.reasons, *parts))), 300)
-        self._say(f"  it is {found.risk}{f' ({why})' if why else ''}; asked by {found.rule}", _DIM)
+        if why:
+            self._say(f"  it is {found.risk} ({why}); asked by {found.rule}", _DIM)
 
     def _ask(self, event: ActionProposed) -> None:
         """The whole question of the agent's, with its numbered options."""
