@@ -15,11 +15,13 @@ from workbench.session.storage.store import Store
 from workbench.tui.fold.earlier import begin_after, folded, put_before, settled
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
-from workbench.tui.links.file_history import read_history
+from workbench.tui.links.file_history import FilePast, read_history
 from workbench.tui.links.history import History
+from workbench.tui.screens import earlier
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
+from workbench.tui.wording.rows import has_row
 
 _PLAN = [{"id": "1", "title": "Read", "status": "done"}, {"id": "2", "title": "Write", "status": "in_progress"}]
 _SUMS = (
@@ -132,24 +134,30 @@ def test_read_part_by_part_it_is_the_same_session(long_log, least):
 def test_a_short_session_and_a_damaged_one_are_read_at_once(tmp_path):
     events, path = session(2, tmp_path)
     history = read_history(Store.open(path, readonly=True), len(events))
-    assert history.past is None
+    assert history.digest is None
     assert [event.seq for event in history] == [event.seq for event in events]
 
     with Store.open(path) as store:
         store.append(*Script().start().events)
         store._db.execute("UPDATE events SET json = 'x' WHERE seq = 5")
     history = read_history(Store.open(path, readonly=True), 10)
-    assert history.past is None
+    assert history.digest is None
     assert [event.seq for event in history] == [number for number in range(1, len(events) + 2) if number != 5]
 
 
 class FileLink(FakeLink):
+    held = 0
+    """So many events are there when it is opened, and no part of them is left out; 0: all of the file."""
+
     def __init__(self, path: Path, least: int) -> None:
         super().__init__()
         self._path, self._least = path, least
 
     def history(self):
-        return read_history(Store.open(self._path, readonly=True), self._least)
+        if not self.held:
+            return read_history(Store.open(self._path, readonly=True), self._least)
+        with Store.open(self._path, readonly=True) as store:
+            return History(list(store.events(limit=self.held)), FilePast(self._path, self._least))
 
 
 async def test_older_parts_come_when_one_goes_there(long_log):
@@ -206,3 +214,30 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
         timeline = app.screen.query_one(Timeline)
         timeline.filter("tool:editor")
         await wait_until(pilot, lambda: timeline.virtual_size.height == 60)
+
+
+async def test_what_is_far_above_the_end_that_is_followed_is_held_no_longer(tmp_path, monkeypatch):
+    monkeypatch.setattr(earlier, "MOST", 900)
+    monkeypatch.setattr(earlier, "AGAIN", 0)
+    events, path = session(60, tmp_path)
+    whole = fold(events)
+    link = FileLink(path, 600)
+    link.held = 700
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.last_seq == 700 and app.state.items)
+        link.bring(*events[700:])
+        await wait_until(pilot, lambda: app.state.last_seq == len(events))
+        await wait_until(pilot, lambda: app.state.first_seq > len(events) - 900)
+        timeline, conversation = app.screen.query_one(Timeline), app.screen.query_one(Conversation)
+        assert len(app.state.actions) < whole.action_count / 2
+        assert timeline.cursor == timeline.virtual_size.height - 1
+        assert conversation.follows
+        held = [asdict(item) for item in app.state.items]
+        assert held == [asdict(item) for item in whole.items[-len(held) :]]
+
+        timeline.focus()
+        await pilot.press("home")  # all of it can be read again
+        await wait_until(pilot, lambda: app.state.first_seq == 1 and "message 0" in timeline.render_line(0).text)
+        assert [asdict(item) for item in app.state.items] == [asdict(item) for item in whole.items]
+        assert timeline.virtual_size.height == sum(map(has_row, whole.items))

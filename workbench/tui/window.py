@@ -48,6 +48,11 @@ class Window:
         self.first = self._first_that_fits(0 if most is None else max(0, total - most))
         return range(self.first, self.last)
 
+    def shift(self, count: int) -> None:
+        """So many items were put before the first one; below 0, that many were taken away there."""
+        self.first += count
+        self.last += count
+
     def around(self, index: int, total: int) -> range:
         """Forget everything; a run that begins shortly before one item."""
         self.first = self.last = max(0, index - 2)

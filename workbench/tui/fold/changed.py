@@ -11,12 +11,13 @@ from workbench.tui.fold.state import Item
 class Changed:
     """Parts of the session that differ from what was shown.
 
-    `added` items stand at the end of `state.items`, `earlier` ones at its beginning.
+    `added` items stand at the end of `state.items`, `earlier` ones at its beginning; those that are `gone` stood there.
     """
 
     added: list[Item] = field(default_factory=list)
     updated: list[Item] = field(default_factory=list)
     earlier: list[Item] = field(default_factory=list)
+    gone: list[Item] = field(default_factory=list)
     live: bool = False
     tasks: bool = False
     changes: bool = False

@@ -1,6 +1,6 @@
 """The fold of a long session that is not read whole: how it stood before the part on screen, and older parts of it.
 
-The follower calls these in its thread; `begin_after` and `put_before` alone touch the state that is shown.
+The follower calls `settled` and `folded` in a thread; the others change the state that is shown.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState
+from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.fold.story import apply
 from workbench.tui.fold.tasks_fold import take_step
 
@@ -64,6 +64,25 @@ def put_before(state: SessionState, part: SessionState) -> Changed:
     state.actions = part.actions | state.actions
     state.first_seq, state.actions_before = part.first_seq, part.actions_before
     return Changed(earlier=part.items, status=True)
+
+
+def count_before(state: SessionState, start: int) -> int:
+    """How many items at the beginning tell of events before that one; lines without an event are among them."""
+    return next((at for at, item in enumerate(state.items) if item.seq >= start), 0)
+
+
+def drop_before(state: SessionState, start: int) -> Changed:
+    """Hold nothing of what came before that event; it can be read again."""
+    gone = state.items[: count_before(state, start)]
+    del state.items[: len(gone)]
+    state.actions = {name: item for name, item in state.actions.items() if item.seq >= start or _is_open(state, item)}
+    first = next((item.number for item in state.items if isinstance(item, ActionItem)), state.action_count + 1)
+    state.first_seq, state.actions_before = start, first - 1
+    return Changed(gone=gone, status=True)
+
+
+def _is_open(state: SessionState, item: ActionItem) -> bool:
+    return item.action_id in state.running or item.action_id in state.waiting
 
 
 def _is_action(event: Event) -> bool:

@@ -16,7 +16,8 @@ from workbench.errors import WorkbenchError
 from workbench.session.events import Event, LiveEvent, Notice
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
-from workbench.tui.links.file_history import read_history
+from workbench.tui.links.file_history import FilePast, read_history
+from workbench.tui.links.history import History
 from workbench.tui.links.inbox import Inbox
 from workbench.tui.links.link import CommandRefused, EngineNotice, Incoming, LinkLost
 from workbench.tui.links.orders import Orders
@@ -50,7 +51,7 @@ class EngineLink(Orders):
             store = Store.open(self._path, readonly=True)
             self._seen = store.last_seq
         self._worker.start()
-        return read_history(store) if store else ()
+        return read_history(store) if store else History((), FilePast(self._path))
 
     async def receive(self) -> Sequence[Incoming]:
         """The next messages of the engine, or that it is gone."""

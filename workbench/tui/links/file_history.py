@@ -15,12 +15,17 @@ from workbench.tui.links.history import History
 class FilePast:
     """The older parts of a session file; other processes may write on at its end."""
 
-    def __init__(self, path: Path, least: int) -> None:
+    def __init__(self, path: Path, least: int = WINDOW) -> None:
         self._path = path
         self._least = least
 
+    def start(self, end: int) -> int:
+        """The first event of the last part that ends before event `end`."""
+        with Store.open(self._path, readonly=True) as store:
+            return part_start(store, end, self._least)
+
     def part(self, end: int) -> Sequence[Event]:
-        """The last part of it that ends before event `end`."""
+        """The last part that ends before event `end`."""
         with Store.open(self._path, readonly=True) as store:
             return list(part(store, part_start(store, end, self._least), end))
 
@@ -30,14 +35,14 @@ def read_history(store: Store, least: int = WINDOW) -> History:
 
     A part of the log has at least so many events.
     """
-    end = store.last_seq + 1
+    end, past = store.last_seq + 1, FilePast(store.path, least)
     try:
         start = part_start(store, end, least)
         if start > 1:
-            return History(_read(store, start, end), FilePast(store.path, least), digest(store, start))
+            return History(_read(store, start, end), past, digest(store, start))
     except StoreError:
         pass  # it is damaged: what can be read of it is read row by row
-    return History(_read(store, 1, end))
+    return History(_read(store, 1, end), past)
 
 
 def _read(store: Store, start: int, end: int) -> Iterator[Event]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.earlier import begin_after, folded, put_before, settled
+from workbench.tui.fold.earlier import begin_after, count_before, drop_before, folded, put_before, settled
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
 from workbench.tui.later import load_later
@@ -66,6 +67,17 @@ class Follower:
                 return False
             self._shown(put_before(state, part))
             return True
+
+    async def let_go(self, may: Callable[[int], bool]) -> None:
+        """Hold the end of a session that has grown long, and no more, if so many items `may` go now."""
+        async with self._reading:
+            past, state = self._past, self._state
+            if past is None:
+                return
+            with suppress(WorkbenchError):
+                start = await in_daemon(lambda: past.start(state.last_seq + 1))
+                if start > state.first_seq and may(count_before(state, start)):
+                    self._shown(drop_before(state, start))
 
     async def _read_history(self) -> None:
         events, chunk, earlier = await in_daemon(self._begin)

@@ -12,16 +12,23 @@ if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
 
 
 class Past(Protocol):
-    """The part of a log before what the screen holds."""
+    """The part of a log before what the screen holds; read in threads, each method raises WorkbenchError."""
+
+    def start(self, end: int) -> int:
+        """The first event of the last part that ends before event `end`; 1 where that is all there is."""
+        ...
 
     def part(self, end: int) -> Sequence[Event]:
-        """The last part of it that ends before event `end`; called in a thread, raises WorkbenchError."""
+        """The last part that ends before event `end`."""
         ...
 
 
 @dataclass(frozen=True)
 class History:
-    """The events to begin with; where there is a `past` they are the end of the log, and `digest` tells of the rest."""
+    """The events to begin with; with a `digest` they are the end of the log, and that tells of what came before.
+
+    From the `past` older parts are read, also such as were on screen and are no longer held.
+    """
 
     events: Iterable[Event]
     past: Past | None = None

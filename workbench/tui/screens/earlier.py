@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from textual import on
 
@@ -10,13 +11,23 @@ from workbench.tui.fold.state import SessionState
 from workbench.tui.links.follower import Follower
 from workbench.tui.messages import EarlierWanted
 from workbench.tui.screens.dragging import Dragging
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.timeline import Timeline
+
+MOST: Final = 12_000
+"""Events that are held at most while their end is followed."""
+AGAIN: Final = 1_000
+"""So many events later it is tried again, where it could not be."""
 
 
 class Earlier(Dragging):
     """The part of the main screen that has them read."""
 
+    sought = ""
+    """The words of the search, also for the pages that open from here."""
     state: SessionState
     follower: Follower
+    _rests_until = 0
 
     @on(EarlierWanted)
     def on_earlier_wanted(self, wanted: EarlierWanted) -> None:
@@ -25,6 +36,17 @@ class Earlier(Dragging):
             self.run_worker(self.read_until(lambda: False), group="all-earlier", exclusive=True)
         elif not self.follower.is_reading:
             self.run_worker(self.follower.read_earlier(), group="earlier")
+
+    def let_go(self) -> None:
+        """Of a session that grew long on screen the end is held, once nobody looks at the rest."""
+        last = self.state.last_seq
+        if last - self.state.first_seq > MOST and last > self._rests_until and self._can_lose(0):
+            self._rests_until = last + AGAIN
+            self.run_worker(self.follower.let_go(self._can_lose), group="earlier")
+
+    def _can_lose(self, count: int) -> bool:
+        is_followed = self.query_one(Conversation).can_lose(count) and self.query_one(Timeline).can_lose_lines
+        return is_followed and not self.sought
 
     async def read_until(self, is_enough: Callable[[], bool]) -> None:
         """Read part after part until that is so, or until there is no more."""

@@ -27,8 +27,6 @@ class Finding(Jumping):
         Binding("N", "match(-1)", "Place found before", id="find.previous", show=False),
     ]
 
-    sought = ""
-    """The words of the search, also for the pages that open from here."""
     _found: Sequence[Found] = ()
     _place = 0
     _from: Item | None = None

@@ -131,6 +131,7 @@ class MainScreen(ServerPrompts):
         self.refresh_hints()
         self._asking.look(changed)
         self._review.look(changed)
+        self.let_go()
 
     def refresh_hints(self) -> None:
         """The keys that work now, the activity, and what waits in the prompt's border."""

@@ -38,6 +38,10 @@ class Conversation(ConversationWindow):
         super().show(state, changed)
         self._wake()
 
+    def can_lose(self, count: int) -> bool:
+        """Whether so many items at the beginning are not wanted: the end is followed."""
+        return self.follows and not self._is_loading and self._window.first > count
+
     def action_focus_card(self, by: int) -> None:
         """The next or previous message or card."""
         stops: list[Widget] = [widget for widget in self.query(_STOPS) if widget.display]

@@ -49,6 +49,8 @@ class ConversationWindow(FollowingScroll):
         if changed is None:
             self._show_all()
             return
+        if changed.gone:
+            self._window.shift(-len(changed.gone))
         if changed.earlier:
             self._put_before(len(changed.earlier))
         if changed.added:
@@ -77,8 +79,7 @@ class ConversationWindow(FollowingScroll):
     def _put_before(self, count: int) -> None:
         """Items were put before the first one; who waits at the top gets some of them."""
         waits = self._window.first == 0 and self.scroll_y <= 0 and not self.follows
-        self._window.first += count
-        self._window.last += count
+        self._window.shift(count)
         if waits:
             self._load(older=True)
 

@@ -55,6 +55,8 @@ class Timeline(UpwardList):
         if changed is None:
             self._show_all()
         else:
+            if changed.gone:
+                self._take_away(changed.gone)
             if changed.earlier:
                 self._put_before(changed.earlier)
             if changed.added:
@@ -67,7 +69,7 @@ class Timeline(UpwardList):
         """Show only the rows that fit; an empty text shows all."""
         wanted = Filter(text)
         if wanted.text != self._filter.text:
-            self._filter = wanted
+            self._filter, self.is_filtered = wanted, bool(wanted.text)
             self._show_all()
             if wanted.text:
                 self.top_reached(all_of_it=True)
@@ -152,6 +154,12 @@ class Timeline(UpwardList):
         else:
             self.forget()
             self.set_count(len(self._rows))
+
+    def _take_away(self, items: Sequence[Item]) -> None:
+        count = sum(self._index.pop(id(item), None) is not None for item in items)
+        del self._rows[:count]
+        self._older -= count
+        self.shift(-count)
 
     def top_reached(self, *, all_of_it: bool = False) -> None:
         """Have older parts of the session read, where there are any."""

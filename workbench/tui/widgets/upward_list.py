@@ -10,19 +10,25 @@ from workbench.tui.widgets.line_list import LineList
 class UpwardList(LineList):
     """Subclasses bring older lines with `shift` when `top_reached` asks for them."""
 
+    is_filtered = False
     _stays_first = False
     """The person went to the very first line: the cursor stays on what is the first one."""
 
     def top_reached(self, *, all_of_it: bool = False) -> None:
         """The lines before the first one are wanted, or all there are."""
 
+    @property
+    def can_lose_lines(self) -> bool:
+        """Whether the lines at the beginning are not wanted: the end is followed, and all are shown."""
+        return self._at_end and not self.is_filtered
+
     def shift(self, count: int) -> None:
-        """So many lines were put before the first: what is in sight stays where it is, and the cursor on its line."""
+        """So many lines were put before the first, or taken away: what is in sight stays, the cursor too."""
         at_end, stays = self._at_end, self._stays_first and self.cursor == 0
         self._strips.clear()
         self._count += count
         self.virtual_size = Size(self.size.width, self._count)
-        if stays:
+        if stays and count > 0:
             self.refresh()
             return
         self.cursor += count
