@@ -1,4 +1,4 @@
-"""The fixture that several folders share: a person's home, project and environment, and no process left behind."""
+"""The fixtures that several folders share: a person's home, project and environment, and no process left behind."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ def world(tmp_path: Path) -> Iterator[World]:
         with contextlib.suppress(psutil.Error):
             process.kill()
     shutil.rmtree(runtime, ignore_errors=True)
+
+
+@pytest.fixture
+def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The same world for what runs in the test's own process."""
+    for name in set(os.environ) - set(world.env):
+        monkeypatch.delenv(name)
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    return world
 
 
 def _environment(home: Path, runtime: Path) -> dict[str, str]:

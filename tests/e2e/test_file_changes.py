@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-
-import pytest
 
 from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
@@ -18,15 +15,6 @@ from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 
 ID = "20260101-files-0001"
-
-
-@pytest.fixture
-def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    for name in set(os.environ) - set(world.env):
-        monkeypatch.delenv(name)
-    for name, value in world.env.items():
-        monkeypatch.setenv(name, value)
-    return world
 
 
 def log(world: World) -> list[Event]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.engine.test_engine import launch, log, receive_until, refusal
@@ -12,15 +10,6 @@ from workbench.engine.client import EngineConnection
 from workbench.engine.protocol import AllowAlways, Send
 from workbench.security.rules.files import read_rules
 from workbench.session.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
-
-
-@pytest.fixture
-def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    for name in set(os.environ) - set(world.env):
-        monkeypatch.delenv(name)
-    for name, value in world.env.items():
-        monkeypatch.setenv(name, value)
-    return world
 
 
 @pytest.mark.parametrize("scope", ["session", "person"])

@@ -23,15 +23,6 @@ from workbench.session.storage.store import Store
 ID = "20260101-a-test-0001"
 
 
-@pytest.fixture
-def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    for name in set(os.environ) - set(world.env):
-        monkeypatch.delenv(name)
-    for name, value in world.env.items():
-        monkeypatch.setenv(name, value)
-    return world
-
-
 def launch(world: World, model: str, *, is_new: bool = True, mode: str = "medium") -> Launch:
     return Launch(world.locations, Settings(model=model, mode=mode), ID, str(world.project), is_new)
 

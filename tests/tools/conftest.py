@@ -1,3 +1,4 @@
+import uuid
 from pathlib import Path
 
 import pytest
@@ -15,3 +16,9 @@ def editor(tmp_path: Path) -> Editor:
 @pytest.fixture
 def project(tmp_path: Path, editor: Editor) -> Path:
     return tmp_path / "project"
+
+
+@pytest.fixture
+def mark() -> str:
+    """An argument of `sleep` that no other process has."""
+    return f"9{uuid.uuid4().int % 10**9}"

@@ -8,6 +8,15 @@ import psutil
 
 from workbench.tools.execute_bash.definition import BashTool, ExecuteBashAction, ExecuteBashObservation
 
+BACKGROUND = """
+import subprocess
+subprocess.Popen(["sleep", MARK])
+subprocess.Popen(["setsid", "sleep", MARK])
+subprocess.run(["sh", "-c", "(setsid nohup sleep " + MARK + " &) >/dev/null 2>&1"])
+print("started", flush=True)
+"""
+"""Python that starts processes which would outlive it."""
+
 
 class Bash:
     """The whole tool, called like a model calls it: with arguments."""

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,12 +19,6 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
     shell = Bash(tmp_path, no_change_timeout=20)
     yield shell
     shell.tool.close()
-
-
-@pytest.fixture
-def mark() -> str:
-    """A sleeping time that no other process has."""
-    return f"9{uuid.uuid4().int % 10**9}"
 
 
 ESCAPES = [

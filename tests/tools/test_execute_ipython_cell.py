@@ -1,8 +1,6 @@
 """execute_ipython_cell: variables that stay, pictures, short errors, and nothing left when it ends."""
 
 import base64
-import itertools
-import os
 import subprocess
 import sys
 import textwrap
@@ -12,19 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.shells import eventually, processes
+from tests.tools.shells import BACKGROUND, eventually, processes
 from workbench.tools import ArgumentError, Tool, ToolContext, resolve_tool
 from workbench.tools.execute_ipython_cell import interpreter
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
-
-numbers = itertools.count(1)
-BACKGROUND = """
-import subprocess
-subprocess.Popen(["sleep", MARK])
-subprocess.Popen(["setsid", "sleep", MARK])
-subprocess.run(["sh", "-c", "(setsid nohup sleep " + MARK + " &) >/dev/null 2>&1"])
-print("started", flush=True)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +33,6 @@ def fresh(tmp_path: Path) -> Iterator[IPythonTool]:
     """An interpreter that a test may destroy."""
     with IPythonTool(tmp_path) as made:
         yield made
-
-
-@pytest.fixture
-def mark() -> str:
-    """An argument of `sleep` that no other process has."""
-    return f"8765.{os.getpid()}{next(numbers)}"
 
 
 def run(tool: IPythonTool, code: str, **arguments):

@@ -1,7 +1,5 @@
 """python_execute: a fresh interpreter for each call, and nothing left of it afterwards."""
 
-import itertools
-import os
 import subprocess
 import sys
 import textwrap
@@ -11,26 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.tools.shells import eventually, processes
+from tests.tools.shells import BACKGROUND, eventually, processes
 from workbench.tools import ArgumentError, Tool, ToolContext, resolve_tool
 from workbench.tools.python_execute.definition import PythonExecuteTool
 
-numbers = itertools.count(1)
-
-BACKGROUND = """
-import subprocess, sys
-subprocess.Popen(["sleep", MARK])
-subprocess.Popen(["setsid", "sleep", MARK])
-subprocess.run(["sh", "-c", "(setsid nohup sleep " + MARK + " &) >/dev/null 2>&1"])
-print("started", flush=True)
-"""
 FOREVER = "import time\nwhile True: time.sleep(1)\n"
-
-
-@pytest.fixture
-def mark() -> str:
-    """An argument of `sleep` that no other process has."""
-    return f"7654.{os.getpid()}{next(numbers)}"
 
 
 @pytest.fixture

@@ -7,14 +7,13 @@ from textual.widgets import Input
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
+from tests.tui.settings_form import edited, find
 from tests.tui.test_pictures import at_rest, folder, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations, load_settings
-from workbench.tui.screens.setting_edit import SettingEdit
 from workbench.tui.screens.settings import SettingsScreen
 from workbench.tui.setting import entries
 from workbench.tui.setting.book import SettingsBook
-from workbench.tui.widgets.setting_list import SettingList
 
 __all__ = ["folder"]
 
@@ -41,20 +40,6 @@ def _these_rows(monkeypatch):
     monkeypatch.setattr(entries, "BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
 
 
-async def filtered(pilot, words):
-    screen = pilot.app.screen
-    await pilot.press("slash")
-    await wait_until(pilot, lambda: isinstance(screen.focused, Input))
-    screen.query_one(Input).value = words
-    await pilot.press("enter")
-    await wait_until(pilot, lambda: screen.query_one(SettingList).has_focus)
-
-
-async def edited(pilot):
-    await pilot.press("enter")
-    await wait_until(pilot, lambda: isinstance(pilot.app.screen, SettingEdit))
-
-
 @pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("case", CASES)
@@ -72,17 +57,17 @@ async def test_settings(case, size, theme, folder, picture):
         app.action_settings()
         await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "counts" in text_on(app))
         if case == "setting_line":
-            await filtered(pilot, "max_steps")
+            await find(pilot, "max_steps")
             await edited(pilot)
             app.screen.query_one(Input).value = "many"
             await wait_until(pilot, lambda: "✗ write a whole number" in text_on(app))
         elif case == "setting_choices":
-            await filtered(pilot, "asked before")
+            await find(pilot, "asked before")
             await edited(pilot)
             await pilot.press("down")
             await pilot.press("enter")
             await wait_until(pilot, lambda: "Enter again" in text_on(app))
         elif case == "setting_profile":
-            await filtered(pilot, "profile house")
+            await find(pilot, "profile house")
         await at_rest(pilot)
         assert picture(app)

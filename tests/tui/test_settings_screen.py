@@ -5,6 +5,7 @@ from textual.widgets import Input, OptionList
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
+from tests.tui.settings_form import edited, find
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations, load_settings
@@ -41,20 +42,6 @@ async def opened(pilot, words: str = "") -> None:
     await wait_until(pilot, lambda: pilot.app.screen.query_one(SettingList).current is not None)
     if words:
         await find(pilot, words)
-
-
-async def find(pilot, words: str) -> None:
-    screen = pilot.app.screen
-    await pilot.press("slash")
-    await wait_until(pilot, lambda: isinstance(screen.focused, Input))
-    screen.query_one(Input).value = words
-    await pilot.press("enter")
-    await wait_until(pilot, lambda: screen.query_one(SettingList).has_focus)
-
-
-async def edited(pilot) -> None:
-    await pilot.press("enter")
-    await wait_until(pilot, lambda: isinstance(pilot.app.screen, SettingEdit))
 
 
 def is_back(app):
