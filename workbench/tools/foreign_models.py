@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
 
 from workbench.tools.json_schema import inlined
-from workbench.tools.merging import all_of, flat_object, is_object
+from workbench.tools.schema_merging import all_of, flat_object, is_object
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.tools.merging import all_of, flat_object, is_object
+from workbench.tools.schema_merging import all_of, flat_object, is_object
 
 _DROPPED = {"title", "$defs", "definitions", "$schema", "$id", "$comment", "discriminator"}
 _BY_NAME = {"properties", "patternProperties", "dependentSchemas"}

@@ -16,7 +16,7 @@ from workbench.config import Settings
 from workbench.errors import UsageError
 from workbench.tools.choosing import Choice, choose
 from workbench.tools.context import ConversationState
-from workbench.tools.own import OwnTool, find_own, is_name
+from workbench.tools.own_tools import OwnTool, find_own, is_name
 from workbench.tools.parameters import checked_params
 from workbench.tools.registry import Registrable, Tool, check_tool, find_tool, list_registered_tools, make_tools
 from workbench.tools.tool import ToolDefinition, said

@@ -1,0 +1,1 @@
+"""How a difference lies on the screen: rows, wrapping, colours of the syntax; without widgets."""

@@ -1,0 +1,1 @@
+"""Widgets, one a module: the parts that screens are made of."""
