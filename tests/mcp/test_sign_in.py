@@ -13,11 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.fakes.model_server import ModelServer
-from tests.fakes.model_turns import finish
 from tests.fakes.oauth_server import OAuthServer
 from tests.mcp.conftest import ask
-from tests.mcp.test_runs import call
+from tests.world import finish
 from workbench.errors import UsageError
 from workbench.mcp.faults import ServerFailed
 from workbench.mcp.login import login, logout
@@ -299,10 +297,10 @@ async def test_a_loopback_answers_only_what_a_sign_in_brings():
 def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
     """The real program: a run without, the person's act, a run with."""
     world.locations.config.mkdir(parents=True, exist_ok=True)
-    with OAuthServer() as server, ModelServer([finish("Done."), call("echo", "hello"), finish("Done.")]) as model:
+    with OAuthServer() as server:
         world.locations.settings_file.write_text(f'[mcpServers.web]\nurl = "{server.url}"\nstartTimeout = 60\n')
-        options = ("--model", "openai/x", "--api-base", model.base_url, "--mode", "never", "--json")
-        first = world.ohw("run", "go", *options)
+        options = ("--mode", "never", "--json")
+        first = world.ohw("run", "go", *options, "--model", world.script(finish()))
         assert first.returncode == 0, first.stderr
         assert "the MCP server web cannot be used: HTTP 401 Unauthorized" in first.stderr
         assert "to sign in: ohw mcp login web" in first.stderr
@@ -314,7 +312,8 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
         assert (process.returncode, complaint) == (0, "")
         assert "Signed in at web." in said
         assert "web answers" in said
-        done = world.ohw("run", "go", *options)
+        called = {"tool": "echo", "risk": "LOW", "arguments": {"text": "hello"}}
+        done = world.ohw("run", "go", *options, "--model", world.script(called, finish()))
         assert done.returncode == 0, done.stderr
         assert "echo: hello" in done.stdout
         token = max(server.access)

@@ -70,17 +70,21 @@ class OfferedServers:
             entry = self._catalog.entry(client.server)
             self.notices += [f"the MCP server {client.server.name}: {line}" for line in _said(entry)]
             if not entry.listed:
-                future = client.connect()
+                told: Future[None] = Future()
                 if not entry.failure:
-                    self._coming[future] = time.monotonic() + client.server.start_seconds + 1
-                future.add_done_callback(partial(self._begun, client))
+                    self._coming[told] = time.monotonic() + client.server.start_seconds + 1
+                client.connect().add_done_callback(partial(self._begun, client, told))
 
-    def _begun(self, client: MCPClient, done: Future[None]) -> None:
-        error = None if done.cancelled() or self._is_closed else done.exception()
-        if isinstance(error, WorkbenchError):
-            why = KNOWN.masked(str(error))
-            self._catalog.failed(client.server, why)
-            self._notice(why)
+    def _begun(self, client: MCPClient, told: Future[None], done: Future[None]) -> None:
+        """Say why a server cannot be used; `told` is done after that, so that no run ends before."""
+        try:
+            error = None if done.cancelled() or self._is_closed else done.exception()
+            if isinstance(error, WorkbenchError):
+                why = KNOWN.masked(str(error))
+                self._catalog.failed(client.server, why)
+                self._notice(why)
+        finally:
+            told.set_result(None)
 
     def before_call(self, is_cancelled: Callable[[], bool], told: Callable[[str], None]) -> bool:
         """Whether the tools are others than before; waits for servers that were never seen."""
