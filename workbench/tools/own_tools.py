@@ -1,4 +1,4 @@
-"""A person's own tools: announced by installed packages, or kept by a trusted folder in `.ohw/tools`; used by `selection`.
+"""A person's own tools: announced by installed packages, or kept by a trusted folder in `.ohw/tools`; for `selection`.
 
 Nothing of a tool runs before `load` is called, and nothing of an untrusted folder is even read.
 """
