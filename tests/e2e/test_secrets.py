@@ -42,6 +42,7 @@ def test_a_planted_secret_is_nowhere_but_where_it_was(world: World):
     turns = [
         bash_turn("cat .env notes.txt; env; printf %s first-key-; sleep 0.3; echo 000111222", risk="HIGH"),
         tool("python_execute", code="import os; print(dict(os.environ)); print(open('notes.txt').read())"),
+        tool("execute_ipython_cell", code="print(open('notes.txt').read())\nopen('.env').read()"),
         tool("str_replace_editor", command="view", path=str(world.project / ".env")),
         tool("grep", pattern="PASSWORD", path=str(world.project)),
         finish_turn("Done."),

@@ -219,6 +219,20 @@ async def test_after_another_screen_the_quiet_time_begins_anew() -> None:
         assert app.results == []
 
 
+@pytest.mark.parametrize(("width", "column"), [(80, 36), (50, 4)])
+async def test_a_long_reason_goes_on_below_itself_and_loses_no_word(width: int, column: int) -> None:
+    reason = "deletes files in ./ that are not known before it runs (a copy is kept of the 4 files here)"
+    parts = (Segment(text="rm $f", risk="HIGH", reason=reason), Segment(text="ls", risk="LOW"))
+    app, _ = ask(command(segments=parts))
+    async with app.run_test(size=(width, 30)) as pilot:
+        await visible_now(pilot, app)
+        rows = shown(app, "#what").split("rm $f   ")[1].split("  ls  ")[0].splitlines()[1:]
+        assert rows
+        assert {len(row) - len(row.lstrip()) for row in rows if row.strip()} == {column}
+        whole = " ".join(shown(app, "#what").split())
+        assert " ".join(reason.split()) in whole
+
+
 async def test_a_withdrawn_question_goes_away() -> None:
     app, _ = ask(command())
     async with app.run_test() as pilot:

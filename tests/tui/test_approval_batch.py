@@ -33,6 +33,7 @@ async def test_the_list_shows_what_waits_and_which_is_asked_about() -> None:
         first, second, third = batch(app).splitlines()
         assert all(part in first for part in ("1", "○ LOW", "$ ls ~/.config"))
         assert second.startswith("▌ 2")
+        assert "+1 −1" in second, "edits of one file are told apart"
         assert all(part in third for part in ("3", "▲ HIGH", "$ rm -rf build"))
 
 

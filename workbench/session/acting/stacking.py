@@ -41,5 +41,5 @@ def stacking_reasons(changes: Iterable[FileChange], beneath: Mapping[str, str | 
 def _said(name: str, path: str, on_top: Collection[str]) -> str:
     shown = visible(name, lines=False)
     if path in on_top:
-        return f"{shown} is shown as an action before this one will leave it; should that come otherwise, it asks anew"
+        return f"{shown} is shown as an action before this one will leave it; if not so, you are asked again"
     return f"an action before this one writes {shown} too; once that has run, this is shown and asked anew"

@@ -16,6 +16,7 @@ from workbench.tui.widgets.painting import css_beside, style_of
 from workbench.tui.wording.explain import Said
 from workbench.tui.wording.word_wrap import row_starts
 
+_LEAST_INDENT: Final = 4
 _LOOKS: Final = {
     "command": "bold $foreground",
     "label": "$panel-title",
@@ -68,14 +69,19 @@ class QuestionText(ScrollView, can_focus=False):
         place = y + int(self.scroll_offset.y)
         if place >= len(self._rows):
             return Strip.blank(self.size.width, self.rich_style)
-        text, name = self._rows[place]
+        text, name, _ = self._rows[place]
         style = self.rich_style
         if name:
             style += style_of(self.app, _LOOKS[name])
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
 
     def _wrapped(self, said: Said, width: int) -> Iterator[Said]:
-        text, style = said
-        places = [*(row_starts if self._by_word else wrap_places)(text, width), len(text)]
+        text, style, indent = said
+        starts = row_starts if self._by_word or indent or style == "label" else wrap_places
+        places = [*starts(text, width), len(text)]
+        if indent and len(places) > 2:
+            indent = indent if indent * 2 <= width else _LEAST_INDENT
+            rest = places[1]
+            places = [0, rest, *(rest + place for place in starts(text[rest:], width - indent)[1:]), len(text)]
         for first, end in pairwise(places):
-            yield Said(text[first:end], style)
+            yield Said(f"{' ' * indent if first else ''}{text[first:end]}", style)

@@ -8,10 +8,12 @@ from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.explain import Said, files_written, reasons, what_runs
 from workbench.tui.wording.pieces import Line, Piece, clip
-from workbench.tui.wording.summaries import one_line, tool_sign
+from workbench.tui.wording.summaries import one_line, plus_minus, tool_sign
 
 RISK_SIGNS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 _MOST = 5
+_LARGE = 200_000
+"""Characters of a change that is not compared only to be counted in a list."""
 
 
 def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line]:
@@ -22,7 +24,7 @@ def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line
 
 def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
     risk = f"{RISK_SIGNS[item.risk]} {item.risk:<7}"
-    words = f"{tool_sign(item)} {one_line(item, item.working_dir)}"
+    words = f"{tool_sign(item)} {one_line(item, item.working_dir)}{_counted(item)}"
     style = "bold" if is_shown else "dim"
     return [
         Piece("▌" if is_shown else " ", "accent"),
@@ -30,6 +32,15 @@ def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
         Piece(f"{risk}  ", f"risk-{item.risk.lower()}"),
         Piece(clip(words, max(4, width - 16)), style),
     ]
+
+
+def _counted(item: ActionItem) -> str:
+    """How much a small change adds and removes: several of one file are told apart by it."""
+    size = sum(len(delta.before or "") + len(delta.after or "") for delta in item.preview)
+    if not item.preview or size > _LARGE:
+        return ""
+    diffs = files_written(item)
+    return f"  {plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))}"
 
 
 def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[Said]:

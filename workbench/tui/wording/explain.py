@@ -20,6 +20,8 @@ from workbench.tui.wording.summaries import EDITOR_TOOL, SHELL_TOOL, plus_minus,
 
 LONGEST_QUOTE = 300
 EDITED = "Edited by you. It is rated anew, and asked about again when that comes out higher than now, or HIGH."
+_REASONS = 36
+"""The column in which the reasons of parts begin."""
 _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
 
 
@@ -28,6 +30,8 @@ class Said(NamedTuple):
 
     text: str
     style: str = ""
+    indent: int = 0
+    """Columns that its further rows stand further in."""
 
 
 def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> list[Said]:
@@ -55,7 +59,7 @@ def why_asked(action: ActionItem, mode: str) -> list[Said]:
     rule = action.rule or f'mode "{mode}"'
     lines = _asker(action)
     lines += [Said(one_line(f"Why asked: {rule}.") + _quote(action))]
-    lines += [Said(f"· {one_line(reason)}") for reason in action.reasons]
+    lines += [Said(f"· {one_line(reason)}", indent=2) for reason in action.reasons]
     if action.working_dir:
         lines.append(Said(f"Working directory {one_line(action.working_dir)}", "dim"))
     return lines
@@ -64,7 +68,7 @@ def why_asked(action: ActionItem, mode: str) -> list[Said]:
 def reasons(action: ActionItem) -> list[Said]:
     """For whom it is asked, and the reasons that do not stand beside a part of what runs."""
     said = {segment.reason for segment in action.segments}
-    return _asker(action) + [Said(f"· {one_line(reason)}") for reason in action.reasons if reason not in said]
+    return _asker(action) + [Said(f"· {one_line(reason)}", indent=2) for reason in action.reasons if reason not in said]
 
 
 def _asker(action: ActionItem) -> list[Said]:
@@ -126,11 +130,11 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
     """A part of the command: short ones on one line with their risk, long ones above it."""
     shown = [one_line(line) for line in text.split("\n")]
     if len(shown) == 1 and len(shown[0]) <= 24:
-        yield Said(f"  {shown[0]:<24}  {risk:<7} {one_line(reason)}", f"risk-{risk.lower()}")
+        yield Said(f"  {shown[0]:<24}  {risk:<7} {one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
         return
     for line in shown:
         yield Said(f"  {line}")
-    yield Said(f"  {'':<24}  {risk:<7} {one_line(reason)}", f"risk-{risk.lower()}")
+    yield Said(f"  {'':<24}  {risk:<7} {one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
 
 
 def one_line(text: str) -> str:

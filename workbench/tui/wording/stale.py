@@ -24,7 +24,11 @@ def changed_by_others(action: ActionItem, most: int | None = SHOWN) -> Iterator[
         lines = list(_lines(change))
         yield from islice(lines, most)
         if most is not None and len(lines) > most:
-            yield "  ", f"{len(lines) - most} more lines of it in the full text", "dim"
+            yield (
+                "  ",
+                f"{len(lines) - most} more {'line' if len(lines) - most == 1 else 'lines'} of it in the full text",
+                "dim",
+            )
 
 
 def wanted_by_agent(action: ActionItem) -> Iterator[Shown]:
