@@ -7,8 +7,12 @@ from textual.widgets import Input
 from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
 from tests.tui.trial import wait_until, workbench_app
+from workbench.config import Locations, Settings
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.palette import PaletteScreen
+from workbench.tui.screens.settings import SettingsScreen
+from workbench.tui.setting.book import SettingsBook
+from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.timeline import Timeline
 
@@ -54,3 +58,30 @@ async def test_what_follows_a_panels_key_is_the_panels(size):
         assert timeline.cursor == 1
         burst(app, "f2" if size[0] < 100 else "escape")
         await wait_until(pilot, lambda: prompt.has_focus)
+
+
+async def test_letters_behind_escape_and_behind_a_filters_sign_go_where_those_keys_lead():
+    app = workbench_app(FakeLink(finished()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: len(app.state.actions) > 3)
+        prompt, timeline = app.screen.query_one(Prompt), app.screen.query_one(Timeline)
+        burst(app, "f2", "escape", *"do j and d")
+        await wait_until(pilot, lambda: prompt.text == "do j and d")
+        burst(app, "f2", "slash", *"dug", "enter", "home", "escape", *", k")
+        await wait_until(pilot, lambda: prompt.text == "do j and d, k")
+        assert app.screen.query_one(FilterLine).value == "dug"
+        assert timeline._rows == []
+
+
+async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp_path):
+    where = Locations.from_environment({"HOME": str(tmp_path)})
+    app = workbench_app(FakeLink(), book=SettingsBook(where, Settings(), {}))
+    async with app.run_test(size=(120, 40)) as pilot:
+        burst(app, *"/settings", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and app.screen._rows)
+        burst(app, "slash", *"u usual")
+        line = app.screen.query_one(Input)
+        await wait_until(pilot, lambda: line.value == "u usual")
+        burst(app, "escape", "escape", *"hu")
+        prompt = app.screen_stack[0].query_one(Prompt)
+        assert await wait_until(pilot, lambda: len(app.screen_stack) == 1 and prompt.text == "hu")

@@ -3,10 +3,12 @@
 import pytest
 
 from tests.tui.picture_sessions import BEFORE, CALC, begun, said
+from tests.tui.sample_session import START
 from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.trial import wait_until
 from workbench.session import events as ev
 from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.texts import AgentText
 
 __all__ = ["folder"]
@@ -47,7 +49,21 @@ async def filtering(pilot):
     await pilot.press("f2", "slash", *"file:calc")
 
 
-WAYS = [searching, folding, filtering]
+async def looking_back(pilot):
+    """The person reads what was said before while the agent goes on."""
+    app = pilot.app
+    await pilot.press("ctrl+up", "ctrl+up", "f2", "home")
+    await wait_until(pilot, lambda: not app.screen.query_one(Conversation).follows)
+    last, words = app.state.last_seq, "All twelve pass. I look at what else reads amounts."
+    answer = ev.ModelResponded(seq=last + 1, at=START, response_id="r99", model="m", text=words)
+    proposed = ev.ActionProposed(
+        seq=last + 2, action_id="a99", response_id="r99", call_id="a99", tool="grep", arguments={"pattern": "parse"}
+    )
+    app.screen.link.bring(answer, proposed)
+    await wait_until(pilot, lambda: "2 new" in str(app.screen.query_one(Conversation).border_subtitle))
+
+
+WAYS = [searching, folding, filtering, looking_back]
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,30 @@
-"""What is typed or pasted behind a key that opens a screen is that screen's, also before it is there."""
+"""What is typed or pasted behind a key that opens a screen, or moves the keys, goes where that key leads."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from textual import events
 from textual.app import App
+from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.widgets import Input, TextArea
+
+_ROUNDS: Final = 2
+"""From the widget with the keys up to the app: the key itself, then what its action told other widgets."""
+_PATIENCE: Final = 1.0
+"""Seconds until keys go on although the widget that had them is gone."""
 
 from workbench.tui import pressed
 
 
 class EarlyInput(App[int]):
-    """Holds keys and pastes while a screen opens and nothing on it has the focus yet, and gives them in their order."""
+    """Holds keys and pastes while a screen opens, or an earlier key is on its way, and gives them in their order."""
 
     _opening: Screen[Any] | None = None
+    _underway: events.Key | None = None
+    """A key that may move the keys elsewhere, until all that it sets off is done."""
     _held: tuple[events.Key | events.Paste, ...] = ()
 
     def push_screen(self, *given: Any, **more: Any) -> Any:
@@ -39,11 +49,55 @@ class EarlyInput(App[int]):
             pressed.note()
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif self._opening is not None and self._opening is self.screen:
+        elif self._underway is not None or (self._opening is not None and self._opening is self.screen):
             self._held = (*self._held, event)
         else:
             await self._give(self._opening)
+            await self._pass_on(event)
+
+    async def _pass_on(self, event: events.Key | events.Paste) -> None:
+        """To the widget that has the keys; what comes next waits where this one may take them elsewhere."""
+        if isinstance(event, events.Key) and self._may_lead_elsewhere(event):
+            self._underway = event
             await super().on_event(event)
+            self.set_timer(_PATIENCE, partial(self._arrived, event))
+            self._wait_behind(event, self.focused or self.screen, _ROUNDS)
+        else:
+            await super().on_event(event)
+
+    def _may_lead_elsewhere(self, event: events.Key) -> bool:
+        """Whether a binding waits for it, but for those by which one writes: these stay where they are."""
+        focused = self.focused
+        if focused is None or (event.is_printable and isinstance(focused, Input | TextArea)):
+            return False
+        for owner, bindings in self.screen._modal_binding_chain:
+            if found := bindings.key_to_bindings.get(event.key):
+                is_writing = owner is focused and isinstance(focused, Input | TextArea)
+                is_ours = isinstance(focused, Input) and (event.key == "enter" or any(each.id for each in found))
+                return is_ours or not is_writing
+        return False
+
+    def _wait_behind(self, key: events.Key, at: MessagePump, rounds: int) -> None:
+        """Behind all that waits there, and then one step up."""
+        if not at.call_later(self._climb, key, at, rounds):
+            self._climb(key, at, rounds)
+
+    def _climb(self, key: events.Key, at: MessagePump, rounds: int) -> None:
+        """One step up; from the top once more, then it is done."""
+        parent = at._parent
+        if parent is not None:
+            self._wait_behind(key, parent, rounds)
+        elif rounds > 1:
+            self._wait_behind(key, self.focused or self.screen, rounds - 1)
+        else:
+            self.call_later(self._arrived, key)
+
+    async def _arrived(self, key: events.Key) -> None:
+        """Go on with what was held."""
+        if key is self._underway:
+            self._underway = None
+            if self._opening is None or self._opening is not self.screen:
+                await self._give(self._opening)
 
     async def _give(self, opened: Screen[Any] | None) -> None:
         """The screen is there, or is gone again: what was held comes first. One of these keys may open another."""

@@ -10,6 +10,8 @@ from textual.widget import Widget
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.tui.key_names import key_of
+from workbench.tui.widgets.below import say_below
 from workbench.tui.widgets.conversation_window import ConversationWindow
 from workbench.tui.widgets.painting import css_beside
 
@@ -27,6 +29,8 @@ class Conversation(ConversationWindow):
     ]
 
     _timer: Timer | None = None
+    _new_below = 0
+    """Messages and cards that came while the person looked at earlier ones."""
 
     def on_mount(self) -> None:
         """One timer for all running cards; it sleeps while nothing runs."""
@@ -36,11 +40,18 @@ class Conversation(ConversationWindow):
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
         super().show(state, changed)
+        self._new_below += len(changed.added) if changed is not None else 0
+        self._say_below()
         self._wake()
 
     def can_lose(self, count: int) -> bool:
         """Whether so many items at the beginning are not wanted: the end is followed."""
         return self.follows and not self._is_loading and self._window.first > count
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Following may have ended, or begun again."""
+        super().watch_scroll_y(old_value, new_value)
+        self._say_below()
 
     def action_focus_card(self, by: int) -> None:
         """The next or previous message or card."""
@@ -59,6 +70,14 @@ class Conversation(ConversationWindow):
             item.folded = fold
         for view in self._views.values():
             view.show_item()
+
+    def _say_below(self) -> None:
+        if self.follows:
+            self._new_below = 0
+            say_below(self, "", "")
+            return
+        key = key_of(self.app, "scroll-end", "ctrl+end")
+        say_below(self, f"{self._new_below} new · {key}" if self._new_below else f"{key} follows", "screen.ends(True)")
 
     def _wake(self) -> None:
         if self._timer is not None:

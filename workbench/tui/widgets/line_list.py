@@ -76,7 +76,7 @@ class LineList(StillScroll, can_focus=True):
             self.refresh()
             return
         for mark in ("", "cursor"):
-            self._strips.discard((index, self.size.width, mark))
+            self._strips.discard((index, _line_width(self), mark))
         self.refresh_lines(index, 1)
 
     def notify_style_update(self) -> None:
@@ -87,7 +87,7 @@ class LineList(StillScroll, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line in sight."""
-        width, base = self.size.width, self.rich_style
+        width, base = _line_width(self), self.rich_style
         index = self.scroll_offset.y + y
         if index >= self._count:
             return Strip.blank(width, base)
@@ -160,3 +160,8 @@ class LineList(StillScroll, can_focus=True):
     def _all_styles(self) -> dict[str, Style]:
         plain = {name: style_of(self.app, words) for name, words in STYLES.items()}
         return plain | {name: self.get_component_rich_style(f"line--{name}") for name in MARKS}
+
+
+def _line_width(shown: ScrollView) -> int:
+    """Cells of a line: those beside the scrollbar, which would cover the last one."""
+    return shown.size.width - bool(shown.show_vertical_scrollbar)

@@ -25,7 +25,7 @@ class TextLines(LineList):
         """Wrap for the new width; the same line stays at the top."""
         top = self.scroll_offset.y
         seen = self._text.rows[top] if top < len(self._text.rows) else None
-        self._text.wrap(max(2, self.size.width - 1))
+        self._text.wrap(max(2, self.size.width - 2))  # beside the cursor's place and the scrollbar's
         self.set_count(len(self._text.rows))
         self.forget()
         if seen is not None:

@@ -14,13 +14,13 @@ from workbench.tui import clock
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState
 from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted
-from workbench.tui.widgets.upward_list import UpwardList
+from workbench.tui.widgets.counting_list import CountingList
 from workbench.tui.wording.filtering import Filter
 from workbench.tui.wording.pieces import Line, Piece
 from workbench.tui.wording.rows import has_row, row
 
 
-class Timeline(UpwardList):
+class Timeline(CountingList):
     """Rows of the session in order; follows the end, enter opens an action."""
 
     follows_end: ClassVar[bool] = True
