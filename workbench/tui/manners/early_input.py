@@ -11,12 +11,12 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
+from workbench.tui import pressed
+
 _ROUNDS: Final = 2
 """From the widget with the keys up to the app: the key itself, then what its action told other widgets."""
 _PATIENCE: Final = 1.0
 """Seconds until keys go on although the widget that had them is gone."""
-
-from workbench.tui import pressed
 
 
 class EarlyInput(App[int]):

@@ -162,6 +162,6 @@ class LineList(StillScroll, can_focus=True):
         return plain | {name: self.get_component_rich_style(f"line--{name}") for name in MARKS}
 
 
-def _line_width(shown: ScrollView) -> int:
+def _line_width(shown: StillScroll) -> int:
     """Cells of a line: those beside the scrollbar, which would cover the last one."""
     return shown.size.width - bool(shown.show_vertical_scrollbar)
