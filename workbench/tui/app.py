@@ -24,7 +24,6 @@ from workbench.toml_lines import near
 from workbench.tui.app_keys import AppKeys
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
-from workbench.tui.keys import read_keymap
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.manners.app_manners import AppManners
@@ -133,6 +132,8 @@ class WorkbenchApp(AppManners, AppKeys):
             around = near(self.settings.theme, self.available_themes)
             problems.append(f"there is no theme {self.settings.theme}{around}; using {DEFAULT}")
         if self.settings.keys:
+            from workbench.tui.keys import read_keymap
+
             found = await in_daemon(lambda: read_keymap(self.settings.keys, self.settings_file))
             problems += found.problems
             self.keymap = found.usable

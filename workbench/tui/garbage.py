@@ -12,6 +12,13 @@ from typing import Final
 _PATIENCE: Final = (5_000, 10, 20)
 """How many more objects there are before the youngest are looked through, and how often before the next older ones."""
 
+_AT_START: Final = 200_000
+
+
+def begin() -> None:
+    """What imports make stays: until the first screen is there, next to nothing is looked through."""
+    gc.set_threshold(_AT_START)
+
 
 def set_aside() -> None:
     """What is there now is no garbage; what comes is looked through more rarely, as frames make and drop much."""

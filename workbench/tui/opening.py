@@ -14,10 +14,10 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
 from workbench.tui.links.link import Link
-from workbench.tui.review.review import Review
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry
+    from workbench.tui.review.review import Review
     from workbench.tui.screens.palette import FindSessions
     from workbench.tui.setting.book import SettingsBook
     from workbench.tui.setting.ways import Way

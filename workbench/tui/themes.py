@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from textual.color import ColorParseError
 from textual.theme import Theme
 
 from workbench.text import first_line, visible
-from workbench.tui.theme_check import problems
 
 DEFAULT = "ohw-dark"
 
@@ -74,13 +74,16 @@ def shipped_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "themes"
 
 
-def load_themes(*folders: Path) -> Themes:
-    """Every `*.toml` of the folders; a later theme takes the place of an earlier one with its name."""
+def load_themes(*folders: Path, is_checked: bool = True) -> Themes:
+    """Every `*.toml` of the folders; a later theme takes the place of an earlier one with its name.
+
+    Those that come along have been checked by our tests: each start does without (`is_checked`).
+    """
     usable: dict[str, Theme] = {}
     left_out = []
     for path in _files(folders):
         try:
-            theme = read_theme(path)
+            theme = read_theme(path, is_checked=is_checked)
         except ThemeError as error:
             left_out.append(f"theme {path.name} is left out: {error}")
         else:
@@ -92,8 +95,8 @@ class ThemeError(ValueError):
     """A file that is no theme; the message names the line."""
 
 
-def read_theme(path: Path) -> Theme:
-    """One theme, checked: every colour of it can be used. Raises ThemeError."""
+def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
+    """One theme; where it is checked, every colour of it can be used. Raises ThemeError."""
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
@@ -101,15 +104,23 @@ def read_theme(path: Path) -> Theme:
         raise ThemeError(first_line(str(error), 160)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ThemeError(first_line(str(error), 160)) from None
-    if found := list(problems(data, text, _DARK)):
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise ThemeError(visible(found[0], lines=False)[:300] + more)
-    theme = Theme(**data)
+    if is_checked:
+        _check(data, text)
     try:
-        theme.to_color_system().generate()
+        theme = Theme(**data)
+        if is_checked:
+            theme.to_color_system().generate()
     except (ValueError, TypeError, AttributeError, ColorParseError) as error:
         raise ThemeError(first_line(str(error), 160)) from None
     return theme
+
+
+def _check(data: dict[str, Any], text: str) -> None:
+    from workbench.tui.theme_check import problems
+
+    if found := list(problems(data, text, _DARK)):
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise ThemeError(visible(found[0], lines=False)[:300] + more)
 
 
 def _files(folders: Sequence[Path]) -> Iterable[Path]:

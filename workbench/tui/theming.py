@@ -43,10 +43,10 @@ class ThemeFolder:
             self._app._watch_theme(before.name)  # nothing public shows a theme of the same name anew
 
     def _register(self) -> Themes:
-        themes = load_themes(shipped_folder(), *([self._folder] if self._folder else []))
-        for theme in themes.usable:
+        own = load_themes(*([self._folder] if self._folder else []))
+        for theme in (*load_themes(shipped_folder(), is_checked=False).usable, *own.usable):
             self._app.register_theme(theme)
-        return themes
+        return own
 
 
 def choose_theme(app: App[Any], name: str, keep: Callable[[str | None], None]) -> None:

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from workbench.tui.approving.asked import Asked
-from workbench.tui.approving.decision import All, Always, Answer, Decision, Later, Outcome, Turn
-from workbench.tui.approving.proposal import Proposal
 from workbench.tui.approving.questions import QuestionDesk
-from workbench.tui.approving.rule_trial import try_rule
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, NoticeItem, SessionState
 from workbench.tui.links.link import Link
@@ -18,6 +14,8 @@ from workbench.tui.messages import QuestionRang
 from workbench.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
+    from workbench.tui.approving.decision import Always, Answer, Decision, Later, Outcome
+    from workbench.tui.approving.proposal import Proposal
     from workbench.tui.screens.answer import AnswerScreen
     from workbench.tui.screens.approval import ApprovalScreen
     from workbench.tui.screens.main import MainScreen
@@ -79,6 +77,8 @@ class Asking:
         if item.asks:
             self._ask(item, called)
             return
+        from workbench.tui.approving.asked import Asked
+        from workbench.tui.approving.rule_trial import try_rule
         from workbench.tui.screens.approval import ApprovalScreen
 
         shown = _key(item)
@@ -123,6 +123,8 @@ class Asking:
             prompt.post_message(events.Paste(event.text))
 
     def _closed(self, shown: _Shown, result: Outcome | None) -> None:
+        from workbench.tui.approving.decision import All, Decision, Later, Turn
+
         self._open = None
         if isinstance(result, Turn):
             if self.open(result.action_id):
@@ -137,6 +139,8 @@ class Asking:
 
     def _take(self, shown: _Shown, result: Decision | Always | Answer | Later) -> None:
         """Carry the answer to the link, if the action still waits for one."""
+        from workbench.tui.approving.decision import Always, Decision, Later
+
         action_id, fingerprint, _ = shown
         if action_id not in self._state.waiting:
             return

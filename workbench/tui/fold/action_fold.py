@@ -9,7 +9,6 @@ from workbench.text import first_line
 from workbench.tui.fold import delegate_fold
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.changes_fold import merged, take_files
-from workbench.tui.fold.part_fold import take_part
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem, NoticeItem, Phase, SessionState
 from workbench.tui.fold.tasks_fold import take_plan, take_step
 
@@ -135,6 +134,8 @@ def decided(state: SessionState, event: ActionDecided) -> Changed:
     if event.edited is not None:
         item.arguments = event.edited
     if event.written is not None:
+        from workbench.tui.fold.part_fold import take_part
+
         take_part(item, event)
     return Changed(updated=[item], status=True, waiting=_no_longer_waits(state, item))
 

@@ -10,7 +10,6 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from workbench.tools.glob.listing import files_below
 from workbench.tools.glob.stop import Stop
 from workbench.tui.prompting.fuzzy import best
 
@@ -82,6 +81,8 @@ class FileIndex:
 
     def _list(self) -> Iterator[list[str]]:
         """List the files anew; the first time what is there so far is given now and then."""
+        from workbench.tools.glob.listing import files_below
+
         is_first = self._listed_at is None
         found: list[str] = []
         with suppress(OSError):

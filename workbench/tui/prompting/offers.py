@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.config import Locations, Settings
-from workbench.tools.trust import SERVERS
 
 if TYPE_CHECKING:
     from workbench.mcp.mentions import Offers, Prompt
@@ -29,6 +28,8 @@ class ServerOffers:
 
     def look(self) -> Sequence[str]:
         """Look what is known now; the names of the resources."""
+        from workbench.tools.trust import SERVERS
+
         settings = self._settings()
         if not settings.mcpServers and not (self._folder / SERVERS).is_file():
             self._found = None

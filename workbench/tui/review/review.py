@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import NoticeItem, SessionState
 from workbench.tui.links.link import Link
-from workbench.tui.review.comments import Comment, Comments
-from workbench.tui.review.kept import keep_comments, read_comments
-from workbench.tui.review.scopes import Scope, scopes_of
-from workbench.tui.review.taking_back import TakeBack
+
+if TYPE_CHECKING:  # the first frame is painted before there is a change to look at
+    from workbench.tui.review.comments import Comment, Comments
+    from workbench.tui.review.scopes import Scope
+    from workbench.tui.review.taking_back import TakeBack
 
 
 class Watching(Protocol):
@@ -38,7 +39,7 @@ class Review:
         self.link = link
         self.state = state
         self._keep = keep
-        self._comments = Comments(self._keep_comments)
+        self._comments: Comments | None = None
         self._recalled = False
         self.watching: Watching | None = None
         self._folder = folder
@@ -47,6 +48,11 @@ class Review:
     @property
     def comments(self) -> Comments:
         """Those not sent yet, with what an earlier screen left of them."""
+        from workbench.tui.review.comments import Comments
+        from workbench.tui.review.kept import read_comments
+
+        if self._comments is None:
+            self._comments = Comments(self._keep_comments)
         folder = self._kept_in()
         if folder is not None and not self._recalled:
             self._recalled = True
@@ -57,6 +63,8 @@ class Review:
         return self._keep(self.state.session_id) if self._keep is not None and self.state.session_id else None
 
     def _keep_comments(self, comments: Sequence[Comment]) -> None:
+        from workbench.tui.review.kept import keep_comments
+
         folder = self._kept_in()
         if folder is not None:
             keep_comments(folder, comments)
@@ -68,6 +76,8 @@ class Review:
 
     def scopes(self, action_id: str = "") -> list[Scope]:
         """The scopes there are now, the smallest first."""
+        from workbench.tui.review.scopes import scopes_of
+
         return scopes_of(self.state, self.folder, action_id)
 
     def look(self, changed: Changed | None) -> None:

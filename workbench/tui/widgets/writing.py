@@ -23,7 +23,6 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.suggestions import Suggestions
-from workbench.tui.widgets.vim_prompt import VimPrompt
 
 
 class Writing(Vertical):
@@ -56,7 +55,7 @@ class Writing(Vertical):
         """
         super().__init__(id="writing")
         self._folder = folder
-        self._prompt = VimPrompt if vim else Prompt
+        self._has_vim_keys = vim
         self._images: list[str] = []
         self.past = History(history)
         self.offers = offers
@@ -65,12 +64,19 @@ class Writing(Vertical):
             arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
         )
 
+    def _kind_of_prompt(self) -> type[Prompt]:
+        if not self._has_vim_keys:
+            return Prompt
+        from workbench.tui.widgets.vim_prompt import VimPrompt
+
+        return VimPrompt
+
     def compose(self) -> ComposeResult:
         """The list, what waits, the images, then the prompt."""
         yield Suggestions(self._completer)
         yield QueueList()
         yield Attachments()
-        yield self._prompt(self.past, self._completer, self._folder)
+        yield self._kind_of_prompt()(self.past, self._completer, self._folder)
 
     def on_mount(self) -> None:
         """Read the history behind the first frame."""

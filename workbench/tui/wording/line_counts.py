@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from workbench.diff.hunks import split_lines
-
 _EXACT_UP_TO = 4_000_000
 """Lines before times lines after, beyond which lines are counted without regard to their order."""
 
@@ -16,6 +14,8 @@ _EXACT_UP_TO = 4_000_000
 @lru_cache(maxsize=512)
 def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
     """Lines added and removed; `None` is a file that does not exist."""
+    from workbench.diff.hunks import split_lines
+
     old, new = trim_common(split_lines(before), split_lines(after))[:2]
     if not old or not new:
         return len(new), len(old)
