@@ -29,8 +29,9 @@ class Changed:
     @property
     def is_only_live(self) -> bool:
         """Whether nothing but the answer that streams has grown."""
-        others = self.added, self.updated, self.tasks, self.changes, self.status, self.waiting, self.prompt
-        return self.live and not any(others)
+        lists = self.added, self.earlier, self.updated
+        others = self.tasks, self.changes, self.status, self.waiting, self.prompt
+        return self.live and not any((*lists, *others))
 
     def merge(self, later: Changed) -> Changed:
         """Take in what a later event changed; returns self, so that a batch folds into one repaint."""
