@@ -12,6 +12,7 @@ from tests.tui.sample_session import AFTER, BEFORE, STEADY, WORKSPACE, Script, l
 from tests.tui.waiting import until
 from workbench.session import events as ev
 from workbench.text import visible
+from workbench.tui import pressed
 from workbench.tui.fold.state import ActionItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.card import ActionCard
@@ -202,6 +203,38 @@ async def test_an_answer_that_differs_from_what_streamed_wins():
         await until(pilot, lambda: [part.source for part in app.query(Markdown)] == ["Right."])
 
         assert len(app.query(AgentText)) == 1
+
+
+async def test_a_frame_of_the_stream_is_laid_out_once():
+    app = PanelApp(Script().start().user("hi").state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.take(ev.TextDelta(text="begun\n\n"))
+        await until(pilot, lambda: app.query("MarkdownParagraph"))
+        layouts: list[object] = []
+        app.screen.screen_layout_refresh_signal.subscribe(app.screen, layouts.append)
+        for number in range(8):
+            app.take(ev.TextDelta(text="many words of one piece " * 40 + f"end-{number} "))
+            await until(pilot, lambda: any(f"end-{number}" in line for line in screen_lines(app)))  # noqa: B023
+
+        assert 8 <= len(layouts) <= 8 + 3  # what came before may still have been on its way
+
+
+async def test_what_streams_waits_for_the_frames_of_keys_but_not_for_ever():
+    app = PanelApp(Script().start().user("hi").state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.take(ev.TextDelta(text="begun "))
+        await until(pilot, lambda: any("begun" in line for line in screen_lines(app)))
+
+        pressed.note()
+        assert pressed.is_just_now()
+        app.take(ev.TextDelta(text="and gone on"))
+
+        def is_there() -> bool:
+            pressed.note()  # the person types on
+            return any("gone on" in line for line in screen_lines(app))
+
+        await until(pilot, is_there)
+        assert "begun and gone on" in app.query_one(AgentText).item.text
 
 
 async def test_many_deltas_arrive_whole():

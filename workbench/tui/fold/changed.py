@@ -29,9 +29,7 @@ class Changed:
     @property
     def is_only_live(self) -> bool:
         """Whether nothing but the answer that streams has grown."""
-        lists = self.added, self.earlier, self.updated
-        others = self.tasks, self.changes, self.status, self.waiting, self.prompt
-        return self.live and not any((*lists, *others))
+        return self == Changed(live=True)
 
     def merge(self, later: Changed) -> Changed:
         """Take in what a later event changed; returns self, so that a batch folds into one repaint."""
