@@ -5,7 +5,6 @@ Plain dataclasses, so that the screen's first paint waits for no validation libr
 
 from __future__ import annotations
 
-import math
 import os
 import stat
 import tempfile
@@ -15,26 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.profiles import CALLS, Profile, checked_address, read_profile, read_profiles
-from workbench.settings_file import check_plain, check_servers, read_settings
-from workbench.terminal import read_terminal
-
-_ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal", "mcpServers")
-MODES = ("medium", "ask", "high", "never", "plan")
-TOOL_CHOICES = ("none", "auto", "required")
-_LEAST = {
-    "max_steps": 1,
-    "max_observe": 200,
-    "token_limit": 0,
-    "condense_percent": 0,
-    "condense_events": 0,
-    "context_window": 0,
-}
-"""The settings that are whole numbers, with the smallest of each."""
-_AMOUNTS = ("max_cost",)
-"""The settings that are amounts of money."""
-_SWITCHES = ("stop_loops", "confirm_unknown")
-TOOL_SETS = ("code", "plan")
+from workbench.profiles import Profile, read_profile
+from workbench.settings_check import ONLY_IN_FILE, check_tables, checked_values
+from workbench.settings_file import read_settings
 
 
 @dataclass(frozen=True)
@@ -215,78 +197,14 @@ def _names() -> list[str]:
 
 def check_setting(name: str, value: Any) -> None:
     """One entry of the file; raises UsageError."""
-    _check_tables({name: value})
+    check_tables({name: value})
     _checked(replace(Settings(), **{name: value}))
 
 
-def _check_tables(values: Mapping[str, Any]) -> None:
-    """What only the file can say; each message names its key."""
-    trusted, tools = values.get("trusted", []), values.get("tools", {})
-    if not isinstance(trusted, list) or not all(isinstance(folder, str) for folder in trusted):
-        raise UsageError('trusted must be a list of folders, such as ["/home/me/project"]')
-    if not isinstance(tools, dict):
-        raise UsageError("tools must be a table: [tools]")
-    for name, value in tools.items():
-        if name == "set":
-            if value not in TOOL_SETS:
-                raise UsageError(f"tools.set must be one of {', '.join(TOOL_SETS)}, not {value!r}")
-        elif not isinstance(value, bool | dict):
-            raise UsageError(f"tools.{name} must be true, false or a table of parameters, not {value!r}")
-        elif isinstance(value, dict):
-            check_plain(f"tools.{name}", value)
-    check_servers(values.get("mcpServers", {}))
-    read_profiles(values.get("models", {}))
-    read_terminal(values.get("terminal", {}))
-
-
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    names = [name for name in _names() if name not in _ONLY_IN_FILE]
+    names = [name for name in _names() if name not in ONLY_IN_FILE]
     return {name: env[f"OHW_{name.upper()}"] for name in names if env.get(f"OHW_{name.upper()}")}
 
 
 def _checked(settings: Settings) -> Settings:
-    if settings.mode not in MODES:
-        raise UsageError(f"there is no mode {settings.mode!r}; choose one of {', '.join(MODES)}")
-    if settings.tool_choice not in TOOL_CHOICES:
-        raise UsageError(f"there is no tool_choice {settings.tool_choice!r}; choose one of {', '.join(TOOL_CHOICES)}")
-    if settings.calls not in CALLS:
-        raise UsageError(f"the setting calls must be one of {', '.join(CALLS)}, not {settings.calls!r}")
-    if settings.api_base:
-        checked_address("api_base", settings.api_base)
-    for name in _names():
-        value = getattr(settings, name)
-        if name not in (*_LEAST, *_AMOUNTS, *_SWITCHES, *_ONLY_IN_FILE) and not isinstance(value, str | None):
-            raise UsageError(f"the setting {name} must be text")
-    if not isinstance(settings.keys, dict) or not all(isinstance(key, str) for key in settings.keys.values()):
-        raise UsageError("the setting keys must be a table of binding id = keys")
-    read: dict[str, Any] = {name: _whole(name, getattr(settings, name)) for name in _LEAST}
-    read |= {name: _amount(name, getattr(settings, name)) for name in _AMOUNTS}
-    read |= {name: _switch(name, getattr(settings, name)) for name in _SWITCHES}
-    return replace(settings, **read, trusted=tuple(settings.trusted))
-
-
-def _whole(name: str, value: object) -> int:
-    try:
-        number = int(str(value))
-    except ValueError:
-        number = -1
-    if isinstance(value, bool) or number < _LEAST[name]:
-        raise UsageError(f"{name} must be a whole number from {_LEAST[name]}, not {value!r}")
-    return number
-
-
-def _amount(name: str, value: object) -> float:
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = math.nan
-    if isinstance(value, bool) or not 0 <= number < math.inf:
-        raise UsageError(f"{name} must be an amount of dollars such as 0.50, not {value!r}")
-    return number
-
-
-def _switch(name: str, value: object) -> bool:
-    said = str(value).lower()
-    if said not in ("true", "false"):
-        raise UsageError(f"{name} must be true or false, not {value!r}")
-    return said == "true"
+    return replace(settings, **checked_values({name: getattr(settings, name) for name in _names()}))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 
-from workbench.config import MODES
 from workbench.plain.telling import change_lines, file_line, standing, tasks, told
+from workbench.settings_check import MODES
 from workbench.text import first_line
 from workbench.tui.fold.state import SessionState
 from workbench.tui.links.link import Link

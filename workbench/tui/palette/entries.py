@@ -10,8 +10,9 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from workbench.config import MODES, Settings
+from workbench.config import Settings
 from workbench.security.policy import MODE_NAMES
+from workbench.settings_check import MODES
 from workbench.tui.commands import COMMANDS
 from workbench.tui.key_names import key_name
 from workbench.tui.prompting.fuzzy import ranking

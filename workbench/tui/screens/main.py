@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from workbench.config import MODES
+from workbench.settings_check import MODES
 from workbench.text import visible
 from workbench.tui.approving.asking import Asking
 from workbench.tui.commands import UnknownCommand, parse_command

@@ -1,0 +1,103 @@
+"""What each setting may hold: a value of the file, the environment or a flag is checked here; used by `config`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.profiles import CALLS, checked_address, read_profiles
+from workbench.settings_file import check_plain, check_servers
+from workbench.terminal import read_terminal
+
+ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal", "mcpServers")
+"""Tables and lists, which neither the environment nor a flag can hold."""
+MODES = ("medium", "ask", "high", "never", "plan")
+TOOL_CHOICES = ("none", "auto", "required")
+_LEAST = {
+    "max_steps": 1,
+    "max_observe": 200,
+    "token_limit": 0,
+    "condense_percent": 0,
+    "condense_events": 0,
+    "context_window": 0,
+}
+"""The settings that are whole numbers, with the smallest of each."""
+_AMOUNTS = ("max_cost",)
+"""The settings that are amounts of money."""
+_SWITCHES = ("stop_loops", "confirm_unknown")
+TOOL_SETS = ("code", "plan")
+
+
+def check_tables(values: Mapping[str, Any]) -> None:
+    """What only the file can say; raises UsageError that names its key."""
+    trusted, tools = values.get("trusted", []), values.get("tools", {})
+    if not isinstance(trusted, list) or not all(isinstance(folder, str) for folder in trusted):
+        raise UsageError('trusted must be a list of folders, such as ["/home/me/project"]')
+    if not isinstance(tools, dict):
+        raise UsageError("tools must be a table: [tools]")
+    for name, value in tools.items():
+        if name == "set":
+            if value not in TOOL_SETS:
+                raise UsageError(f"tools.set must be one of {', '.join(TOOL_SETS)}, not {value!r}")
+        elif not isinstance(value, bool | dict):
+            raise UsageError(f"tools.{name} must be true, false or a table of parameters, not {value!r}")
+        elif isinstance(value, dict):
+            check_plain(f"tools.{name}", value)
+    check_servers(values.get("mcpServers", {}))
+    read_profiles(values.get("models", {}))
+    read_terminal(values.get("terminal", {}))
+
+
+def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings by their names, made what they should be; raises UsageError."""
+    _check_choices(values)
+    if values["api_base"]:
+        checked_address("api_base", values["api_base"])
+    for name, value in values.items():
+        if name not in (*_LEAST, *_AMOUNTS, *_SWITCHES, *ONLY_IN_FILE) and not isinstance(value, str | None):
+            raise UsageError(f"the setting {name} must be text")
+    if not isinstance(values["keys"], dict) or not all(isinstance(key, str) for key in values["keys"].values()):
+        raise UsageError("the setting keys must be a table of binding id = keys")
+    read: dict[str, Any] = {name: _whole(name, values[name]) for name in _LEAST}
+    read |= {name: _amount(name, values[name]) for name in _AMOUNTS}
+    read |= {name: _switch(name, values[name]) for name in _SWITCHES}
+    return {**values, **read, "trusted": tuple(values["trusted"])}
+
+
+def _check_choices(values: Mapping[str, Any]) -> None:
+    mode, choice, calls = values["mode"], values["tool_choice"], values["calls"]
+    if mode not in MODES:
+        raise UsageError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
+    if choice not in TOOL_CHOICES:
+        raise UsageError(f"there is no tool_choice {choice!r}; choose one of {', '.join(TOOL_CHOICES)}")
+    if calls not in CALLS:
+        raise UsageError(f"the setting calls must be one of {', '.join(CALLS)}, not {calls!r}")
+
+
+def _whole(name: str, value: object) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = -1
+    if isinstance(value, bool) or number < _LEAST[name]:
+        raise UsageError(f"{name} must be a whole number from {_LEAST[name]}, not {value!r}")
+    return number
+
+
+def _amount(name: str, value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if isinstance(value, bool) or not 0 <= number < math.inf:
+        raise UsageError(f"{name} must be an amount of dollars such as 0.50, not {value!r}")
+    return number
+
+
+def _switch(name: str, value: object) -> bool:
+    said = str(value).lower()
+    if said not in ("true", "false"):
+        raise UsageError(f"{name} must be true or false, not {value!r}")
+    return said == "true"
