@@ -23,7 +23,7 @@ from workbench.errors import WorkbenchError
 from workbench.session.events import EVENT, LIVE, Event, LiveEvent
 
 Incoming: TypeAlias = "Event | LiveEvent | Refused"
-_LIVE_KINDS = frozenset({"text_delta", "reasoning_delta", "tool_output", "engine_state", "notice"})
+_LIVE_KINDS = frozenset({"text_delta", "reasoning_delta", "tool_output", "engine_state", "notice", "prompt_ready"})
 _GREETING = 30.0
 
 

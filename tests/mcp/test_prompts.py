@@ -1,0 +1,133 @@
+"""Prompts of servers: offered like commands, got by the engine, looked at before they are sent."""
+
+import os
+
+import pytest
+
+from tests.mcp.conftest import fake_server
+from tests.mcp.test_resources import listed
+from tests.tui.fake_link import FakeLink
+from tests.tui.trial import wait_until, workbench_app
+from tests.world import wait_for
+from workbench.config import Locations, Settings
+from workbench.engine.client import EngineConnection
+from workbench.engine.launch import Launch
+from workbench.engine.protocol import Answer, AskPrompt, Send
+from workbench.mcp.mentions import Argument, Prompt
+from workbench.session.live import PromptReady
+from workbench.tui.palette.entries import entries_of
+from workbench.tui.prompting.server_prompts import arguments_of, written
+from workbench.tui.widgets.prompt import Prompt as PromptBox
+
+REVIEW = Prompt("fake", "review", "", (Argument("file", "Which one.", True), Argument("how")))
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("file=a.py", {"file": "a.py"}),
+        ('a.py how="with care"', {"file": "a.py", "how": "with care"}),
+        ("how=fast a.py", {"how": "fast", "file": "a.py"}),
+        ("how=fast what is in it", {"how": "fast", "file": "what is in it"}),
+        ("it's", {"file": "it's"}),
+        ("url=x", {"file": "url=x"}),
+    ],
+)
+def test_arguments_are_words_with_names_or_in_their_order(words, given):
+    assert arguments_of(REVIEW, words) == given
+
+
+def test_what_is_missing_or_too_much_is_said_with_what_to_write():
+    with pytest.raises(ValueError, match=r"file is wanted: Which one\.; write /fake:review file=… \[how=…\]"):
+        arguments_of(REVIEW, "how=fast")
+    with pytest.raises(ValueError, match="there is no room for c"):
+        arguments_of(REVIEW, "a b c")
+    with pytest.raises(ValueError, match="there is no room for x; write /fake:hello"):
+        arguments_of(Prompt("fake", "hello"), "x")
+    assert written("/fake:review a b") == ("fake:review", "a b")
+    assert written("/review fake:x") is None
+    assert written("see /fake:review") is None
+
+
+async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_path, monkeypatch):
+    for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR"):
+        monkeypatch.setenv(f"XDG_{name}", str(tmp_path / name))
+    table = {"fake": fake_server(tmp_path)}
+    listed(Locations.from_environment(), Settings(mcpServers=table), tmp_path)
+    link = FakeLink()
+    app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
+    async with app.run_test(size=(120, 40)) as pilot:
+        box = app.screen.query_one(PromptBox)
+        await wait_until(pilot, lambda: app.screen.prompts)
+        await pilot.press(*"/fake:rev", "tab")
+        assert box.text == "/fake:review file="
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: box.text == "/fake:review file=")
+        assert link.commands == []
+        await pilot.press(*"a.py", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("ask_prompt", "fake", "review", {"file": "a.py"})]
+        link.bring(PromptReady(server="fake", text="Review a.py.\x1b[31m\nWith care."))
+        await wait_until(pilot, lambda: box.text)
+        assert box.text == "Review a.py.\\e[31m\nWith care."
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        assert link.commands[1] == ("send", "Review a.py.\\e[31m\nWith care.")
+        found = {entry.label: entry.action for entry in entries_of(app, app.screen, app.settings, is_main=True)}
+        await app.screen.run_action(found["/fake:hello"])
+        await wait_until(pilot, lambda: len(link.commands) == 3)
+        assert link.commands[2] == ("ask_prompt", "fake", "hello", {})
+        await app.screen.run_action(found["/fake:review"])
+        await wait_until(pilot, lambda: box.text == "/fake:review file=")
+
+
+def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(world, monkeypatch):
+    for name in set(os.environ) - set(world.env):
+        monkeypatch.delenv(name)
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    model = world.script(
+        {"tool": "peek", "arguments": {"text": "address"}}, {"tool": "finish", "arguments": {"message": "Done."}}
+    )
+    settings = Settings(model=model, mcpServers={"fake": fake_server(world.home)})
+    launch = Launch(world.locations, settings, "20260101-a-test-0001", str(world.project), True)
+    connection = EngineConnection.open(launch, seen=0)
+    heard = Heard(connection)
+    try:
+        connection.send_command(AskPrompt(server="fake", name="review", arguments={"file": "a.py"}))
+        assert heard.first("prompt_ready").text == "Review a.py."
+        connection.send_command(AskPrompt(server="none", name="review", arguments={}))
+        assert "there is no MCP server none that is on" in heard.first("refused").reason
+        connection.send_command(Send(text="go"))
+        asked = heard.step("action_assessed")
+        assert asked.agent == "MCP server fake"
+        connection.send_command(Answer(action_id=asked.event.action_id, text="Answer nothing"))
+        assert heard.step("action_observed").event.ran
+        observed = heard.first("action_observed")
+        assert '"action": "decline"' in observed.observation["content"][0]["text"]
+        heard.first("run_ended")
+    finally:
+        connection.close()
+    wait_for(lambda: not world.processes(), "everything to end")
+
+
+class Heard:
+    """What the engine says, one after the other."""
+
+    def __init__(self, connection):
+        self._connection = connection
+        self._left = []
+
+    def first(self, kind):
+        """The next of that kind; what comes before it is passed over."""
+        while True:
+            while self._left:
+                message = self._left.pop(0)
+                if kind in (getattr(message, "kind", ""), getattr(message, "type", "")):
+                    return message
+            self._left.extend(self._connection.receive())
+
+    def step(self, kind):
+        while (step := self.first("delegate_step")).event.kind != kind:
+            pass
+        return step
