@@ -12,7 +12,13 @@ from threading import Thread
 import pytest
 
 from tests.system_packages import found_or_installed
+from tests.world import wait_for
 from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.faults import CallRefused
+from workbench.mcp.forms import LEAVE_OUT, NOTHING
+from workbench.mcp.prompts import prompt_text
+from workbench.mcp.reading import read_resource
+from workbench.mcp.sampling import Sample
 from workbench.mcp.servers import read_server
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.tools.schema import ImageContent
@@ -109,6 +115,48 @@ def everything(tmp_path_factory) -> dict:
     return {"command": "node", "args": [str(script)]}
 
 
+class Person:
+    """Answers each question with the first answer there is, or a word; a model that always says the same."""
+
+    def __init__(self):
+        self.asked = []
+        self.sampled = []
+        self.refusals = []
+
+    def ask(self, text, options, seconds):
+        self.asked.append(text)
+        usual = [each for each in options if each not in (LEAVE_OUT, NOTHING)]
+        return usual[0] if usual else LEAVE_OUT if LEAVE_OUT in options else "Zoe Zebra"
+
+    def sample(self, request, seconds):
+        self.sampled.append(request)
+        return Sample("Hi from a model.", "a-model")
+
+    def refused(self, why):
+        self.refusals.append(why)
+
+    def withdraw(self):
+        """Nothing waits."""
+
+    def call(self, client, name, **arguments):
+        """A tool that the server adds once it knows that there is somebody to ask."""
+
+        def found():
+            entry = client.catalog.entry(client.server)
+            if name in entry.waiting:
+                client.catalog.approve(client.server, [name], entry.waiting)
+            return entry.usable.get(name)
+
+        definition = wait_for(found, name)
+        tool = MCPToolDefinition(
+            "x", definition, "everything", MCPToolExecutor(client, definition, asker_of=self.asker)
+        )
+        return called(tool, **arguments)
+
+    def asker(self, server):
+        return self
+
+
 def test_the_reference_server_over_stdio(place, everything):
     told = {**everything, "args": [*everything["args"], "stdio"]}
     tools, entry = tools_of(place, "everything", **told)
@@ -124,6 +172,23 @@ def test_the_reference_server_over_stdio(place, everything):
     assert seen[-1].startswith("2 of 2")
     missing = called(tools["get-sum"], a=2, b=3)
     assert "5" in missing.text
+    client = place.clients[-1]
+    page = read_resource([client], "everything:demo://resource/dynamic/text/3", lambda: False)
+    assert "Resource 3" in page.text
+    listed = next(each for each in entry.resources if each["uri"].endswith("features.md"))
+    by_name = read_resource([client], f"everything:{listed['name']}", lambda: False)
+    assert (by_name.error, len(by_name.text) > 100) == ("", True)
+    said = prompt_text([client], "everything", "args-prompt", {"city": "Paris"})
+    assert "Paris" in said
+    with pytest.raises(CallRefused, match="city"):
+        prompt_text([client], "everything", "args-prompt", {})
+    person = Person()
+    assert not person.call(client, "trigger-elicitation-request").is_error
+    assert person.asked[0].startswith("String (1 of ")
+    assert "Boolean" in person.asked[1]
+    answer = person.call(client, "trigger-sampling-request", prompt="Say hi", maxTokens=20)
+    assert "Hi from a model." in answer.text
+    assert "Say hi" in person.sampled[0].parts[0].text
 
 
 def test_the_reference_server_over_http(place, everything):
@@ -136,6 +201,9 @@ def test_the_reference_server_over_http(place, everything):
             assert any("listening on port" in line for line in process.stderr)
             tools, _ = tools_of(place, "everything", url=f"http://127.0.0.1:{port}/mcp")
             assert called(tools["echo"], message="hello").text == "Echo: hello"
+            person = Person()
+            assert not person.call(place.clients[-1], "trigger-elicitation-request").is_error
+            assert len(person.asked) > 2
             place.clients.pop().close()
         finally:
             process.kill()
