@@ -64,7 +64,10 @@ def decided(world: World) -> list[ActionDecided]:
     return [event for event in log(world) if isinstance(event, ActionDecided) and event.by == "person"]
 
 
-def test_the_demo_line_by_line_in_ascii(world: World):
+def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(world: World):
+    world.locations.config.mkdir(parents=True)
+    ran = world.home / "ran"
+    world.locations.settings_file.write_text(f'[mcpServers.mine]\ncommand = "touch"\nargs = ["{ran}"]\n')
     with Terminal(["demo", "--plain"], *SHAPE, world.env | {"LANG": "C"}) as terminal:
         answer(terminal, "no")
         answer(terminal, "the test is right", "may stay empty:")
@@ -80,6 +83,8 @@ def test_the_demo_line_by_line_in_ascii(world: World):
     assert "may step 12 run? Risk HIGH." in shown
     assert "ohw resume" in shown
     assert set(terminal.raw) <= {*range(32, 127), *b"\r\n\t"}
+    assert not ran.exists()
+    world.locations.settings_file.unlink()
     with Terminal(["resume", "--last", "--plain"], *SHAPE, world.env) as terminal:
         leave(terminal)
         assert "Finished." in terminal.text()
@@ -214,6 +219,9 @@ def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: W
         f"from pathlib import Path\nPath({str(marker)!r}).touch()\ntool = None\n# \x1b[31m\n"
     )
     (world.project / ".ohw/rules.toml").write_text('[[deny]]\ncommand = "touch *"\n')
+    (world.project / ".mcp.json").write_text(
+        '{"mcpServers": {"odd": {"command": "touch", "args": ["-c", "x \\u001b[7m"]}}}'
+    )
     trust = "yes, no or read:"
     with plain(world, finish("Done without it.")) as terminal:
         answer(terminal, "read", trust)
@@ -223,6 +231,8 @@ def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: W
         leave(terminal)
         assert b"evil.py: code that runs with your rights" in terminal.raw
         assert b"rules.toml: rules on what is asked and denied" in terminal.raw
+        assert b"it would start odd: touch -c x " in terminal.raw
+        assert b"\x1b[7m" not in terminal.raw
         assert b"\x1b[31m" not in terminal.raw
         assert b"[31m" in terminal.raw
         assert not marker.exists()

@@ -7,7 +7,7 @@ import asyncio
 from workbench.errors import WorkbenchError
 from workbench.plain.asking import LineAsker
 from workbench.plain.console import Console
-from workbench.tui.trusting import TrustQuestion, contents, kind_of
+from workbench.tui.trusting import TrustQuestion, contents, kind_of, started_by
 
 _PROMPT = "Trust this folder? Write yes, no or read: "
 
@@ -21,16 +21,21 @@ def ask_trust(console: Console, question: TrustQuestion) -> tuple[str, ...]:
     return question.wait()
 
 
+def _started(question: TrustQuestion, name: str) -> list[str]:
+    return [f"    it would start {line}" for line in started_by(question, name)]
+
+
 async def _ask(console: Console, question: TrustQuestion) -> bool:
     asker = LineAsker(console)
     asker.begin()
     console.listen(lambda line: asker.take("no" if line is None else line))
     names = [str(path.relative_to(question.folder)) for path in question.files]
+    told = [line for name in names for line in (f"  {name}: {kind_of(name)}", *_started(question, name))]
     try:
         await asker.show(
             [
                 f"The folder {question.folder} brings files of its own:",
-                *(f"  {name}: {kind_of(name)}" for name in names),
+                *told,
                 "None of it has run, and none of it counts unless you say yes.",
                 "Yes holds for exactly this content: a change asks again.",
             ]

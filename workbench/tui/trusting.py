@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from workbench.config import Locations
+from workbench.errors import WorkbenchError
+from workbench.text import visible
 from workbench.tools.trust import RULES, SERVERS, agree, brought, fingerprint, is_trusted
 
+_MOST_SERVERS: Final = 8
 _KINDS: Final = {
     RULES: "rules on what is asked and denied",
     SERVERS: "MCP servers, programs that run with your rights",
@@ -49,6 +52,26 @@ class TrustQuestion:
 def kind_of(name: str) -> str:
     """What a file that a folder brings would do."""
     return _KINDS.get(name, "code that runs with your rights")
+
+
+def started_by(question: TrustQuestion, name: str) -> list[str]:
+    """What a file of MCP servers would have started, word for word, a line each; nothing for any other file."""
+    if name != SERVERS:
+        return []
+    from workbench.mcp.servers import read_file, read_server
+
+    try:
+        table = read_file(question.folder / name)
+    except WorkbenchError as error:
+        return [visible(str(error), lines=False)]
+    lines = []
+    for server, told in list(table.items())[:_MOST_SERVERS]:
+        try:
+            place = read_server(server, told, name, str(question.folder)).place
+        except WorkbenchError as error:
+            place = f"left out: {error}"
+        lines.append(visible(f"{server}: {place}", lines=False))
+    return lines + ([f"and {len(table) - _MOST_SERVERS} more"] if len(table) > _MOST_SERVERS else [])
 
 
 def contents(question: TrustQuestion) -> str:

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.trusting import TrustQuestion, contents, kind_of
+from workbench.tui.trusting import TrustQuestion, contents, kind_of, started_by
 from workbench.tui.widgets.painting import css_beside
 
 _QUIET: Final = 0.5
@@ -102,6 +102,7 @@ class TrustScreen(ModalScreen[bool]):
         for name in names[:_MOST]:
             label = "  " + visible(name, lines=False).ljust(24)
             rows.append(Content.assemble((label, "bold"), (f"  {kind_of(name)}", "$dim")))
+            rows += [Content.styled(f"    {line}", "$warning") for line in started_by(self._question, name)]
         if len(names) > _MOST:
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))
         return Content("\n").join(

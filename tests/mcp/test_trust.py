@@ -1,0 +1,37 @@
+"""What a folder's servers would start is shown word for word before it is trusted."""
+
+import json
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.trial import wait_until, workbench_app
+from workbench.config import Locations
+from workbench.tui.screens.trust import TrustScreen
+from workbench.tui.trusting import started_by, trust_question
+
+SERVERS = {
+    "tracker": {"command": "npx", "args": ["-y", "some tracker", "--token", "${TOKEN}"]},
+    "web": {"url": "https://example.org/\x1b[31mmcp"},
+    "odd": {"command": "x", "colour": "red"},
+    **{f"more{number}": {"command": "sh"} for number in range(7)},
+}
+
+
+async def test_the_trust_screen_shows_what_would_be_started(tmp_path):
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": SERVERS}))
+    where = Locations(*(tmp_path / name for name in ("c", "d", "s", "r")))
+    question = trust_question(where, tmp_path, (), set())
+    assert question is not None
+    lines = started_by(question, ".mcp.json")
+    assert lines[0] == "tracker: npx -y some tracker --token ${TOKEN}"
+    assert lines[1] == "web: https://example.org/\\e[31mmcp"
+    assert lines[2].startswith("odd: left out: there is no 'colour'")
+    assert (len(lines), lines[-1]) == (9, "and 2 more")
+    assert started_by(question, ".ohw/rules.toml") == []
+    app = workbench_app(FakeLink(), folder=tmp_path)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.push_screen(TrustScreen(question, lambda text: None))
+        await wait_until(pilot, lambda: app.screen.query("#trust-said"))
+        said = str(app.screen.query_one("#trust-said").render())
+        assert all(line in said for line in lines)
+    (tmp_path / ".mcp.json").write_text("[]")
+    assert "must hold" in started_by(question, ".mcp.json")[0]
