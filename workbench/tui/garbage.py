@@ -26,6 +26,11 @@ def set_aside() -> None:
     gc.set_threshold(*_PATIENCE)
 
 
+def end() -> None:
+    """The app has ended: where the process goes on, nothing is kept from being looked through."""
+    gc.unfreeze()
+
+
 def look_through() -> None:
     """Another session is opened: what the one before left is given back."""
     gc.unfreeze()

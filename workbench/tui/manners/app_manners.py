@@ -13,6 +13,7 @@ from textual.widgets import Input, TextArea
 
 from workbench.ascii_signs import wants_ascii
 from workbench.terminal import TerminalSettings, read_terminal
+from workbench.tui import garbage
 from workbench.tui.fold.state import SessionState
 from workbench.tui.manners.abilities import abilities
 from workbench.tui.manners.ascii_filter import AsciiFilter
@@ -69,6 +70,7 @@ class AppManners(EarlyInput):
 
     def on_unmount(self) -> None:
         """The window as it was."""
+        garbage.end()
         if not self.is_headless:
             self.window.end()
 
