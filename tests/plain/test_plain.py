@@ -252,7 +252,7 @@ def test_plain_mode_loads_no_screen():
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
 
 
-def test_signs_in_ascii():
+def test_a_terminal_without_unicode_gets_signs_in_ascii():
     assert in_ascii("a › b … ✓ é") == "a > b ... v \\xe9"
     assert in_ascii("rm a··b") == "rm a\\xb7\\xb7b"
     asked = [wants_ascii(env) for env in ({"LANG": "C"}, {"LANG": "C", "LC_CTYPE": "C.UTF-8"}, {"LC_ALL": "POSIX"})]

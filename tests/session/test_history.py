@@ -42,7 +42,7 @@ def numbered(*log) -> list:
     return [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
 
 
-def test_a_whole_turn():
+def test_a_whole_turn_is_told_in_its_order():
     log = numbered(UserMessage(text="go"), *answered(("a", '{"x": 1}'), text="Looking."), seen_as("a", "ok"))
     function = {"name": "look", "arguments": '{"x": 1}'}
     assert messages(log) == [

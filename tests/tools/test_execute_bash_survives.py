@@ -53,14 +53,14 @@ def leave(bash: Bash, key: str) -> int:
     raise AssertionError(f"{key} does not end it")
 
 
-def test_2000_commands(bash: Bash) -> None:
+def test_2000_commands_each_keep_their_output_and_exit_code(bash: Bash) -> None:
     for number in range(2000):
         seen = bash(f"echo {number}; (exit {number % 100})" if number % 10 == 0 else f"echo {number}; set_ok=1")
         assert seen.output == f"{number}\n"
         assert seen.exit_code == (number % 100 if number % 10 == 0 else 0)
 
 
-def test_1000_fast_interrupts(tmp_path: Path) -> None:
+def test_1000_fast_interrupts_mix_up_no_results(tmp_path: Path) -> None:
     bash = Bash(tmp_path, no_change_timeout=20)
     bash("KEPT=kept")
     chance = random.Random(3)
@@ -92,19 +92,19 @@ def test_1000_fast_interrupts(tmp_path: Path) -> None:
         bash.tool.close()
 
 
-def test_a_python_prompt(bash: Bash) -> None:
+def test_a_python_prompt_is_written_to_and_left(bash: Bash) -> None:
     until(bash, ">>>", bash(f"{sys.executable} -q -i -c ''").output)
     bash("def double(x):\n    return 2 * x\n", is_input=True, timeout=0.5)
     assert "84" in until(bash, "84", bash("double(42)", is_input=True).output)
     assert leave(bash, "C-d") == 0
 
 
-def test_a_question_of_the_shell_itself(bash: Bash) -> None:
+def test_a_question_of_the_shell_itself_takes_an_answer(bash: Bash) -> None:
     until(bash, "Colour", bash("read -p 'Colour? ' colour; echo \"it is $colour\"").output)
     assert bash("  dark blue ", is_input=True).output == "it is dark blue\n"
 
 
-def test_a_pager(bash: Bash) -> None:
+def test_a_pager_turns_its_page_and_is_left(bash: Bash) -> None:
     pager = shutil.which("less") or shutil.which("more") or "more"
     printed = until(bash, "RETURN|7\n8\n", bash(f"seq 1 1000 | {pager}", timeout=1).output)
     if "RETURN" in printed:  # less, about the terminal
@@ -114,7 +114,7 @@ def test_a_pager(bash: Bash) -> None:
 
 
 @pytest.mark.parametrize("inner", ["bash --norc", "sh", "env -i bash --norc --noprofile -i"])
-def test_a_shell_inside_the_shell(bash: Bash, inner: str) -> None:
+def test_a_shell_inside_the_shell_works_and_is_left(bash: Bash, inner: str) -> None:
     until(bash, "[#$] $", bash(inner, timeout=0.5).output)
     assert "deep42" in until(bash, "deep42", bash("echo deep$((6*7))", is_input=True, timeout=1).output)
     assert bash("exit 3", is_input=True, timeout=20).exit_code == 3
@@ -165,7 +165,7 @@ def test_games_with_the_terminal(bash: Bash, game: str) -> None:
         "return 3; break; continue; ]] ; }",
     ],
 )
-def test_games_with_bash(bash: Bash, game: str) -> None:
+def test_games_with_bash_leave_a_shell_that_works(bash: Bash, game: str) -> None:
     assert bash(game, timeout=20).exit_code != -1
     seen = bash('echo "fine $((1+1))"; ls /does-not-exist; (exit 5)')
     assert seen.output.startswith("fine 2\nls:")
@@ -187,7 +187,7 @@ def test_games_with_bash(bash: Bash, game: str) -> None:
         "head -c 5000 /dev/urandom; echo; printf '\\033]133;D;\\n'",
     ],
 )
-def test_forged_prompts(bash: Bash, forgery: str) -> None:
+def test_forged_prompts_end_no_command_early(bash: Bash, forgery: str) -> None:
     seen = bash(f"{forgery}\nsleep 0.1; echo real; (exit 5)")
     assert seen.output.endswith("real\n")
     assert seen.exit_code == 5

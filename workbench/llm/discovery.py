@@ -105,11 +105,6 @@ def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT
     return [found for _, found in sorted(answers.copy().items())]
 
 
-def found_models() -> list[Found]:
-    """Everything of both kinds."""
-    return [*found_servers(), *found_keys()]
-
-
 def _models_of(server: LocalServer, limit: float) -> list[str]:
     """The names of its models; none where nobody answers, or somebody else."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=limit)
