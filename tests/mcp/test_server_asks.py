@@ -13,6 +13,18 @@ from workbench.llm.model import ModelUsage
 from workbench.mcp.form_fields import OddForm, WrongAnswer, fields_of
 from workbench.security.secrets import KNOWN
 from workbench.session.acting.decisions import Refused
+from workbench.session.acting.recovery import after_a_stop
+from workbench.session.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionProposed,
+    ActionStarted,
+    DelegateStep,
+    ModelResponded,
+    RawToolCall,
+    SessionStarted,
+    UserMessage,
+)
 from workbench.session.ledger import Ledger
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
@@ -235,3 +247,32 @@ def test_an_answer_becomes_the_value_its_schema_wants_or_is_asked_again(schema, 
 def test_a_form_that_is_none_is_refused(schema):
     with pytest.raises(OddForm, match="refused"):
         fields_of("x", schema)
+
+
+def test_a_question_that_was_open_when_the_engine_was_killed_waits_no_more_and_its_call_is_not_repeated():
+    steps_of = [
+        ActionProposed(action_id="mcp-1:1", response_id="", call_id="mcp-1:1", tool="ask_human"),
+        ActionAssessed(action_id="mcp-1:1", risk="LOW", needs_decision=False, needs_answer=True),
+    ]
+    log = [
+        SessionStarted(id="s", workspace=WORKSPACE, model="m", mode="medium"),
+        UserMessage(text="go"),
+        ModelResponded(response_id="r", model="m", tool_calls=(RawToolCall(id="c", name="peek", arguments="{}"),)),
+        ActionProposed(action_id="c", response_id="r", call_id="c", tool="peek"),
+        ActionAssessed(action_id="c", risk="LOW", needs_decision=False),
+        ActionDecided(action_id="c", verdict="approved", by="mode"),
+        ActionStarted(action_id="c"),
+        *(DelegateStep(action_id="c", agent="MCP server fake", session="", event=step) for step in steps_of),
+    ]
+    ledger, state = Ledger(), SessionState()
+    numbered = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+    for event in numbered:
+        ledger.apply(event)
+        apply(state, event)
+    assert state.waiting == ["mcp-1:1"]
+    after = after_a_stop(ledger)
+    assert [event.kind for event in after] == ["action_abandoned", "run_ended"]
+    for seq, event in enumerate(after, len(log) + 1):
+        ledger.apply(event)
+        apply(state, event.model_copy(update={"seq": seq}))
+    assert (state.waiting, ledger.phase) == ([], "idle")
