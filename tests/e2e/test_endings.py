@@ -25,11 +25,14 @@ def at_work(world: World) -> tuple[str, ...]:
     return ("wait", "--model", world.script(bash(_WORK)), "--mode", "never", "--workspace", str(world.project))
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_gives_the_terminal_back_and_leaves_no_process(world: World, number: signal.Signals):
     with Terminal(at_work(world), 110, 34, world.env) as terminal:
         wait_for((world.project / "begun").exists, "the command to run")
         terminal.wait_for("sleep 888")
+        if number == signal.SIGINT:  # the second one counts
+            os.kill(terminal.pid, number)
+            terminal.wait_for("ctrl+c again")
         took = seconds_until_gone(world.processes(), lambda: os.kill(terminal.pid, number), terminal.text)
         assert took <= PROMISED
         assert terminal.wait_exit() == 128 + number
