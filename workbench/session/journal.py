@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from workbench.security.secrets import KNOWN
 from workbench.session.bounds.failures import Failures
@@ -17,6 +17,9 @@ from workbench.session.model_turn.parts import PartCount
 from workbench.session.model_turn.resources import Wanted
 from workbench.session.model_turn.room import Room
 from workbench.session.storage.store import Store, StoreError
+
+STEPS: Final = frozenset({"action_assessed", "action_decided", "action_started"})
+"""Kinds of events that take an action on its way: what it took, did and said is in the others."""
 
 
 def _ignore(event: Event) -> None:
@@ -97,6 +100,8 @@ class Journal:
     def _fold(self, event: Event) -> None:
         self.ledger.apply(event)
         self.history.apply(event)
+        if event.kind in STEPS:
+            return  # more than half of a log
         self.tokens.apply(event)
         self.loops.apply(event)
         self.failures.apply(event)

@@ -173,8 +173,14 @@ class Ledger:
         return next(iter(self.batch.values()), None)
 
     def apply(self, event: Event) -> None:
-        """Take in the next event; total: no order of events raises."""
+        """Take in the next event; total: no order of events raises. What a log has most of comes first."""
         match event:
+            case ActionAssessed() | ActionDecided() | ActionStarted():
+                self._apply_progress(event)
+            case ActionObserved() | ActionAbandoned() | FilesChanged() | PersonCommand() | MessageWithdrawn():
+                self._apply_outcome(event)
+            case ActionProposed():
+                self._apply_proposal(event)
             case UserMessage() | RunEnded() | SessionStarted() | SettingsChanged() | VersionTaken():
                 self._apply_frame(event)
             case ModelResponded():
@@ -183,12 +189,6 @@ class Ledger:
                 self._apply_beside(event)
             case CondensingAsked() | HistoryCondensed():
                 self._apply_condensing(isinstance(event, CondensingAsked))
-            case ActionProposed():
-                self._apply_proposal(event)
-            case ActionAssessed() | ActionDecided() | ActionStarted():
-                self._apply_progress(event)
-            case ActionObserved() | ActionAbandoned() | FilesChanged() | PersonCommand() | MessageWithdrawn():
-                self._apply_outcome(event)
 
     def _apply_outcome(
         self, event: ActionObserved | ActionAbandoned | FilesChanged | PersonCommand | MessageWithdrawn

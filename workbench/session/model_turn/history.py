@@ -16,9 +16,11 @@ from workbench.llm.model import Message
 from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, unsigned
 from workbench.session.events import (
     ActionAbandoned,
+    ActionAssessed,
     ActionDecided,
     ActionObserved,
     ActionProposed,
+    ActionStarted,
     AgentNudged,
     CondensingUndone,
     Event,
@@ -114,6 +116,10 @@ class History:
         """Take in the next event; total: no order of events raises."""
         self.last_seq = max(self.last_seq, event.seq)
         match event:
+            case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
+                self._apply_action(event)
+            case ActionAssessed() | ActionStarted():
+                return
             case UserMessage():
                 self.unsent.append((event.seq, _user_message(event)))
             case ModelResponded():
@@ -127,8 +133,6 @@ class History:
             case RunEnded() | MessageWithdrawn():  # nobody waits for an answer to a nudge any more
                 gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
-            case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
-                self._apply_action(event)
 
     def _apply_word(self, event: AgentNudged | FilesChanged | PersonCommand | ResourcesRead) -> None:
         """What the workbench itself says to the model; what other programs change in files it finds when it looks."""

@@ -1,0 +1,64 @@
+"""The journal passes over most folds for the steps of an action: none of them makes anything of these events."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from workbench.session.bounds.failures import Failures
+from workbench.session.bounds.limits import TokenCount
+from workbench.session.bounds.loops import LoopWatch
+from workbench.session.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    ModelResponded,
+    UserMessage,
+)
+from workbench.session.journal import STEPS, Journal
+from workbench.session.model_turn.parts import PartCount
+from workbench.session.model_turn.resources import Wanted
+from workbench.session.model_turn.room import Room
+from workbench.session.storage.store import Store
+
+BEGUN: tuple[Event, ...] = (
+    UserMessage(seq=1, text="go", mentions=("docs:guide",)),
+    ModelResponded(seq=2, response_id="r", model="m", text="so", cost=0.1),
+    ActionProposed(
+        seq=3, action_id="a", response_id="r", call_id="c", tool="execute_bash", arguments={"command": "ls"}
+    ),
+)
+STEP_EVENTS: tuple[Event, ...] = (
+    ActionAssessed(seq=4, action_id="a", risk="LOW", needs_decision=False),
+    ActionDecided(seq=5, action_id="a", verdict="approved", by="person", note="well", edited={"command": "ls -l"}),
+    ActionStarted(seq=6, action_id="a"),
+)
+
+
+@pytest.mark.parametrize("step", STEP_EVENTS, ids=lambda step: step.kind)
+@pytest.mark.parametrize("fold", [TokenCount, LoopWatch, Failures, Room, Wanted, lambda: PartCount(1_000)])
+def test_a_fold_that_is_passed_over_makes_nothing_of_a_step(fold, step):
+    kept = fold()
+    for event in BEGUN:
+        kept.apply(event)
+    before = deepcopy(vars(kept))
+    kept.apply(step)
+    assert vars(kept) == before
+    assert {each.kind for each in STEP_EVENTS} == STEPS
+
+
+def test_the_steps_reach_the_state_and_the_messages(tmp_path: Path):
+    with Store.create(tmp_path / "s.ohw") as store:
+        journal = Journal(store, lambda event: None)
+        journal.commit(*BEGUN, *STEP_EVENTS)
+        action = journal.ledger.next_action
+        assert action is not None
+        assert action.started
+        assert journal.history.last_seq == len(BEGUN) + len(STEP_EVENTS)
+        journal.commit(ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": "ok"}]}))
+        assert "The person's note: well" in str(journal.history.request()[-1]["content"])
