@@ -57,6 +57,7 @@ _NO_BEGINNING = "[The beginning of this conversation is not on record.]"
 _PERSON_RAN = "[The person ran a command of their own in your shell. Nothing is asked of you here.]"
 _GO_ON = "[Nothing was said since. Go on.]"
 _CUT_OFF = "[This answer was cut off here.]"
+_OfAction = ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
 _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -115,11 +116,10 @@ class History:
     def apply(self, event: Event) -> None:
         """Take in the next event; total: no order of events raises."""
         self.last_seq = max(self.last_seq, event.seq)
+        if isinstance(event, _OfAction):
+            self._apply_action(event)
+            return
         match event:
-            case ActionProposed() | ActionDecided() | ActionObserved() | ActionAbandoned():
-                self._apply_action(event)
-            case ActionAssessed() | ActionStarted():
-                return
             case UserMessage():
                 self.unsent.append((event.seq, _user_message(event)))
             case ModelResponded():
@@ -142,7 +142,8 @@ class History:
             self.unsent.append((event.seq, _said(event)))
             self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
 
-    def _apply_action(self, event: ActionProposed | ActionDecided | ActionObserved | ActionAbandoned) -> None:
+    def _apply_action(self, event: _OfAction) -> None:
+        """Most events of a log are of actions; to the model nothing is said of how one was rated, or that it began."""
         match event:
             case ActionProposed():
                 self._apply_call(event)
