@@ -1,10 +1,12 @@
+import re
 import sys
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text import cut_middle, first_line, visible, well_formed
+from workbench.text import cut_middle, first_line, revealed, visible, well_formed
 
 TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 
@@ -58,3 +60,52 @@ def test_the_first_line_is_the_first_that_says_something():
     assert first_line("\n\n  hello \nworld") == "hello"
     assert first_line("") == ""
     assert first_line("x" * 100, 10) == "x" * 9 + "…"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cat /etc/p\u0430sswd", "cat /etc/p\\u0430sswd"),
+        ("g\u03bfogle.com", "g\\u03bfogle.com"),
+        ("\u0441\u0430\u0440 file", "\\u0441\\u0430\\u0440 file"),
+        ("\uff52\uff4d -rf", "\\uff52\\uff4d -rf"),
+        ("\U0001d5cb\U0001d5c6 x", "\\U0001d5cb\\U0001d5c6 x"),
+        ("rm \u2013rf x", "rm \\u2013rf x"),
+        ("a\u2044b\u2215c", "a\\u2044b\\u2215c"),
+        ("ls\uff1b rm", "ls\\uff1b rm"),
+        ("a\u00a0b\u2800c\u3164d\u3000e\u1160", "a\\xa0b\\u2800c\\u3164d\\u3000e\\u1160"),
+        ("\u13ade\u217cp", "\\u13ade\\u217cp"),
+    ],
+)
+def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, shown):
+    assert revealed(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git commit -m 'Исправить отчёт за март'",
+        "cat документы/отчёт.txt",
+        "touch Ωμέγα.md",
+        "cat 日本語/ファイル.txt PDFファイル",
+        "echo 'naïve café – Straße … “so” 5 µm x² №'",
+        "ls العربية עברית हिन्दी 한국어",
+        "printf 'a → b ✓ 👨'",
+    ],
+)
+def test_natural_language_and_names_in_one_script_stay_readable(text):
+    assert revealed(text) == text
+
+
+def test_elsewhere_only_what_hides_is_an_escape():
+    for text in ("p\u0430sswd", "a\u00a0b", "\u2800\u28ff", "ｗｉｄｅ"):
+        assert visible(text) == text
+
+
+@given(TEXT)
+def test_what_is_revealed_is_visible_and_holds_no_word_of_two_look_alike_scripts(text):
+    shown = revealed(text)
+    assert visible(shown) == shown
+    for word in re.findall(r"[^\W\d_]+", shown):
+        scripts = {unicodedata.name(sign, "").split(" ")[0] for sign in word}
+        assert not ("LATIN" in scripts and scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}), word

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
 
 HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -25,13 +27,83 @@ def visible(text: str, *, lines: bool = True) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    sign = match.group()
+    return _code(match.group())
+
+
+def _code(sign: str) -> str:
     if sign in _NAMES:
         return _NAMES[sign]
     code = ord(sign)
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_ODD = re.compile(r"[^\x00-\x7f]")
+_FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=\w)")
+_LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
+"""Scripts with letters that look like Latin ones."""
+_TWINS = frozenset(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd\u03f2\u03f3"
+    "\u0578\u057d\u0585\u0581\u0570\u0584"
+)
+"""Cyrillic, Greek and Armenian letters that are drawn as a Latin one: a word of these alone reads as another word."""
+_STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u2223")
+"""Signs of sums and of phonetics that are drawn as `/`, `\\`, `:`, `!`, `*` and `|`."""
+
+
+def revealed(text: str, *, lines: bool = True) -> str:
+    """As `visible`, for commands and paths that are asked about: letters that look like others are escapes too, and
+    blanks that are none.
+
+    A word in one script stays as it is, unless all of it could be read as Latin.
+    """
+    if not text.isascii():
+        text = _FLAG_DASH.sub(_codes, _ODD.sub(_sign, _LETTERS.sub(_word, text)))
+    return visible(text, lines=lines)
+
+
+def _word(found: re.Match[str]) -> str:
+    word = found.group()
+    if word.isascii():
+        return word
+    scripts = {_script(sign) for sign in word}
+    if scripts.isdisjoint(_LIKE_LATIN):
+        return word
+    if len(scripts) > 1 and "LATIN" in scripts:
+        return "".join(_code(sign) if _script(sign) in _LIKE_LATIN else sign for sign in word)
+    return _codes(found) if len(scripts) > 1 or _TWINS.issuperset(word) else word
+
+
+def _sign(found: re.Match[str]) -> str:
+    sign = found.group()
+    return _code(sign) if _deceives(sign) else sign
+
+
+@lru_cache(4096)
+def _deceives(sign: str) -> bool:
+    """Whether a sign stands for no letter of a script and is drawn as nothing, or as one of ASCII."""
+    if sign in _STROKES or sign == "\u2800" or unicodedata.category(sign) == "Zs":
+        return True
+    kind, *codes = unicodedata.decomposition(sign).split() or [""]
+    if not kind.startswith("<"):
+        kind, codes = "", [kind, *codes]
+    return (
+        len(codes) == 1 and kind not in ("<super>", "<sub>", "<circle>") and codes[0] != "" and int(codes[0], 16) < 0x7F
+    )
+
+
+@lru_cache(4096)
+def _script(sign: str) -> str:
+    """The script of a letter, as its name begins; those that belong to all count as Latin."""
+    return unicodedata.name(sign, "").partition(" ")[0]
+
+
+def _codes(found: re.Match[str]) -> str:
+    return "".join(map(_code, found.group()))
 
 
 def well_formed(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _INVISIBLE = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
 _HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff]")

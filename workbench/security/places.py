@@ -101,6 +101,7 @@ class Places:
         is_all = name in {"*", ".*"} and self.resolved(folder or "/") == self.workspace
         if self.resolved(path) == self.workspace or is_all or name in {"", ".", ".."}:
             return "HIGH", "deletes the workspace"
+        deep = deep and not os.path.isfile(self.resolved(path))  # noqa: PTH113 - a string comes in
         whole = folder if name == "*" else path
         return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
 

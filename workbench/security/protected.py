@@ -107,7 +107,8 @@ MADE_AGAIN = frozenset(
         "node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
         ".cache .parcel-cache .next "
         ".nuxt .turbo .gradle build dist target out coverage htmlcov .coverage .venv venv env .eggs obj tmp temp "
-        ".nyc_output .import_linter_cache cmake-build-debug _build .sass-cache .terraform"
+        ".nyc_output .import_linter_cache cmake-build-debug _build .sass-cache .terraform "
+        "package-lock.json yarn.lock pnpm-lock.yaml uv.lock poetry.lock"
     )
 )
 """Folders that a build or an install makes again."""

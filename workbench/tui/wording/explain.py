@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from workbench.diff.hunks import FileDiff, compare
+from workbench.text import revealed
 from workbench.tools.ask_human.question import who_asks
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.fold.state import ActionItem
@@ -87,7 +88,8 @@ def _quote(action: ActionItem) -> str:
 def files_written(action: ActionItem) -> list[FileDiff]:
     """The differences the action would make, named below its folder where they lie in it."""
     return [
-        _compared(short_path(delta.path, action.working_dir), delta.before, delta.after) for delta in action.preview
+        _compared(revealed(short_path(delta.path, action.working_dir), lines=False), delta.before, delta.after)
+        for delta in action.preview
     ]
 
 
@@ -138,5 +140,5 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
 
 
 def one_line(text: str) -> str:
-    """One line of it, where a tab is an escape too: in a command it is no mere blank."""
-    return paint_line(text.replace("\n", " ").replace("\t", "\\t")).text
+    """One line of it; a tab is an escape too (in a command it is no mere blank), and so are look-alike letters."""
+    return paint_line(revealed(text.replace("\n", " ").replace("\t", "\\t"), lines=False)).text

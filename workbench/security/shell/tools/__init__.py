@@ -129,6 +129,8 @@ def _may_run(call: Call) -> None:
 
 
 def _program_at_path(call: Call, name: Word) -> None:
+    if "://" in name.text:
+        call.raise_to("HIGH", "runs what is at an address")
     path = call.scan.absolute(name)
     if path is None:
         call.raise_to("HIGH", "runs a program at a place that is not known")

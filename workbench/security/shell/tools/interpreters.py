@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from workbench.security.places import Rating, within
 from workbench.security.shell.call import Call, Spec
@@ -17,7 +18,7 @@ _DANGEROUS_CODE = re.compile(
     r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
     r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|environ|getenv|process\.env|ENV|b64decode|"
     r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"
-    r"%x|qx|`|/dev/|/etc/|\.ssh|\.env\b|\.aws|~/|open\s*\([^)]*[\"'][rbt]*[wax+]|\|\s*[\"']",
+    r"%x|qx|`|/dev/|/etc/|\.ssh|\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']",
 )
 _CODE_FLAGS = {
     "python": words("-c"),
@@ -202,7 +203,30 @@ def _editor(call: Call) -> None:
         call.raise_to("HIGH", "gives the editor commands to run")
 
 
+_SHOWS = re.compile(r"(?:bt|backtrace|where|info|thread|frame|up|down|list|run|quit|set pagination|file)\b[^!;|]*\Z")
+_SEEN = words(
+    "ls lsp lsc list-sessions list-panes list-windows capture-pane capturep has-session has info display-message"
+)
+
+
+def _gdb(call: Call) -> None:
+    """A debugger is LOW for nobody; with `-batch` and commands that only show it runs the program and tells of it."""
+    texts = [word.text for word in call.words]
+    given = [text for flag, text in pairwise(texts) if flag in {"-ex", "--ex", "-eval-command"}]
+    if {"-batch", "--batch"} & set(texts) and given and all(_SHOWS.match(text) for text in given) and "-p" not in texts:
+        call.raise_to("MEDIUM", "runs a program in a debugger")
+    else:
+        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+
+
+def _tmux(call: Call) -> None:
+    if not call.words or call.words[0].text not in _SEEN:
+        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+
+
 RULES: dict[str, Rule] = {
+    "gdb": _gdb,
+    "tmux": _tmux,
     **dict.fromkeys(words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash busybox-sh yash"), _shell),
     **dict.fromkeys(
         words(
@@ -221,7 +245,7 @@ RULES: dict[str, Rule] = {
     **always(
         "HIGH",
         "runs a program in a place that nobody sees",
-        "screen tmux at batch gdb lldb",
+        "screen at batch lldb",
     ),
     **named(Spec("MEDIUM", "runs code of the project", operands="text"), "java kotlin dotnet-script wasmtime wine"),
 }
