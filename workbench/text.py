@@ -41,7 +41,7 @@ def _code(sign: str) -> str:
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _ODD = re.compile(r"[^\x00-\x7f]")
-_FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=\w)")
+_FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W\d_])")
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
 """Scripts with letters that look like Latin ones."""
 _TWINS = frozenset(

@@ -1,0 +1,17 @@
+"""What a question shows of a command, its parts and its folder holds no letter that looks like another."""
+
+from workbench.session.events import Segment
+from workbench.tui.fold.state import ActionItem
+from workbench.tui.wording.explain import what_runs, why_asked
+
+NAME = "p\u0430sswd"
+
+
+def test_look_alike_letters_of_a_question_are_escapes_and_a_name_in_one_script_is_readable():
+    command = f"cat /etc/{NAME} > отчёт.txt"
+    item = ActionItem(1, 1, "a1", "execute_bash", {"command": command}, working_dir=f"/w/{NAME}")
+    item.segments = (Segment(text=f"cat {NAME}", risk="LOW"), Segment(text="> отчёт.txt", risk="MEDIUM", reason="x"))
+    shown = "\n".join(line.text for line in (*what_runs(item), *why_asked(item, "ask always")))
+    assert NAME not in shown
+    assert shown.count("p\\u0430sswd") == 3
+    assert "отчёт.txt" in shown
