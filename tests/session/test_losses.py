@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.session.test_versions import repository
+from workbench.config import Locations
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 from workbench.session.versions.losses import Losses
+from workbench.session.versions.repository import Repository
 
 
 @pytest.fixture
-def losses(tmp_path):
+def losses(tmp_path, monkeypatch):
+    monkeypatch.setattr("workbench.session.versions.losses._LOOK_LIMIT", 60.0)
     made = repository(tmp_path)
     folder = made.workspace
     (folder / ".gitignore").write_text("*.log\nbuild/\n")
@@ -158,3 +161,11 @@ def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, t
     ):
         told, _ = reason_of(losses, assessed, command)
         assert told.startswith(f"deletes {files} ("), (command, told)
+
+
+def test_before_the_first_version_a_copy_is_kept_as_well(losses, assessed, tmp_path):
+    locations = Locations.from_environment({"HOME": str(tmp_path / "home")})
+    fresh = Losses(Repository(locations, losses.copies._repository.workspace, "two"))
+    shutil.rmtree(losses.copies._repository.folder)
+    assert fresh.explained(assessed("rm a.log")).doubt == ""
+    assert fresh.keep(assessed("rm a.log"), "rm a.log", "two").count == 1

@@ -24,8 +24,9 @@ def kept(tmp_path) -> Repository:
 
 
 @pytest.fixture
-def netted(desk, kept):
+def netted(desk, kept, monkeypatch):
     """A desk that asks never, with a real shell, real cells and versions of its workspace."""
+    monkeypatch.setattr("workbench.session.versions.losses._LOOK_LIMIT", 60.0)  # busy is not broken
     made = []
 
     def make(*script):

@@ -69,6 +69,8 @@ class Losses:
         """What each part takes away; where that cannot be looked up, each says why."""
         touched = [one for part in found.parts for one in (*self._touched(part), *self._any_of(part))]
         try:
+            if touched:
+                self._repository.prepare()  # the first version may not have begun
             places = [self._relative(one.place) for one in touched if not one.is_any]
             held = self._repository.held(places, timeout=_LOOK_LIMIT) if places else set()
             return [self._loose(one) if one.is_any else self._loss(one, held) for one in touched]

@@ -10,6 +10,7 @@ import hashlib
 import os
 import secrets
 import stat
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -75,6 +76,7 @@ class Repository:
         self.workspace = Path(os.path.realpath(workspace))
         self.left_out: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
+        self._preparing, self._is_prepared = threading.Lock(), False
         self._tree = ""
         self._known: dict[str, _Signature] = {}
         self._index = self.folder / f"index-{session_id}"
@@ -82,16 +84,22 @@ class Repository:
         self._hidden = [folder for folder in (locations.data, locations.state) if folder.is_relative_to(workspace)]
 
     def prepare(self) -> None:
-        """Make what is missing; a start for every session."""
+        """Make what is missing, once; whoever comes meanwhile waits for it."""
+        with self._preparing:
+            if not self._is_prepared:
+                self._prepare()
+                self._is_prepared = True
+
+    def _prepare(self) -> None:
         try:
             private_folder(self.folder)
             for part in ("objects", "refs", "info"):
                 (self.folder / part).mkdir(exist_ok=True)
-            (self.folder / "config").write_text(_CONFIG)
-            (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
-            (self.folder / "info/attributes").write_text(_ATTRIBUTES)
-            (self.folder / "info/exclude").write_bytes(b"\n".join(self._excluded()))
-            (self.folder / "workspace").write_text(f"{self.workspace}\n", errors="surrogateescape")
+            _put(self.folder / "config", _CONFIG.encode())
+            _put(self.folder / "HEAD", b"ref: refs/heads/none\n")
+            _put(self.folder / "info/attributes", _ATTRIBUTES.encode())
+            _put(self.folder / "info/exclude", b"\n".join(self._excluded()))
+            _put(self.folder / "workspace", os.fsencode(self.workspace) + b"\n")
         except OSError as error:
             raise VersionsFail(f"the folder of the file versions cannot be written: {error.strerror}") from error
 
@@ -247,6 +255,12 @@ class Repository:
             kind = VersionsFail if answer.code is None else GitRefused
             raise kind(_why(arguments[0], answer))
         return answer.output
+
+
+def _put(path: Path, raw: bytes) -> None:
+    """Write it where it is not so already: another session's git may read it at this moment."""
+    if not path.is_file() or path.read_bytes() != raw:
+        path.write_bytes(raw)
 
 
 def _signature(path: Path) -> _Signature:
