@@ -14,6 +14,8 @@ from rich.cells import cell_len
 from workbench.diff.hunks import FileDiff, compare, split_lines, taken
 from workbench.diff.matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
+from workbench.plain.telling import change_lines
+from workbench.security.secrets import Secrets
 from workbench.tui.diff.document import Document
 from workbench.tui.diff.geometry import Geometry, Look
 from workbench.tui.diff.layout import split_rows, unified_rows
@@ -227,3 +229,27 @@ def test_another_width_of_the_same_files_makes_no_new_rows() -> None:
     wide, narrow = (Geometry(document, Look(width, False, True)) for width in (100, 60))
     assert wide.rows is narrow.rows
     assert Geometry(document, Look(100, True, True)).rows is not wide.rows
+
+
+def test_what_stood_in_a_file_shows_no_secret_and_what_would_be_written_shows_as_it_is(monkeypatch):
+    monkeypatch.setattr("workbench.tui.diff.standing.KNOWN", secrets := Secrets())
+    secrets.add("SERVICE_KEY", "abcdef123456")
+    old = "a=1\nSERVICE_KEY=abcdef123456\nold=abcdef123456\n"
+    new = "a=2\nSERVICE_KEY=abcdef123456\nnew=abcdef123456\n"
+    diff = compare(".env", old, new)
+    document = Document([diff])
+    assert document.painted(0, "old", 1).text == document.painted(0, "new", 1).text == "SERVICE_KEY=••••••••••••"
+    assert document.painted(0, "old", 2).text == "old=••••••••••••"
+    assert document.painted(0, "new", 2).text == "new=abcdef123456"
+    assert "  remove: old=••••••••••••" in change_lines(diff, diff.hunks[-1])
+
+
+def test_no_line_of_a_private_key_is_shown():
+    body = [
+        "-----BEGIN PRIVATE KEY-----",
+        *("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" for _ in range(3)),
+        "-----END PRIVATE KEY-----",
+    ]
+    document = Document([compare("key.pem", "\n".join([*body, "x", ""]), "\n".join([*body, "y", ""]))])
+    shown = [document.painted(0, side, line).text for side in ("old", "new") for line in range(len(body))]
+    assert not [line for line in shown if "MIIE" in line]

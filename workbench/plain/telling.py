@@ -8,6 +8,7 @@ from typing import Final
 from workbench.diff.hunks import FileDiff, Hunk
 from workbench.tools.ask_human.question import who_asks
 from workbench.tui.diff.lines import paint_line
+from workbench.tui.diff.standing import Standing
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.wording.cards import shown_output
 from workbench.tui.wording.line_counts import count_lines
@@ -58,7 +59,8 @@ def ended(item: ActionItem, workspace: str) -> Iterator[str]:
 def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
     """A change of a file in words: where it is, the lines that go, the lines that come."""
     lines = [f"{file.path}, at line {hunk.old + 1}:"]
-    lines += [f"  remove: {paint_line(line).text}" for line in file.old[hunk.old : hunk.old_end]]
+    standing = Standing(file)
+    lines += [f"  remove: {paint_line(standing.shown(line)).text}" for line in file.old[hunk.old : hunk.old_end]]
     return lines + [f"  add: {paint_line(line).text}" for line in file.new[hunk.new : hunk.new_end]]
 
 

@@ -6,7 +6,7 @@ A mask reads `‹secret NAME›`. Hashes and ids are left alone: a shape needs t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workbench.security.secret_shapes import SHAPES, SHORTEST_WORD, Shape
@@ -16,6 +16,9 @@ _NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET(?:_?(?:ACCESS_?)?KEY)?|PRIVATE_?KEY|TOKEN|PASSWORD|PASSWD|CREDENTIALS?)(?:_ID)?$",
     re.IGNORECASE,
 )
+_SIGN = re.compile(r"[^\n]")
+Cover = Callable[[str, str], str]
+"""What stands in the place of a secret, of its name and its text."""
 _MASK = re.compile(r"‹secret [^›\n]{1,80}›")
 _UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
 """Fields that hold no text: what they say is no secret, and a picture is not looked through."""
@@ -55,15 +58,22 @@ class Secrets:
 
     def masked(self, text: str) -> str:
         """The text with a mask in the place of each secret."""
+        return self._covered(text, lambda name, _: mask(name))
+
+    def dotted(self, text: str) -> str:
+        """The text with a dot for each sign of a secret, so that all else stays where it stands."""
+        return self._covered(text, lambda _, secret: _SIGN.sub("•", secret))
+
+    def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
             return text
         if self._known and any(value in text for value in self._names):
-            text = self._known.sub(lambda found: mask(self._names[found.group()]), text)
+            text = self._known.sub(lambda found: cover(self._names[found.group()], found.group()), text)
         long_words = "\n".join([word for word in text.split() if len(word) >= SHORTEST_WORD])
         for shape in SHAPES:
             where = long_words if shape.in_word else text
             if any(mark in where for mark in shape.marks):
-                text = _hidden(text, shape)
+                text = _hidden(text, shape, cover)
         return text
 
     def masked_data(self, value: Any) -> Any:
@@ -103,18 +113,19 @@ def masks_in(values: Iterable[Any]) -> str | None:
     return None
 
 
-def _hidden(text: str, shape: Shape) -> str:
+def _hidden(text: str, shape: Shape, cover: Cover) -> str:
     pieces, end = [], 0
     for found in shape.matches(text):
-        pieces += [text[end : found.start()], _in_mask(found, shape.name)]
+        pieces += [text[end : found.start()], _in_mask(found, shape.name, cover)]
         end = found.end()
     return "".join([*pieces, text[end:]]) if pieces else text
 
 
-def _in_mask(found: re.Match[str], name: str) -> str:
-    """The match with its group `secret` masked, or all of it where it has none."""
+def _in_mask(found: re.Match[str], name: str, cover: Cover) -> str:
+    """The match with its group `secret` covered, or all of it where it has none."""
     if "secret" not in found.re.groupindex:
-        return mask(name)
+        return cover(name, found.group())
     whole, start = found.group(), found.start()
     shown = found.groupdict().get("name") or name
-    return whole[: found.start("secret") - start] + mask(shown) + whole[found.end("secret") - start :]
+    covered = cover(shown, found.group("secret"))
+    return whole[: found.start("secret") - start] + covered + whole[found.end("secret") - start :]

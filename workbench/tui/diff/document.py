@@ -11,6 +11,7 @@ from workbench.tui.diff.layout import split_rows, unified_rows
 from workbench.tui.diff.lexing import Lexed, SyntaxSpan
 from workbench.tui.diff.lines import PaintedLine, line_cells, paint_line
 from workbench.tui.diff.rows import FoldId, Rows, Side
+from workbench.tui.diff.standing import Standing
 
 NEAR = 400
 """Syntax this many lines ahead is worked out at once; what is farther comes in steps."""
@@ -22,6 +23,7 @@ class Document:
 
     def __init__(self, files: Sequence[FileDiff]) -> None:
         self.files = tuple(files)
+        self._standing = [Standing(diff) for diff in self.files]
         self._lexed: dict[tuple[int, Side], Lexed] = {}
         self._wanted: tuple[Lexed, int] | None = None
         self._partners = lru_cache(64)(self._pairs_of)
@@ -94,7 +96,7 @@ class Document:
         return self._wanted is not None
 
     def _painted(self, file: int, side: Side, line: int) -> PaintedLine:
-        return paint_line(self.lines(file, side)[line])
+        return paint_line(self._standing[file].shown(self.lines(file, side)[line]))
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
         """What changed inside a line of a hunk that became another line, or was one."""

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from workbench.tui.approving.proposal import Proposal
+from workbench.tui.diff.standing import dotted
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.explain import argument_lines, one_line, what_runs
 from workbench.tui.wording.stale import changed_by_others, wanted_by_agent
@@ -48,5 +49,6 @@ def _changed_by_person(action: ActionItem, proposal: Proposal | None) -> Iterato
             continue
         old, new = ((side or "").splitlines() for side in (before[path], text))
         name = short_path(path, action.working_dir)
-        yield from (one_line(line) for line in difflib.unified_diff(old, new, name, name, lineterm=""))
+        lines = difflib.unified_diff(old, new, name, name, lineterm="")
+        yield from (one_line(line if line.startswith("+") else dotted(line)) for line in lines)
     yield from ("", _PROPOSED)
