@@ -28,6 +28,8 @@ api_key_env = "HOUSE_KEY"
 """
 CASES = ["settings", "setting_line", "setting_choices", "setting_profile"]
 SIZES = [(80, 24), (120, 40)]
+STATES = [(case, size) for case in CASES for size in SIZES]
+STATES += [(case, (200, 60)) for case in ("settings", "setting_profile")]
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +43,9 @@ def _these_rows(monkeypatch):
 
 
 @pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "size"), STATES, ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}"
+)
 async def test_settings(case, size, theme, folder, picture):
     where = Locations.from_environment({"HOME": str(Path.home())})
     where.config.mkdir(parents=True)

@@ -72,7 +72,7 @@ def test_it_says_where_each_value_comes_from(where):
     assert {name: (each.text, each.source) for name, each in held.items()} == {
         "model": ("fast", "your file"),
         "mode": ("high", "environment"),
-        "max_cost": ("2.0", "environment"),
+        "max_cost": ("2", "environment"),
         "theme": ("nord", "command line"),
         "max_steps": ("40", "your file"),
         "calls": ("auto", "usual"),
@@ -105,7 +105,7 @@ def test_secrets_are_neither_shown_nor_written(where):
         ("api_base", "localhost", "api_base must be an address such as"),
         ("api_key_env", "sk-abc-123", "the key itself does not belong here"),
         ("mode", "wild", "write one of"),
-        ("terminal.bell", "auto", "true or false"),
+        ("terminal.bell", "auto", "yes or no"),
         ("models.fast.temperature", "3", "2 at most"),
         ("models.fast.api_key_keyring", "x", "must be SERVICE/NAME"),
         ("models.fast.model", "", "models.fast.model is missing"),
@@ -131,10 +131,12 @@ def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
         "max_steps": "55",
         "mode": "high",
         "max_cost": "0.5",
-        "terminal.bell": "false",
+        "terminal.bell": "no",
+        "terminal.title": "yes",
+        "max_observe": "40,000",
         "models.fast.temperature": "0.5",
         "keys.viewer.search": "f12",
-        "tools.think": "false",
+        "tools.think": "no",
         "trusted": "/a/b, ~/c",
     }.items():
         found = entry(book, name)
@@ -147,9 +149,37 @@ def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
     assert (taken[-1].theme, taken[-1].given) == ("nord", ("theme",))  # the command line still wins
     after = load_settings(where, {})
     assert (after.max_steps, after.mode, after.max_cost, after.trusted) == (55, "high", 0.5, ("/a/b", "~/c"))
-    assert (after.terminal, after.tools) == ({"bell": False}, {"think": False})
+    assert after.max_observe == 40_000
+    assert (after.terminal, after.tools) == ({"bell": False, "title": True}, {"think": False})
     assert after.keys == {"mode": "f7", "viewer.search": "f12"}
     assert after.profile("fast").temperature == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("context_window", "0", "0 · what is known of it"),
+        ("context_window", "65536", "65,536 tokens"),
+        ("max_cost", "0", "0 · no limit"),
+        ("max_cost", "2.5", "$2.50"),
+        ("max_cost", "0.005", "$0.005"),
+        ("max_steps", "1", "1 call"),
+        ("condense_percent", "80", "80 % of the window"),
+        ("confirm_unknown", "yes", "yes"),
+        ("models.fast.api_base", "", "the provider's own"),
+        ("models.fast.temperature", "0", "0"),
+    ],
+)
+def test_a_value_is_told_with_its_unit_and_with_what_nothing_means(where, name, text, says):
+    assert entry(book_of(where), name).explained(text) == says
+
+
+def test_on_and_off_are_yes_and_no_also_as_usual_values_and_choices(where):
+    book = book_of(where)
+    found = entry(book, "terminal.ascii")
+    assert [name for name, _ in found.choices] == ["auto", "yes", "no"]
+    assert book.held(entry(book, "stop_loops")).text == "yes"
+    assert [found.read(text) for text in ("auto", "yes", "no", "true")] == ["auto", True, False, True]
 
 
 def test_an_empty_text_takes_the_entry_out_and_leaves_the_rest(where):

@@ -50,7 +50,9 @@ class SettingEdit(ModalScreen[str | None]):
             if entry.choices:
                 yield OptionList(*(Option(self._option(*choice)) for choice in entry.choices), id="setting-choices")
             else:
-                yield Input(self._begin(), placeholder=entry.usual, select_on_focus=False, id="setting-line")
+                yield Input(
+                    self._begin(), placeholder=entry.explained(entry.usual), select_on_focus=False, id="setting-line"
+                )
             yield Static(id="setting-note")
 
     def on_mount(self) -> None:
@@ -110,6 +112,6 @@ class SettingEdit(ModalScreen[str | None]):
 
     def _note(self, problem: str) -> None:
         note = self.query_one("#setting-note", Static)
-        usual = f"usual: {self._entry.usual} · " if self._entry.usual else ""
+        usual = f"usual: {self._entry.explained(self._entry.usual)} · " if self._entry.usual else ""
         said = f"✗ {problem}" if problem else f"{usual}counts {self._entry.when}"
         note.update(Content.styled(visible(said, lines=False), "$sign-failed" if problem else "$dim"))

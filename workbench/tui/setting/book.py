@@ -73,12 +73,12 @@ class SettingsBook:
 
     def held(self, entry: Entry) -> Held:
         """What holds of an entry."""
-        from workbench.tui.setting.entries import shown
+        from workbench.tui.setting.reading import shown
 
         if entry.is_secret:
             return Held("set, not shown" if self.settings.api_key else "not set", *self._source(entry))
         value = _at(_tables(self.settings), entry.place)
-        text = "on, with parameters" if isinstance(value, Mapping) else shown(value)
+        text = "yes, with parameters" if isinstance(value, Mapping) else shown(value)
         safe, problem = _without_password(text), self._problem(entry)
         return Held(safe or entry.usual, *self._source(entry), problem=problem, is_masked=safe != text)
 
@@ -119,7 +119,7 @@ class SettingsBook:
 
     def _problem(self, entry: Entry) -> str:
         """What is wrong with what the file says of it."""
-        from workbench.tui.setting.entries import shown
+        from workbench.tui.setting.reading import shown
 
         raw = _at(self._raw, entry.place)
         if raw is None or _at(self._written, entry.place) is not None:

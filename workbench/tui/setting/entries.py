@@ -23,6 +23,7 @@ from workbench.settings_model import (
 )
 from workbench.tools.builtin import BUILTIN_TOOLS
 from workbench.tui.keys import ANSWERS, all_bindings
+from workbench.tui.setting.reading import SWITCH, explained, plain_number, shown
 
 SECRET: Final = ("api_key",)
 _WORDS: Final = {
@@ -35,7 +36,7 @@ _WORDS: Final = {
     "string_too_short": "write something, or nothing at all for the usual value",
     "literal_error": "write one of {expected}",
     "finite_number": "write a number",
-    "bool_parsing": "write true or false",
+    "bool_parsing": "write yes or no",
 }
 
 
@@ -64,11 +65,17 @@ class Entry:
         """Whether its value is neither shown nor written."""
         return self.place == SECRET
 
+    def explained(self, text: str) -> str:
+        """A value with its unit, and with what nothing or 0 means."""
+        return explained(text, self.info)
+
     def read(self, text: str) -> Any:
         """The value that a text stands for; raises ValueError in words for the person."""
         if self.info is None:
-            return {"true": True, "false": False}.get(text, text)
-        value: Any = [part.strip() for part in text.split(",") if part.strip()] if self.place == ("trusted",) else text
+            return SWITCH.get(text, text)
+        is_list = self.place == ("trusted",)
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        value: Any = parts if is_list else plain_number(text, self.info)
         try:
             read = TypeAdapter(_checked_type(self.info)).validate_python(value)
         except ValidationError as error:
@@ -110,7 +117,7 @@ def _tools() -> Iterator[Entry]:
     words = "Which tools the agent has, where nothing else is said."
     yield Entry(("tools", "set"), "Tools", "Set", words, "code", choices=sets)
     words = "Whether the agent has this tool; its parameters stand in the file."
-    on_off = [("true", "on"), ("false", "off")]
+    on_off = [("yes", "the agent has it"), ("no", "it does not")]
     for name in BUILTIN_TOOLS:
         yield Entry(("tools", name), "Tools", name, words, "as the set says", choices=on_off)
 
@@ -127,7 +134,7 @@ def _choices(annotation: Any, words: Mapping[str, str]) -> list[tuple[str, str]]
     found: list[str] = []
     for part in _parts(annotation):
         if part is bool:
-            found += ["true", "false"]
+            found += ["yes", "no"]
         elif get_origin(part) is Literal:
             found += [str(each) for each in get_args(part)]
         elif part is not type(None):
@@ -144,14 +151,3 @@ def _parts(annotation: Any) -> tuple[Any, ...]:
 def _checked_type(info: FieldInfo) -> Any:
     """The type of a field with its limits, for one value alone."""
     return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
-
-
-def shown(value: object) -> str:
-    """A value as it is written in the form."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return str(value)

@@ -32,7 +32,7 @@ def setting_row(row: SettingRow, width: int, *, with_group: bool) -> Line:
     group = pad(visible(entry.group, lines=False) if with_group else "", _GROUP - scale)
     title = pad(visible(entry.title, lines=False), _TITLE - scale)
     room = max(0, width - len(group) - len(title) - _SOURCE - 4)
-    value = visible(held.problem or held.text, lines=False)
+    value = visible(held.problem or entry.explained(held.text), lines=False)
     style = "failed" if held.problem else "bold" if held.is_yours else ""
     return [
         Piece(group, "heading"),
@@ -52,7 +52,7 @@ def fitting(rows: Sequence[SettingRow], query: str) -> list[SettingRow]:
 def about(row: SettingRow) -> list[Line]:
     """What it means, its name in the file, the usual value, from when it counts, and what else is in force."""
     entry, held = row.entry, row.held
-    usual = f" · usual: {visible(entry.usual, lines=False)}" if entry.usual else ""
+    usual = f" · usual: {visible(entry.explained(entry.usual), lines=False)}" if entry.usual else ""
     lines = [
         [Piece(visible(entry.words, lines=False))],
         [Piece(visible(entry.name, lines=False), "bold"), Piece(f"{usual} · counts {entry.when}", "dim")],
@@ -63,5 +63,5 @@ def about(row: SettingRow) -> list[Line]:
 
 
 def _text(row: SettingRow) -> str:
-    entry = row.entry
-    return f"{entry.name} {entry.group} {entry.title} {entry.words} {row.held.text} {row.held.source}".lower()
+    entry, value = row.entry, row.entry.explained(row.held.text)
+    return f"{entry.name} {entry.group} {entry.title} {entry.words} {value} {row.held.source}".lower()
