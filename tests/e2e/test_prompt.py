@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from base64 import b64decode
 
 from tests.fakes.model_server import ModelServer
@@ -124,3 +125,35 @@ def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew
     assert b64decode(image["image_url"]["url"].partition(",")[2]) == shot.read_bytes()
     last = [message["content"] for message in server.requests[1].messages[-2:]]
     assert last == ["use red", "use blueish green"]
+
+
+def test_an_image_on_the_clipboard_goes_with_the_message_and_without_one_a_line_says_so(world: World):
+    tools, shot, types = world.home / "bin", world.home / "shot", world.home / "types"
+    tools.mkdir()
+    shot.write_bytes(png(64, 32))
+    program = tools / "wl-paste"
+    program.write_text(f'#!/bin/sh\n[ "$1" = --list-types ] && exec cat {types}\nexec cat {shot}\n')
+    program.chmod(0o755)
+    types.write_text("text/plain\n")
+    env = {**world.env, "WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
+    with ModelServer([finish_turn("Saw it.")]) as server:
+        address = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", str(world.project))
+        with Terminal(address, 110, 34, env) as terminal:
+            terminal.wait_for("Ask anything")
+            terminal.press("ctrl+v")
+            terminal.wait_for("there is no image on the clipboard")
+            types.write_text("text/plain\nimage/png\n")
+            terminal.type("/paste")
+            terminal.press("enter")
+            terminal.wait_for("64×32 · 1 kB")
+            shot.write_bytes(png(10, 20))
+            terminal.press("ctrl+v")
+            terminal.wait_for("10×20 · 1 kB")
+            terminal.type("what are these?")
+            terminal.press("enter")
+            terminal.wait_for("Saw it.")
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0
+    content = server.requests[0].messages[-1]["content"]
+    images = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+    assert [b64decode(url.partition(",")[2]) for url in images] == [png(64, 32), png(10, 20)]

@@ -109,4 +109,4 @@ async def test_a_question_tells_the_keys_one_has_chosen():
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.is_armed)
         await wait_until(pilot, lambda: "w edit" in text_on(app))
         assert "t full text" in text_on(app)
-        assert "y approve" in text_on(app)
+        await wait_until(pilot, lambda: "y approve" in text_on(app))

@@ -29,6 +29,7 @@ COMMANDS = (
     Command("compact undo", "send the history whole again, as before it was summed up", "app.compact_undo"),
     Command("cost", "what the session took, and what fills the model's window", "spending"),
     Command("queue", "messages that wait for the agent: edit or drop them", "queue"),
+    Command("paste", "the image on the clipboard goes with the message", "paste_image"),
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("rules", "what is allowed, asked about and denied; try and save rules", "rules"),

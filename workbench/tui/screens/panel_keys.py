@@ -74,6 +74,10 @@ class PanelKeys(Screen[None]):
         """Name a file in the prompt, so that it goes with the message."""
         self.query_one(Prompt).type_in(f"{mention_of(path)} ")
 
+    def action_paste_image(self) -> None:
+        """Name the image on the clipboard in the prompt, or say why there is none."""
+        self.query_one(Prompt).paste_image()
+
     def on_resize(self, event: events.Resize) -> None:
         """Sizes the person chose hold for the screen they were chosen on."""
         if self._sized_at and self._sized_at != event.size:

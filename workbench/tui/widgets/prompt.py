@@ -10,7 +10,6 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from workbench.errors import WorkbenchError
@@ -19,9 +18,10 @@ from workbench.tui.prompting.completer import Choice, Completer
 from workbench.tui.prompting.history import History
 from workbench.tui.prompting.pastes import Pastes
 from workbench.tui.prompting.wishes import wish_at
+from workbench.tui.widgets.pasting_area import PastingArea
 
 
-class Prompt(TextArea):
+class Prompt(PastingArea):
     """A text area that grows with its text; enter sends. `completer` is the list above it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,7 +55,7 @@ class Prompt(TextArea):
         )
         self.past = history
         self.completer = completer
-        self._pastes = Pastes(folder)
+        self.pastes = Pastes(folder)
         self.leave_upwards: Callable[[], bool] = lambda: False
 
     def give_back(self, text: str) -> None:
@@ -63,11 +63,6 @@ class Prompt(TextArea):
         self.load_text(f"{text}\n{self.text}".strip())
         self.move_cursor(self.document.end)
         self.completer.close()
-
-    def type_in(self, text: str) -> None:
-        """Text typed or pasted while something else had the keys, as if it had been typed here."""
-        self._replace_via_keyboard(self._pastes.fold(text), *self.selection)
-        self.focus()
 
     def action_submit(self) -> None:
         """Take what is chosen in the list; otherwise send what is written and start anew, before the next letter comes.
@@ -77,11 +72,11 @@ class Prompt(TextArea):
         choice = self.completer.chosen
         if choice is not None and not self._is_written(choice) and not self._take(choice).runs:
             return
-        written, text = self.text, self._pastes.expand(self.text)
+        written, text = self.text, self.pastes.expand(self.text)
         if text.strip():
             self.past.remember(text)
             self.load_text("")
-            self._pastes.forget()
+            self.pastes.forget()
             self.completer.forget()
             self.post_message(self.Submitted(text, written))
 
@@ -110,7 +105,7 @@ class Prompt(TextArea):
         from workbench.tui.outside_editor import edit_outside
 
         try:
-            text = edit_outside(self.app, self._pastes.expand(self.text), "message.md")
+            text = edit_outside(self.app, self.pastes.expand(self.text), "message.md")
         except WorkbenchError as error:
             self.app.notify(visible(str(error)), severity="warning", markup=False)
             return
@@ -188,10 +183,3 @@ class Prompt(TextArea):
             event.prevent_default()
             event.stop()
             await self.app.run_action(active.binding.action, self)
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        """Insert the paste as text, with what could hide in it made visible."""
-        event.prevent_default()
-        event.stop()
-        self._replace_via_keyboard(self._pastes.fold(event.text), *self.selection)
-        self.scroll_cursor_visible()

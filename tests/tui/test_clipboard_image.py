@@ -1,0 +1,115 @@
+"""Images from the system's clipboard: small programs of the usual names answer as those do."""
+
+import stat
+import time
+
+import pytest
+
+from tests.pictures_of import png
+from workbench.errors import WorkbenchError
+from workbench.tui.manners.clipboard_image import can_read_images, keep_image
+
+WAYLAND, X11 = {"WAYLAND_DISPLAY": "wayland-1"}, {"DISPLAY": ":0"}
+WL_PASTE = """case "$1" in
+--list-types) echo text/plain; echo {kind} ;;
+*) [ "$*" = "--no-newline --type {kind}" ] && cat {file} ;;
+esac"""
+XCLIP = """case "$*" in
+"-selection clipboard -o -t TARGETS") printf 'TARGETS\\n{kind}\\n' ;;
+"-selection clipboard -o -t {kind}") cat {file} ;;
+*) exit 1 ;;
+esac"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Puts a script of that name on the path; returns the environment."""
+
+    def make(name, script, env):
+        tools = tmp_path / "bin"
+        tools.mkdir(exist_ok=True)
+        file = tools / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+        return {"PATH": f"{tools}:/usr/bin:/bin", **env}
+
+    return make
+
+
+@pytest.fixture
+def image(tmp_path):
+    file = tmp_path / "on-the-clipboard"
+    file.write_bytes(png(64, 32))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "env", "platform"),
+    [
+        ("wl-paste", WL_PASTE, WAYLAND, "linux"),
+        ("xclip", XCLIP, X11, "linux"),
+        ("pngpaste", '[ "$1" = - ] && cat {file}', {}, "darwin"),
+        (
+            "osascript",
+            "printf '\\302\\253data PNGf'; od -An -v -tx1 {file} | tr -d ' \\n'; echo '\\302\\273'",
+            {},
+            "darwin",
+        ),
+    ],
+)
+def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
+    tmp_path, program, image, name, script, env, platform
+):
+    env = program(name, script.format(kind="image/png", file=image), env)
+    assert can_read_images(env, platform)
+    kept = keep_image(tmp_path / "pasted", env, platform)
+    assert kept.read_bytes() == image.read_bytes()
+    assert kept.suffix == ".png"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    assert keep_image(tmp_path / "pasted", env, platform) == kept  # the same image twice is one file
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo text/plain", "there is no image on the clipboard"),
+        ("echo Nothing is copied >&2; exit 1", "there is no image on the clipboard"),
+        (WL_PASTE.format(kind="image/png", file="/etc/passwd"), "there is no image on the clipboard"),
+        ('[ "$1" = --list-types ] && echo image/png || yes', "too large: at most 3.5 MB"),
+        ("sleep 300", "wl-paste gave no answer within 4 s"),
+    ],
+)
+def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, said):
+    with pytest.raises(WorkbenchError, match=said):
+        keep_image(tmp_path / "pasted", program("wl-paste", script, WAYLAND), "linux")
+    assert not (tmp_path / "pasted").exists()
+
+
+@pytest.mark.parametrize(
+    ("env", "platform", "said"),
+    [
+        (WAYLAND, "linux", "install wl-clipboard"),
+        (X11, "linux", "install xclip"),
+        ({}, "linux", "name an image's file with @"),
+        ({}, "darwin", "install pngpaste"),
+    ],
+)
+def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, platform, said):
+    env = {"PATH": str(tmp_path), **env}
+    assert not can_read_images(env, platform)
+    with pytest.raises(WorkbenchError, match=said):
+        keep_image(tmp_path / "pasted", env, platform)
+
+
+def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, image):
+    import os
+
+    folder = tmp_path / "pasted"
+    folder.mkdir()
+    for name, days in (("clip-old.png", 31), ("clip-new.png", 1), ("mine.png", 400)):
+        (folder / name).touch()
+        os.utime(folder / name, (time.time() - days * 86400,) * 2)
+    kept = keep_image(folder, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
+    assert {file.name for file in folder.iterdir()} == {kept.name, "clip-new.png", "mine.png"}

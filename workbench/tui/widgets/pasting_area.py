@@ -1,0 +1,69 @@
+"""A text area that takes pastes: text with nothing hidden in it, large ones folded, images of the clipboard by name.
+
+The prompt is one.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.widgets import TextArea
+
+from workbench.config import Locations
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+from workbench.tui.background import in_daemon
+from workbench.tui.prompting.pastes import Pastes
+from workbench.tui.prompting.wishes import mention_of
+
+
+class PastingArea(TextArea):
+    """What is pasted stands at the cursor and never sends."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+v", "paste", "Paste an image, or what was copied here", id="paste", show=False),
+    ]
+    pastes: Pastes
+
+    def type_in(self, text: str) -> None:
+        """Text typed or pasted while something else had the keys, as if it had been typed here."""
+        self._replace_via_keyboard(self.pastes.fold(text), *self.selection)
+        self.focus()
+
+    def action_paste(self) -> None:
+        """The image on the system's clipboard; without one what was copied here."""
+        from workbench.tui.manners.clipboard_image import can_read_images
+
+        if self.app.clipboard and not can_read_images(os.environ):
+            super().action_paste()
+        else:
+            self.paste_image(or_text=True)
+
+    def paste_image(self, *, or_text: bool = False) -> None:
+        """Name the image on the system's clipboard once a thread has it, or say why there is none."""
+        self.run_worker(self._paste(or_text), group="paste", exclusive=True)
+
+    async def _paste(self, or_text: bool) -> None:
+        from workbench.tui.manners.clipboard_image import keep_image
+
+        folder = Locations.from_environment().state / "pasted"
+        try:
+            image = await in_daemon(lambda: keep_image(folder, os.environ))
+        except WorkbenchError as error:
+            if or_text and self.app.clipboard:
+                super().action_paste()
+            else:
+                self.app.notify(visible(str(error)), severity="warning", markup=False)
+            return
+        self._replace_via_keyboard(f"{mention_of(str(image))} ", *self.selection)
+        self.scroll_cursor_visible()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Insert the paste as text, with what could hide in it made visible."""
+        event.prevent_default()
+        event.stop()
+        self._replace_via_keyboard(self.pastes.fold(event.text), *self.selection)
+        self.scroll_cursor_visible()
