@@ -226,7 +226,7 @@ async def test_what_streams_waits_for_the_frames_of_keys_but_not_for_ever():
         await until(pilot, lambda: any("begun" in line for line in screen_lines(app)))
 
         pressed.note()
-        assert pressed.is_just_now()
+        assert pressed.types_on()
         app.take(ev.TextDelta(text="and gone on"))
 
         def is_there() -> bool:

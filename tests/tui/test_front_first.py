@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 
 from textual._compositor import Compositor
@@ -18,7 +19,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import long_session
 from tests.tui.waiting import until
 from workbench.config import Settings
-from workbench.tui import garbage
+from workbench.tui import garbage, pressed
 from workbench.tui.app import Opened, WorkbenchApp
 from workbench.tui.front_first import FrontFirst
 
@@ -115,3 +116,24 @@ def test_what_was_set_aside_is_given_back_when_another_session_is_opened():
     assert gone() is not None
     garbage.look_through()
     assert gone() is None
+
+
+def test_garbage_is_looked_for_when_nobody_types():
+    class Node:
+        def __init__(self) -> None:
+            self.me = self
+
+    gc.disable()
+    try:
+        nodes = [Node() for _ in range(10_000)]
+        gone = weakref.ref(nodes[-1])
+        nodes.clear()
+        pressed.note()
+        garbage.look_in_a_pause()
+        assert gone() is not None
+        while pressed.types_on():
+            time.sleep(0.01)
+        garbage.look_in_a_pause()
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -9,8 +9,13 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-_PATIENCE: Final = (5_000, 10, 20)
+from workbench.tui import pressed
+
+_PATIENCE: Final = (50_000, 10, 20)
 """How many more objects there are before the youngest are looked through, and how often before the next older ones."""
+
+_ENOUGH: Final = 5_000
+"""So many are looked through while nobody types."""
 
 _AT_START: Final = 200_000
 
@@ -24,6 +29,12 @@ def set_aside() -> None:
     """What is there now is no garbage; what comes is looked through more rarely, as frames make and drop much."""
     gc.freeze()
     gc.set_threshold(*_PATIENCE)
+
+
+def look_in_a_pause() -> None:
+    """Nobody waits for a frame: what has come since is looked through now rather than while a key waits."""
+    if gc.get_count()[0] > _ENOUGH and not pressed.types_on():
+        gc.collect(1)
 
 
 def end() -> None:

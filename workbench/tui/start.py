@@ -23,6 +23,9 @@ from workbench.tui.setting.live import take_over
 from workbench.tui.setting.ways import Way, ways
 from workbench.tui.trusting import trust_question
 
+_TURN = 0.001
+"""Seconds a thread may keep the others waiting: keys are read and frames written in threads of their own."""
+
 
 def open_screen(
     locations: Locations,
@@ -34,6 +37,7 @@ def open_screen(
     demo: bool = False,
 ) -> int:
     """Show a new session, the one of that id, or the demo; the exit code. The engine starts behind the first frame."""
+    sys.setswitchinterval(_TURN)
     gc.freeze()  # what is loaded by now stays: nobody need look through it for garbage while the screen is painted
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)

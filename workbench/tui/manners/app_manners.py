@@ -66,13 +66,17 @@ class AppManners(EarlyInput):
         self.app_suspend_signal.subscribe(self, lambda _: self.window.end(), immediate=True)
         self.app_resume_signal.subscribe(self, lambda _: self._begin(), immediate=True)
         self._begin()
-        self.set_interval(_LOOK, lambda: self.window.show(self.state))
+        self.set_interval(_LOOK, self._look)
 
     def on_unmount(self) -> None:
         """The window as it was."""
         garbage.end()
         if not self.is_headless:
             self.window.end()
+
+    def _look(self) -> None:
+        self.window.show(self.state)
+        garbage.look_in_a_pause()
 
     def _begin(self) -> None:
         self.window.begin()

@@ -24,9 +24,14 @@ from workbench.tui.window import LONGEST, head_of, markdown_nodes
 from workbench.tui.wording.markdown_cut import MarkdownCut
 
 FRAMES_A_SECOND: Final = 10
-LONGEST_WAIT: Final = 0.5
+WHILE_TYPING: Final = 0.5
+"""Least seconds between two frames while a person types; each is made right behind that of a key."""
+LONGEST_WAIT: Final = 1.0
 """Seconds that the text waits for the frames of keys before it is painted all the same."""
+LONGEST_TAIL: Final = 1.0
+"""Seconds in which a person who types sees whole blocks as plain text: to make them takes longer than a frame."""
 TAIL_LINES: Final = 40
+_LOOK: Final = 0.02
 
 
 def plain_parser() -> MarkdownIt:
@@ -61,7 +66,7 @@ class MarkdownStream(Vertical, LaidOut):
         self._settled = ""
         self._weight = 0
         self._timer: Timer | None = None
-        self._painted = 0.0
+        self._painted = self._settled_at = 0.0
         self._painting = asyncio.Lock()  # a frame that was cut off would lose its piece of the text
         if streaming:
             self.grow(text)
@@ -101,8 +106,8 @@ class MarkdownStream(Vertical, LaidOut):
 
     def _frame(self) -> None:
         self._timer = None
-        if self._painting.locked() or (pressed.is_just_now() and time.monotonic() - self._painted < LONGEST_WAIT):
-            self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
+        if self._painting.locked() or not _may_paint(time.monotonic() - self._painted):
+            self._timer = self.set_timer(_LOOK, self._frame)
             return
         self.run_worker(self._paint(), group="markdown")
 
@@ -110,7 +115,9 @@ class MarkdownStream(Vertical, LaidOut):
         async with self._painting:
             self._painted = time.monotonic()
             with self.app.batch_update():  # laid out once
-                await self._settle(self._cut.take())
+                if not pressed.types_on() or self._painted - self._settled_at > LONGEST_TAIL:
+                    self._settled_at = self._painted
+                    await self._settle(self._cut.take())
                 lines = self._cut.tail.splitlines()[-TAIL_LINES:]
                 self._tail.update(Content(visible("\n".join(lines))))
                 self._tail.display = bool(lines)
@@ -133,3 +140,10 @@ class MarkdownStream(Vertical, LaidOut):
                 await self._markdown.update(visible(shown))
             self._settled = shown
             self._tail.display = False
+
+
+def _may_paint(waited: float) -> bool:
+    """Whether no key is kept waiting by a frame now, or the text has waited long enough."""
+    if not pressed.types_on() or waited > LONGEST_WAIT:
+        return True
+    return waited > WHILE_TYPING and pressed.is_between()
