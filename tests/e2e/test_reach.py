@@ -54,6 +54,25 @@ def test_a_run_draws_a_picture_and_reads_a_page(world: World, chromium: str):
     eventually(lambda: not world.processes(), "a process is left")
 
 
+def test_a_program_that_the_folder_planted_as_its_interpreter_does_not_start_unasked(world: World):
+    settings = world.locations.settings_file
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[tools]\nexecute_ipython_cell = true\n")
+    python = world.project / ".venv/bin/python"
+    (world.project / ".venv/lib/python3.11/site-packages/IPython").mkdir(parents=True)
+    (world.project / ".venv/lib/python3.11/site-packages/IPython/__init__.py").touch()
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\ntouch {world.project}/ran\n")
+    python.chmod(0o755)
+    model = world.script({"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": "%who"}})
+    done = world.ohw("run", "look", "--model", model, "--mode", "medium", "--json")
+    assert done.returncode == 3, done.stderr
+    rated = [json.loads(line) for line in done.stdout.splitlines() if '"action_assessed"' in line]
+    assert [(event["risk"], event["needs_decision"]) for event in rated] == [("MEDIUM", True)]
+    assert f"starts {python}, a program that the folder brings" in json.dumps(rated)
+    assert not (world.project / "ran").exists()
+
+
 PLOT = "import matplotlib.pyplot as plt\nplt.bar(range(4), [1, 3, 2, 4], color='#c02020')\nplt.show()"
 FORM = (
     b"""<title>Order</title><form action="/sent"><label>Name <input name="name"></label><button>Send</button></form>"""

@@ -1,5 +1,7 @@
 """Cells of IPython: what their Python, magics and shell lines are rated."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from workbench.security.cells import assess_cell
 from workbench.security.local import assess_action
 from workbench.security.places import Places
-from workbench.tools import IPythonTool
+from workbench.tools import IPythonTool, PythonExecuteTool
 
 PLACES = Places("/w", "/home/u")
 
@@ -55,3 +57,37 @@ def test_the_tool_is_rated_so(tmp_path):
     with IPythonTool(tmp_path) as tool:
         found = assess_action(tool, {"code": "!rm -rf ~"}, str(tmp_path), str(tmp_path))
     assert found.risk == "HIGH"
+
+
+def planted(folder) -> str:
+    """A program where the interpreter of a folder is looked for."""
+    python = folder / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\ntouch {folder}/ran\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    found = folder / ".venv/lib/python3.11/site-packages/IPython"
+    found.mkdir(parents=True)
+    (found / "__init__.py").touch()
+    return str(python)
+
+
+def test_what_starts_a_program_of_the_folder_is_asked_about_and_names_it(tmp_path):
+    def rated(tool, code, **more):
+        return assess_action(tool, {"code": code, **more}, str(tmp_path), str(tmp_path))
+
+    with IPythonTool(tmp_path) as tool:
+        assert rated(tool, "%who").risk == "LOW"  # the workbench's own interpreter
+        python = planted(tmp_path)
+        names = f"starts {python}, a program that the folder brings"
+        first = rated(tool, "%who")
+        assert (first.risk, first.reasons) == ("MEDIUM", (names,))
+        assert rated(tool, "x = 1").reasons == ("runs code", names)
+        assert names in [part.reason for part in rated(tool, "!rm -rf ~").parts]
+        assert not (tmp_path / "ran").exists()
+        assert not tool(tool.action_from_arguments({"code": "1"})).is_error
+        assert (tmp_path / "ran").exists()
+        assert rated(tool, "%who").risk == "LOW"  # it runs already
+        assert rated(tool, "%who", restart=True).reasons == (names,)
+    with IPythonTool(tmp_path, python=sys.executable) as tool:
+        assert rated(tool, "%who").risk == "LOW"  # the person named it
+    assert rated(PythonExecuteTool(tmp_path), "print(1)").reasons == ("runs code", names)

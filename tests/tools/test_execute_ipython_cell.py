@@ -275,7 +275,7 @@ def test_the_workspace_s_own_interpreter_is_taken_where_it_has_ipython(tmp_path)
     found = tmp_path / ".venv/lib/python3.11/site-packages/IPython"
     found.mkdir(parents=True)
     (found / "__init__.py").touch()
-    assert interpreter.find_interpreter(tmp_path) == interpreter.Interpreter(str(python), True)
+    assert interpreter.find_interpreter(tmp_path) == interpreter.Interpreter(str(python), True, is_brought=True)
     with IPythonTool(tmp_path) as tool:
         assert run(tool, "1").interpreter == str(python)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.security.assessment import Assessment, one
+from workbench.security.assessment import Assessment, Part, one, summed
 from workbench.security.file_actions import assess_file, assess_reading
 from workbench.security.foreign import assess_foreign
 from workbench.security.places import Places
@@ -47,7 +47,8 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places
     if tool.name in {"str_replace_editor", "edit_file"}:
         return assess_file(str(arguments.get("command", "edit")), str(arguments.get("path", "")), places)
     if tool.name in {"python_execute", "execute_ipython_cell"}:
-        return _code(str(arguments.get("code", "")), places, folder, is_cell=tool.name == "execute_ipython_cell")
+        rated = _code(str(arguments.get("code", "")), places, folder, is_cell=tool.name == "execute_ipython_cell")
+        return _with_program(rated, tool, arguments)
     return _browser(tool, str(arguments.get("code", "")), places) if tool.name == "browser" else _by_its_hints(tool)
 
 
@@ -77,6 +78,15 @@ def _code(code: str, places: Places, folder: str, *, is_cell: bool) -> Assessmen
 
     rated = one(*rated_code(code), code)
     return rated._replace(parts=tuple(losing(part, code, places.workspace) for part in rated.parts))
+
+
+def _with_program(rated: Assessment, tool: ToolDefinition, arguments: Mapping[str, Any]) -> Assessment:
+    """With the interpreter that the call starts, where the folder brings it: whoever made the folder chose it."""
+    starts = getattr(tool.executor, "starts", None)
+    program = starts(restart=bool(arguments.get("restart"))) if starts is not None else ""
+    if not program:
+        return rated
+    return summed([*rated.parts, Part(program, "MEDIUM", f"starts {program}, a program that the folder brings")])
 
 
 def _browser(tool: ToolDefinition, code: str, places: Places) -> Assessment:

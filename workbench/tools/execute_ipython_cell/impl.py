@@ -186,6 +186,11 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         content = (TextContent(text="\n".join(said)), *(pictures or ()))
         return ExecuteIPythonCellObservation(content=content, interpreter=self._kernels.interpreter.python, **fields)
 
+    def starts(self, *, restart: bool) -> str:
+        """The program of the workspace that the next cell would start; empty where it starts none."""
+        is_ready = self._kernels.current is not None and self._later is None
+        return "" if is_ready and not restart else self._kernels.brought()
+
     def recall(self, observation: dict[str, Any]) -> None:
         """Cells ran before the workbench was started again; their variables are gone."""
         self._ran_before = True

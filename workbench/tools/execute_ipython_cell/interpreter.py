@@ -11,10 +11,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python that has IPython; `is_own` says that it is the workspace's (or the one that the settings name)."""
+    """A Python that has IPython; `is_own` says that it is the workspace's (or the one that the settings name).
+
+    `is_brought`: it came with the workspace, and nobody but whoever made that chose it.
+    """
 
     python: str
     is_own: bool
+    is_brought: bool = False
 
 
 class NoIPython(Exception):
@@ -28,7 +32,7 @@ def find_interpreter(workspace: Path, named: str = "") -> Interpreter:
     venv = workspace / ".venv"
     python = venv / "bin" / "python"
     if os.access(python, os.X_OK) and any(venv.glob("lib/python3*/site-packages/IPython/__init__.py")):
-        return Interpreter(str(python), True)
+        return Interpreter(str(python), True, is_brought=str(python) != sys.executable)
     if importlib.util.find_spec("IPython") is not None:
         return Interpreter(sys.executable, False)
     raise NoIPython(

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from workbench.tools.execute_ipython_cell.interpreter import Interpreter, find_interpreter
+from workbench.tools.execute_ipython_cell.interpreter import Interpreter, NoIPython, find_interpreter
 from workbench.tools.keeping.worker import Worker
 
 _KERNEL = Path(__file__).with_name("kernel.py")
@@ -40,6 +40,14 @@ class Kernels:
         if self._temporary is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="ohw-cells-")
         return Path(self._temporary.name)
+
+    def brought(self) -> str:
+        """The program of the workspace that a start would run; empty where it is not the workspace that chose it."""
+        try:
+            found = find_interpreter(self._workspace, self._named)
+        except NoIPython:
+            return ""
+        return found.python if found.is_brought else ""
 
     def start(self, on_start: Callable[[Worker], None]) -> Worker:
         """A new interpreter, ready for its first cell; raises KernelError or NoIPython."""

@@ -49,6 +49,11 @@ class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]
                 self._running.discard(process)
         return _report(action, ended)
 
+    def starts(self, *, restart: bool) -> str:
+        """The program of the workspace that each call starts; empty where it is the workbench's own."""
+        found = interpreter(self._workspace)
+        return "" if found == sys.executable else found
+
     def interrupt(self) -> None:
         """End the code that runs, with all it started."""
         with self._lock:
