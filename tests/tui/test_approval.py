@@ -175,7 +175,7 @@ async def test_nothing_hides_in_a_command() -> None:
         await visible_now(pilot, app)
         text = shown(app, "#what").replace("\n", "")
         assert text.count("·") == 300
-        assert "; rm -rf ~ \\u202e\\e[8m #\\u00a0x\\t." in text
+        assert "; rm -rf ~ \\u202e\\e[8m #\\xa0x\\t." in text
         assert "\\u200b" in text
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, Script, working_session
 from tests.tui.waiting import until
+from workbench.session import events as ev
 from workbench.tui.fold.state import SessionState, Task
 from workbench.tui.widgets.tasks import TaskPanel, task_line
 from workbench.tui.wording.pieces import line_width
@@ -39,6 +40,14 @@ def test_any_title_fits_on_one_line(title, width):
 def test_the_border_counts_what_is_done():
     assert TaskPanel.title_counts(SessionState()) == ""
     assert TaskPanel.title_counts(working_session().state()) == "1/3"
+
+
+def test_a_command_of_the_person_is_no_step_of_the_agent():
+    script = Script().user("Go on")
+    script.run("task_tracker", command="plan", task_list=[{"id": "1", "title": "Read", "status": "in_progress"}])
+    script.add(ev.PersonCommand, action_id="own", command="ls")
+    script.add(ev.ActionStarted, action_id="own")
+    assert [task.steps for task in script.state().tasks] == [[]]
 
 
 async def test_the_plan_is_live_and_enter_goes_through_the_steps_of_a_task():

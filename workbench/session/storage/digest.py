@@ -30,7 +30,8 @@ _PLANS: Final = f"""
 SELECT seq, json_extract(json, '$.action_id') FROM events WHERE seq < ?1 AND kind = 'action_proposed'
   AND instr(json, '{PLAN_TOOL}') > 0 AND json_extract(json, '$.tool') = '{PLAN_TOOL}'"""
 _BEGUN: Final = f"""
-SELECT coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), ''),
+SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is no step of the agent's
+  ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,
   coalesce(json_extract(json, '$.event.tool'), json_extract(json, '$.tool'), '') {_IS_ACTION} ORDER BY seq"""
 _STARTED: Final = """
 SELECT seq, coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'))

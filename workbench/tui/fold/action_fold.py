@@ -141,7 +141,7 @@ def decided(state: SessionState, event: ActionDecided) -> Changed:
 
 
 def started(state: SessionState, event: ActionStarted) -> Changed:
-    """It runs; the tasks in progress get it as a step."""
+    """It runs; the tasks in progress get it as a step, where it is the agent's."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -149,7 +149,8 @@ def started(state: SessionState, event: ActionStarted) -> Changed:
     item.started = event.at
     item.output = ""
     state.running[item.action_id] = item
-    return Changed(updated=[item], status=True, tasks=take_step(state, item.number, item.tool))
+    tasks = not item.by_person and take_step(state, item.number, item.tool)
+    return Changed(updated=[item], status=True, tasks=tasks)
 
 
 def tool_output(state: SessionState, event: ToolOutput) -> Changed:
