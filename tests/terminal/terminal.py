@@ -100,6 +100,15 @@ class Terminal:
         self.screen = Screen(columns, rows)
         self.process.setwinsize(rows, columns)
 
+    def resize_often(self, sizes: Sequence[tuple[int, int]], seconds: float) -> float:
+        """One size after another, evenly over that time; the time it took. What is drawn meanwhile is only kept."""
+        start = time.monotonic()
+        for number, (columns, rows) in enumerate(sizes, 1):
+            self.process.setwinsize(rows, columns)
+            while (left := start + seconds * number / len(sizes) - time.monotonic()) > 0:
+                self._keep(left)
+        return time.monotonic() - start
+
     def hang_up(self) -> None:
         """Close the terminal's window: this end of it is gone."""
         self.process.ptyproc.fileobj.close()
@@ -128,13 +137,17 @@ class Terminal:
         self.process.close(force=True)
 
     def _read(self, seconds: float) -> bool:
+        data = self._keep(seconds)
+        self.screen.feed(self._decode(data))
+        return bool(data)
+
+    def _keep(self, seconds: float) -> bytes:
         try:
             data = self.process.read_nonblocking(65536, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):
-            return False
+            return b""
         self.raw += data
-        self.screen.feed(self._decode(data))
-        return bool(data)
+        return bytes(data)
 
 
 def _bytes(key: str) -> str:

@@ -118,7 +118,8 @@ class WorkbenchApp(AppManners, AppKeys):
         if self.settings.keys:
             self.set_keymap(dict(self.keymap))
         if not self.is_headless:
-            Signals(self._end, self._warn, self.window.ending).install(asyncio.get_running_loop())
+            signals = Signals(self._end, self._warn, self.window.ending, self.window.end)
+            signals.install(asyncio.get_running_loop())
         self._themes.watch()
         self.call_after_refresh(self.ask_trust)
         self.run_worker(self._report())

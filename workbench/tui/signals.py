@@ -22,11 +22,21 @@ _GIVE_BACK = (
 class Signals:
     """Installed while the screen runs; the first SIGINT counts as ctrl+c, the second ends."""
 
-    def __init__(self, leave: Callable[[int], None], warn: Callable[[], None], ending: str = "") -> None:
-        """`ending` is what else gives the terminal back, where that must be done in haste."""
+    def __init__(
+        self,
+        leave: Callable[[int], None],
+        warn: Callable[[], None],
+        ending: str = "",
+        step_back: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`ending` is what else gives the terminal back, where that must be done in haste.
+
+        `step_back` is called before the process is stopped.
+        """
         self._leave = leave
         self._warn = warn
         self._ending = ending.encode()
+        self._step_back = step_back
         self._interrupted = False
         self._terminal = _terminal_state()
 
@@ -35,6 +45,14 @@ class Signals:
         for number in ENDING:
             loop.add_signal_handler(number, self._end, number)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        stop = signal.getsignal(signal.SIGTSTP)  # the driver's: it gives back what it took, and stops
+        if callable(stop):
+            loop.add_signal_handler(signal.SIGTSTP, self._stop, stop)
+
+    def _stop(self, stop: Callable[[int, None], object]) -> None:
+        """Asked from outside, too: the key alone would tell the app before."""
+        self._step_back()
+        stop(signal.SIGTSTP, None)
 
     def _interrupt(self) -> None:
         if self._interrupted:

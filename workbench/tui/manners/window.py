@@ -24,6 +24,7 @@ class Window:
         self._write = write
         self._title = ""
         self._progress = ""
+        self._is_ours = False
 
     @property
     def ending(self) -> str:
@@ -33,6 +34,7 @@ class Window:
     def begin(self) -> None:
         """The terminal is ours: keep the title it has."""
         self._title = self._progress = ""
+        self._is_ours = True
         if self._can.title:
             self._write(_KEEP_TITLE)
 
@@ -56,9 +58,10 @@ class Window:
             self._write(f"\x1b]777;notify;ohw;{said}\x07")
 
     def end(self) -> None:
-        """Give the terminal back as it was."""
-        if self.ending:
+        """Give the terminal back as it was, once: the title below ours is somebody else's."""
+        if self._is_ours and self.ending:
             self._write(self.ending)
+        self._is_ours = False
 
 
 def _standing(state: SessionState) -> str:
