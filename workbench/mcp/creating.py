@@ -40,7 +40,7 @@ def create_mcp_tools(
         leases = []
         for name, told in servers.items():
             given = {"startTimeout": timeout, **told} if isinstance(told, Mapping) else told
-            server = read_server(name, given, "the program", str(folder or Path.cwd()))
+            server = read_server(name, given, "the program", str(folder or Path.cwd()), runs_there=True)
             if server.is_on:
                 leases.append(_Lease(server))
                 undo.callback(leases[-1].end)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mcp import Client
@@ -14,6 +15,7 @@ from mcp import types as t
 from mcp.client.session import ClientRequestContext
 
 from workbench import __version__
+from workbench.config import private_folder
 from workbench.errors import WorkbenchError
 from workbench.mcp.environment import server_environment
 from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
@@ -101,7 +103,10 @@ def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Location
         argv = [expanded(word, env) for word in (server.command, *server.args)]
         theirs = server_environment(server, env)
         _look_for(argv[0], theirs)
-        return stdio_transport(argv, expanded(server.cwd, env), theirs, tail, gone)
+        folder = expanded(server.cwd, env)
+        return (
+            stdio_transport(argv, folder, theirs, tail, gone) if folder else _apart(argv, theirs, tail, gone, locations)
+        )
     url = expanded(server.url, env)
     headers = {name: expanded(value, env) for name, value in server.headers.items()}
     auth = _sign_in(server, gone, locations)
@@ -110,6 +115,17 @@ def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Location
 
         return sse_client(url, headers, timeout=_HTTP_SECONDS, sse_read_timeout=_silence(server), auth=auth)
     return _streamable(server, url, headers, gone, auth)
+
+
+@asynccontextmanager
+async def _apart(
+    argv: list[str], env: Mapping[str, str], tail: StderrTail, gone: Gone, locations: Locations
+) -> AsyncIterator[Any]:
+    """In a new, empty folder: `python -m` and `npx` would take code from the one they run in, or from one above it."""
+    above = private_folder(locations.data / "mcp" / "running")
+    with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as folder:
+        async with stdio_transport(argv, folder, env, tail, gone) as streams:
+            yield streams
 
 
 def _look_for(command: str, env: Mapping[str, str]) -> None:
@@ -138,8 +154,6 @@ def _sign_in(server: Server, gone: Gone, locations: Locations) -> Signed | None:
 def _streamable(
     server: Server, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
 ) -> AbstractAsyncContextManager[Any]:
-    from contextlib import asynccontextmanager
-
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 

@@ -37,7 +37,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True)
 class Server:
-    """One server as it is written: variables are put in when it is started. Of a folder, `cwd` is that folder."""
+    """One server as it is written: variables are put in when it is started."""
 
     name: str
     kind: Kind
@@ -47,6 +47,7 @@ class Server:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
+    """Where it runs; nothing for an empty folder of its own, so that no code of the workspace gets into it."""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     oauth: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -86,7 +87,7 @@ class Servers:
 
 def find_servers(table: Mapping[str, Any], settings_file: Path, workspace: Path, trusted: Iterable[str]) -> Servers:
     """The person's own and, where the folder is trusted, its own; a name of the person's wins."""
-    own = _read(table, str(settings_file), str(workspace))
+    own = _read(table, str(settings_file), str(workspace), runs_there=False)
     file = workspace / SERVERS
     if not file.is_file():
         return own
@@ -96,7 +97,7 @@ def find_servers(table: Mapping[str, Any], settings_file: Path, workspace: Path,
         )
         return Servers(own.found, (*own.problems, line))
     try:
-        theirs = _read(read_file(file), str(file), str(workspace))
+        theirs = _read(read_file(file), str(file), str(workspace), runs_there=True)
     except UsageError as error:
         return Servers(own.found, (*own.problems, str(error)))
     names = {server.name for server in own.found}
@@ -116,25 +117,30 @@ def read_file(file: Path) -> dict[str, Any]:
     return table
 
 
-def _read(table: Mapping[str, Any], source: str, folder: str) -> Servers:
+def _read(table: Mapping[str, Any], source: str, folder: str, *, runs_there: bool) -> Servers:
     found, problems = [], []
     for name, value in table.items():
         try:
-            found.append(read_server(name, value, source, folder))
+            found.append(read_server(name, value, source, folder, runs_there=runs_there))
         except UsageError as error:
             problems.append(f"the MCP server {name} of {source} is left out: {error}")
     return Servers(tuple(found), tuple(problems))
 
 
-def read_server(name: str, value: Any, source: str, folder: str) -> Server:
-    """One server; raises UsageError that says what is wrong with it."""
+def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: bool = False) -> Server:
+    """One server; raises UsageError that says what is wrong with it.
+
+    A `cwd` is taken from `folder`; without one it runs there only where `runs_there` says so: the person agreed to
+    what the folder brings.
+    """
     if not _NAME.fullmatch(name):
         raise UsageError("its name must be letters, digits, `-`, `_` and `.`, at most 41")
     if not isinstance(value, Mapping):
         raise UsageError("it must be a table")
     _check(value)
     kind = _kind(value)
-    cwd = str(Path(folder, Path(value.get("cwd") or ".").expanduser()))
+    written = value.get("cwd") or "." * runs_there
+    cwd = str(Path(folder, Path(written).expanduser())) if written else ""
     return Server(
         name=name,
         kind=kind,
