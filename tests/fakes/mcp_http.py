@@ -1,10 +1,13 @@
 """A small MCP server over HTTP without the SDK, in threads of the test; it may misbehave as `mode` says."""
 
+import gzip
 import json
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+HUGE = 100_000_000
 ECHO = {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
 
 
@@ -58,11 +61,17 @@ class HttpServer:
         self.requests.append((handler.command, handler.path, headers))
 
     def send(self, handler: BaseHTTPRequestHandler, code: int, told: Any = None, **headers: str) -> None:
-        body = json.dumps(told).encode() if told is not None else b""
+        self.send_body(
+            handler, code, json.dumps(told).encode() if told is not None else b"", "application/json", headers
+        )
+
+    def send_body(
+        self, handler: BaseHTTPRequestHandler, code: int, body: bytes, kind: str, headers: dict[str, str]
+    ) -> None:
         handler.send_response(code)
         for name, value in headers.items():
             handler.send_header(name.replace("_", "-"), value)
-        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Type", kind)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
@@ -88,10 +97,21 @@ class HttpServer:
         if method == "initialize":
             self.sessions += 1
             more = {"Mcp_Session_Id": str(self.sessions)}
-        self.send(
-            handler, 200, {"jsonrpc": "2.0", "id": request["id"], "result": self._result(method, request)}, **more
-        )
+        told = {"jsonrpc": "2.0", "id": request["id"], "result": self._result(method, request)}
+        way = str((request.get("params") or {}).get("arguments", {}).get("text", "")).rpartition(" ")[2]
+        self.send_as(handler, told, way, more)
         return None
+
+    def send_as(self, handler: BaseHTTPRequestHandler, told: Any, way: str, more: dict[str, str]) -> None:
+        """As JSON, as `events`, or `packed`."""
+        body = json.dumps(told).encode()
+        kind = "application/json"
+        if way == "events":
+            body, kind = b"event: message\r\ndata: " + body + b"\r\n\r\n", "text/event-stream"
+        if way == "packed":
+            body, more = gzip.compress(body), {**more, "Content_Encoding": "gzip"}
+        with suppress(ConnectionError):  # who has read enough leaves
+            self.send_body(handler, 200, body, kind, more)
 
     def _result(self, method: str, request: dict[str, Any]) -> dict[str, Any]:
         params = request.get("params") or {}
@@ -100,4 +120,5 @@ class HttpServer:
             return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": info}
         if method == "tools/list":
             return {"tools": [ECHO]}
-        return {"content": [{"type": "text", "text": f"echo: {params['arguments'].get('text')}"}]}
+        words = str(params["arguments"].get("text"))
+        return {"content": [{"type": "text", "text": f"echo: {words}" + "x" * HUGE * words.startswith("huge")}]}

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 
+import psutil
 import pytest
 
 from tests.fakes.mcp_http import HttpServer
@@ -48,6 +49,18 @@ def test_m08_a_session_that_is_lost_is_begun_again(place):
         server.sessions += 1  # as after a restart of the server
         assert ask(tool, "one").text == "echo: one"  # nothing had looked at the call, so it was sent again
         assert server.sessions == 3
+
+
+def test_m04_what_is_too_long_ends_the_call_and_not_the_memory(place):
+    with HttpServer() as server:
+        tool = place.tool(server=web(place, server.url))
+        assert ask(tool, "small events").text == "echo: small events"
+        before = psutil.Process().memory_info().rss
+        seen = [ask(tool, f"huge {way}").text for way in ("json", "events")]
+        assert all("is gone: it sent a message of more than 16 MB" in text for text in seen)
+        assert psutil.Process().memory_info().rss - before < 600_000_000  # the server is in this process too
+        assert ask(tool, "hello").text == "echo: hello"
+        assert "packed message, which was not asked for" in ask(tool, "small packed").text
 
 
 def test_a_server_that_is_gone_is_an_error_at_once(place):

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -20,10 +21,12 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.environment import server_environment
 from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.servers import Server, expanded
-from workbench.mcp.stdio import StderrTail, stdio_transport
+from workbench.mcp.stdio import LINE_LIMIT, StderrTail, stdio_transport
 from workbench.mcp.tokens import TokenStore
 
 if TYPE_CHECKING:
+    import httpx2
+
     from workbench.config import Locations
     from workbench.mcp.connection import Heard
     from workbench.mcp.signed import Signed
@@ -113,7 +116,8 @@ def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Location
     if server.kind == "sse":
         from mcp.client.sse import sse_client
 
-        return sse_client(url, headers, timeout=_HTTP_SECONDS, sse_read_timeout=_silence(server), auth=auth)
+        made = partial(_http_client, gone)
+        return sse_client(url, headers, _HTTP_SECONDS, _silence(server), httpx_client_factory=made, auth=auth)
     return _streamable(server, url, headers, gone, auth)
 
 
@@ -151,6 +155,22 @@ def _sign_in(server: Server, gone: Gone, locations: Locations) -> Signed | None:
     return Signed(server.name, store, gone)
 
 
+def _http_client(
+    gone: Gone,
+    headers: dict[str, str] | None = None,
+    timeout: httpx2.Timeout | None = None,
+    auth: httpx2.Auth | None = None,
+    *looks: Any,
+) -> httpx2.AsyncClient:
+    """A client that reads no answer beyond the limit; `looks` see each answer first."""
+    import httpx2
+
+    from workbench.mcp.counted import counting, plain
+
+    hooks = {"response": [*looks, counting(gone)]}
+    return httpx2.AsyncClient(headers=plain(headers or {}), timeout=timeout, event_hooks=hooks, auth=auth)
+
+
 def _streamable(
     server: Server, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
 ) -> AbstractAsyncContextManager[Any]:
@@ -172,10 +192,9 @@ def _streamable(
     @asynccontextmanager
     async def transport() -> Any:
         timeout = httpx2.Timeout(_HTTP_SECONDS, read=_silence(server))
-        hooks = {"response": [look]}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks, auth=auth) as client,
-            streamable_http_client(url, http_client=client) as streams,
+            _http_client(gone, headers, timeout, auth, look) as client,
+            streamable_http_client(url, http_client=client, max_sse_event_size=2 * LINE_LIMIT) as streams,
         ):
             yield streams
 
