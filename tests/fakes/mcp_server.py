@@ -51,6 +51,11 @@ def end(request, words):
         os._exit(3)
 
 
+def hang_at_first(request, words):
+    """In its second life it answers."""
+    return True if (FOLDER / "starts").stat().st_size == 1 else None
+
+
 def close(request, words):
     os.close(1)
     time.sleep(60)
@@ -125,6 +130,7 @@ BEHAVIOUR = {
     "sample": wish("sampling/createMessage", SAMPLE),
     "roots": wish("roots/list", {}),
     "die": end,
+    "first": hang_at_first,
     "hang": lambda request, words: True,
     "close": close,
     "huge": huge,

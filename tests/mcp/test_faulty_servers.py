@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -94,11 +95,24 @@ def test_m03_only_a_call_that_reads_is_repeated_and_once(place):
     assert (place.folder / "calls").stat().st_size == 3
 
 
+def test_m03_a_death_with_calls_side_by_side_counts_once_and_each_is_repeated_once(place):
+    tool = place.tool("peek")
+    pid = int(ask(tool, "pid").text)
+    with ThreadPoolExecutor(4) as threads:
+        found = [threads.submit(ask, tool, "first") for _ in range(4)]
+        wait_for(lambda: (place.folder / "calls").stat().st_size == 5, "the calls to arrive")
+        psutil.Process(pid).kill()
+        assert [each.result(60).text for each in found] == ["peek: first"] * 4
+    assert (place.folder / "starts").stat().st_size == 2
+    assert (place.folder / "calls").stat().st_size == 9
+
+
 def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
     tool = place.tool()
     for _ in range(3):
         assert "is gone" in ask(tool, "die").text
-    found = ask(tool, "hello")
+    ask(tool, "hello")
+    found = ask(tool, "hello")  # a refusal is no failure
     assert "failed 3 times and is left alone for a while" in found.text
     assert (place.folder / "calls").stat().st_size == 3
 

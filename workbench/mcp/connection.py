@@ -40,6 +40,10 @@ REST_SECONDS = 60.0
 _TIMED_OUT, _CLOSED, _BAD_VERSION = -32001, -32000, -32022
 
 
+class _LeftAlone(ServerFailed):
+    """It was not tried: it failed too often, and lately."""
+
+
 class Heard(Protocol):
     """Who is told about a connection, in the loop."""
 
@@ -70,6 +74,8 @@ class Connection:
         self._owner: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
         self._leave = asyncio.Event()
+        self._broken = self._leave
+        """The last of them that was counted as a failure: several calls may end with one connection."""
         self._why_gone = ""
         self._kind: type[ServerGone | SignInNeeded] = ServerGone
         self._failures = 0
@@ -110,7 +116,7 @@ class Connection:
         why = self._why_gone or words_of(cause, "it")
         if self._kind is SignInNeeded:
             return SignInNeeded(f"the MCP server {name} cannot be used: {why}")
-        self._broke()
+        self._broke(leave)
         return ServerGone(with_stderr(f"the MCP server {name} is gone: {why}", self.tail.lines))
 
     async def opened(self) -> Client:
@@ -119,13 +125,13 @@ class Connection:
             await asyncio.wait([self._owner])
         if self._owner is None or self._owner.done():
             ready = self._ready = asyncio.get_running_loop().create_future()
-            self._owner = asyncio.create_task(self._own(ready))
+            self._leave = asyncio.Event()  # at once: whoever comes before the task runs must not wait for its end
+            self._owner = asyncio.create_task(self._own(ready, self._leave))
         assert self._ready is not None
         return await asyncio.shield(self._ready)
 
-    async def _own(self, ready: asyncio.Future[Client]) -> None:
+    async def _own(self, ready: asyncio.Future[Client], leave: asyncio.Event) -> None:
         """The owner: nobody else enters or leaves the contexts of the SDK."""
-        leave = self._leave = asyncio.Event()
         try:
             await self._pause()
             self._why_gone, self._kind = "", ServerGone
@@ -168,9 +174,7 @@ class Connection:
     async def _pause(self) -> None:
         if self._failures >= len(_PAUSES):
             if time.monotonic() - self._failed_at < REST_SECONDS:
-                raise ServerFailed(
-                    f"it failed {self._failures} times and is left alone for a while: {self._why_failed}"
-                )
+                raise _LeftAlone(f"it failed {self._failures} times and is left alone for a while: {self._why_failed}")
             self._failures = 0
         await asyncio.sleep(_PAUSES[self._failures])
 
@@ -182,16 +186,19 @@ class Connection:
         if not ready.done():
             logger.info("the MCP server %s failed: %r", self.server.name, cause_of(error))
             kind = SignInNeeded if self._kind is SignInNeeded else ServerFailed
-            if kind is ServerFailed:
-                self._failures += 1
-            self._failed_at, self._why_failed = time.monotonic(), why
+            if not isinstance(cause_of(error), _LeftAlone):
+                self._failures += kind is ServerFailed
+                self._failed_at, self._why_failed = time.monotonic(), why
             said = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
             ready.set_exception(kind(said))
             ready.exception()  # whether or not anybody waits for it
         self._heard.told(f"· {why}")
 
-    def _broke(self) -> None:
-        """Count an end in the middle of a call, so that a server that always ends there is not started for ever."""
+    def _broke(self, leave: asyncio.Event) -> None:
+        """Count an end in the middle of calls, so that a server that always ends there is not started for ever."""
+        if self._broken is leave:
+            return
+        self._broken = leave
         self._failures += 1
         self._failed_at, self._why_failed = time.monotonic(), self._why_gone or "it ends in its calls"
 
