@@ -165,6 +165,36 @@ def test_addresses_that_are_not_public_are_not_reached_also_by_the_way(tool, sit
     assert "This address may not be reached" in seen.text
 
 
+REACHING = """<title>{title}</title><h1>{title}</h1><img src="{to}/img"><iframe src="{to}/frame"></iframe>
+<a href="{to}/link">Over</a><script>
+fetch('{to}/fetch', {{mode: 'no-cors', method: 'POST', body: 'x'}}).catch(() => 0)
+new WebSocket('{to}/socket'.replace('http', 'ws'))</script>"""
+
+
+def test_a_server_of_this_machine_hears_nothing_from_pages_of_other_places(tool):
+    def paths() -> set[str]:
+        return {visit.path for visit in own.visits}
+
+    with Site() as own, Site(address="127.0.0.2") as other:
+        to = own.url().rstrip("/")
+        own.pages["/"] = page(REACHING.format(title="Own", to=to).encode())
+        own.pages["/link"] = page(b"<title>Linked</title>")
+        other.pages["/"] = page(REACHING.format(title="Other", to=to).encode())
+        other.pages["/jump"] = lambda visit: visit.send_on(f"{to}/jumped")
+        assert use(tool, f"goto('{to}/')").title == "Own"
+        eventually(lambda: {"/img", "/frame", "/fetch", "/socket"} <= paths(), "its own page reaches it")
+        own.visits.clear()
+        seen = use(tool, f"goto('{other.url()}')")
+        assert seen.title == "Other"
+        assert f"127.0.0.1:{own.port} was not reached" in seen.text
+        assert "only its own pages reach it" in seen.text
+        use(tool, f"click('{id_of(seen, 'Over')}')", "noop(300)")
+        use(tool, f"goto('{other.url('/jump')}')")
+        assert paths() == set()
+        assert use(tool, f"goto('{to}/link')").title == "Linked"  # the agent itself may
+        assert paths() - {"/favicon.ico"} == {"/link"}
+
+
 def test_a_wrong_certificate_is_said_and_the_page_not_opened(tool):
     with Site({"/": page(b"<h1>secret</h1>")}, tls=True) as site:
         seen = use(tool, f"goto('{site.url()}')")

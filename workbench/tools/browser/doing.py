@@ -58,9 +58,9 @@ async def _loaded(tabs: Tabs) -> None:
 
 async def _goto(tabs: Tabs, arguments: Mapping[str, Any]) -> None:
     url = arguments["url"]
-    tabs.gate.name(url)
     try:
-        await tabs.front.goto(url, wait_until="commit", timeout=tabs.seconds * 1000)
+        with tabs.gate.going(url):
+            await tabs.front.goto(url, wait_until="commit", timeout=tabs.seconds * 1000)
     except Error as error:
         raise Failed(_why(str(error), url)) from None
 
@@ -85,7 +85,8 @@ def _code(said: str) -> str:
 
 async def _go(tabs: Tabs, *, back: bool) -> None:
     page = tabs.front
-    went = await (page.go_back if back else page.go_forward)(wait_until="commit", timeout=tabs.seconds * 1000)
+    with tabs.gate.going():
+        went = await (page.go_back if back else page.go_forward)(wait_until="commit", timeout=tabs.seconds * 1000)
     if went is None and page.url == "about:blank":
         tabs.note(f"there is no page to go {'back' if back else 'forward'} to")
 

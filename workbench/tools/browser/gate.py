@@ -1,8 +1,8 @@
 """The way of the browser to the network: a proxy on loopback that connects only to addresses that may be reached.
 
 The browser resolves no names itself, so redirects, parts of pages and names that lead elsewhere the second time all
-pass here. Public addresses are open; others when the settings name them, or, on this machine, when `goto` named host
-and port.
+pass here. Public addresses are open; others when the settings name them. A server of this machine is open to `goto`, and
+from then on to its own pages alone: what pages of other places ask of it does not pass.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import asyncio
 import contextlib
 import re
 import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from workbench.tools.web.addresses import Addresses, Refused
@@ -21,8 +23,14 @@ _CHUNK = 1 << 16
 _PATIENCE = 20.0
 _LOOPBACK = ["127.0.0.0/8", "::1/128"]
 _HOP = re.compile(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
+_SITE = re.compile(rb"(?im)^sec-fetch-site:[ \t]*([\w-]+)[ \t]*\r$")
+"""What the browser says of who asks for it; pages cannot set it."""
 _MOST_REFUSALS = 5
 _EXPECTED_WITHIN = 0.5
+
+
+Place: TypeAlias = tuple[str, int]
+"""A host and a port."""
 
 
 class Gate:
@@ -31,7 +39,10 @@ class Gate:
     def __init__(self, private: bool | list[str]) -> None:
         self._addresses = Addresses(private)
         self._own = Addresses(_LOOPBACK)
-        self._named: set[tuple[str, int]] = set()
+        self._named: set[Place] = set()
+        self._going: set[Place] = set()
+        self.pages: Callable[[], Sequence[str]] = list
+        """The addresses of the open pages."""
         self._expected: set[str] = set()
         self._server: asyncio.Server | None = None
         self.refused: dict[str, None] = {}
@@ -41,10 +52,16 @@ class Gate:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_LONGEST_HEAD)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    def name(self, url: str) -> None:
-        """A page that was asked for by its address: it may be on this machine."""
-        parts = urlsplit(url)
-        self._named.add((parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)))
+    @contextlib.contextmanager
+    def going(self, url: str = "") -> Iterator[None]:
+        """While the agent itself opens a page, which may be on this machine: by its address, or one that it was at."""
+        if url:
+            self._named.add(_place(url))
+        self._going = {_place(url)} if url else set(self._named)
+        try:
+            yield
+        finally:
+            self._going = set()
 
     def expect(self, url: str) -> None:
         """A page asks for this. What no page asked for is the browser's own talk with its maker: not let through."""
@@ -77,7 +94,7 @@ class Gate:
         try:
             if not await self._is_expected(host):
                 raise Refused("")
-            there, back = await self._connected(host, port)
+            there, back = await self._connected((host, port), await self._is_asked((host, port), rest, is_tunnel))
         except Refused as why:
             self._refuse(writer, host, port, str(why))
             return
@@ -97,9 +114,30 @@ class Gate:
         finally:
             await _closed(back)
 
-    async def _connected(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _is_asked(self, place: Place, head: bytes, is_tunnel: bool) -> bool:
+        """Whether a server of this machine is asked by the agent or by a page of its own.
+
+        Into a tunnel nobody sees: it is for such a page while there is one, and none of a place beyond this machine.
+        """
+        if place not in self._named or not _is_own(place[0]):
+            return False
+        if not is_tunnel:
+            site = _SITE.search(head)
+            return site is not None and (site[1] == b"same-origin" or (site[1] == b"none" and place in self._going))
+        until = time.monotonic() + _EXPECTED_WITHIN
+        while not (place in self._going or self._shows_only_own(place)):
+            if time.monotonic() > until:
+                return False
+            await asyncio.sleep(0.01)
+        return True
+
+    def _shows_only_own(self, place: Place) -> bool:
+        shown = {_place(url) for url in self.pages() if url != "about:blank"}
+        return place in shown and shown <= self._named
+
+    async def _connected(self, place: Place, is_asked: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to an address that was checked; raises Refused or OSError."""
-        known = self._own if (host, port) in self._named and _is_own(host) else self._addresses
+        known, (host, port) = self._own if is_asked else self._addresses, place
         fault: OSError | None = None
         for address in await asyncio.wait_for(known.of(host, port), _PATIENCE):
             try:
@@ -124,6 +162,7 @@ class Gate:
 
     def _refuse(self, writer: asyncio.StreamWriter, host: str, port: int, why: str) -> None:
         hint = f"; goto('http://{host}:{port}/…') opens it by its address" if _is_own(host) else ""
+        hint = "; only its own pages reach it" if (host, port) in self._named else hint
         words = why.replace("tools.web_read", "tools.browser")
         self._tell(f"{host}:{port} was not reached: {words}{hint}" if why else "")
         writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
@@ -132,6 +171,11 @@ class Gate:
 def _answer(status: int, reason: str, text: str) -> bytes:
     head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n"
     return f"{head}Connection: close\r\n\r\n{text}".encode()
+
+
+def _place(url: str) -> Place:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme in ("https", "wss") else 80)
 
 
 def _is_own(host: str) -> bool:

@@ -55,6 +55,7 @@ class Tabs:
         self.context = context
         self.seconds = seconds
         self.gate = gate
+        gate.pages = lambda: [page.url for page in context.pages]
         self._folder = downloads
         self._notes: dict[str, None] = {}
         self._saved: list[str] = []
