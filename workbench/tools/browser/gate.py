@@ -1,8 +1,8 @@
 """The way of the browser to the network: a proxy on loopback that connects only to addresses that may be reached.
 
 The browser resolves no names itself, so redirects, parts of pages and names that lead elsewhere the second time all
-pass here. Public addresses are open; others when the settings name them. A server of this machine is open to `goto`, and
-from then on to its own pages alone: what pages of other places ask of it does not pass.
+pass here. Public addresses are open; others when the settings name them. A server of this machine is open to `goto`,
+and from then on to its own pages alone: what pages of other places ask of it does not pass.
 """
 
 from __future__ import annotations
