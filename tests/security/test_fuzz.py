@@ -22,6 +22,14 @@ def test_the_analysis_sees_each_command_that_bash_runs(tmp_path):
     assert len([each for each in found if not each.unsure]) <= LINES // 1000, found
 
 
+def test_nothing_that_bash_runs_while_it_reckons_is_low(tmp_path):
+    grammar = Grammar(Random(7))
+    lines = [grammar.reckoning() for _ in range(200)]
+    ran = commands_run(lines, tmp_path)
+    assert sum(("frob", "v") in commands for commands in ran) > 50
+    assert differences(lines, ran) == []
+
+
 def test_what_is_not_seen_would_be_found(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.security.shell.walk._beside", lambda scan, work, *, piped: None)
     lines = ["ls | frob a", "ls && frob a"]

@@ -47,6 +47,27 @@ class Grammar:
             text = self._broken(text)
         return text
 
+    def reckoning(self) -> str:
+        """A line that puts a subscript with a command into a variable, and one that makes bash reckon with it."""
+        name, other = self._pick(VARIABLES), self._pick(VARIABLES)
+        value = self._pick(
+            ("'q[$(frob v)]'", '"q[\\$(frob v)]"', "'q['\\$'(frob v)]'", "$'q[\\x24(frob v)]'", "'q[`frob v`]'")
+        )
+        put = self._pick((
+            f"{name}={value}", f"declare {name}={value}", f"export {name}={value}", f"{name}=({value})", f"{name}+={value}",
+            f"read -r {name} <<< {value}", f"for {name} in {value}; do :; done", f": ${{{name}:={value}}}",
+            f"set -- {value}; {name}=$1", f"printf -v {name} %s {value}", f"declare -i {name}={value}",
+            f"mapfile -t {name} <<< {value}", f"read -r {name} <<'E'\nq[$(frob v)]\nE", f"{name}=1 {other}={value}",
+        ))  # fmt: skip
+        reckon = self._pick((
+            f"echo $(({name}))", f"(({name}))", f"let {name}", f"[[ {name} -eq 1 ]]", f"a=abc; echo ${{a:{name}}}",
+            f"for (({name}; 0; )); do :; done", f"echo ${{a[{name}]}}", f'[ -v "${name}" ]', f"declare -i z={name}",
+            f'echo "${{{name}@P}}"', f"echo ${{!{name}}}", f"declare -n r=${name}; echo $r", f"echo $(( {name} + {other} ))",
+        ))  # fmt: skip
+        return self._pick(
+            (f"{put}\n{reckon}", f"{put}\n{{ {reckon}; }}", f"{put}\n: $({reckon})", f"if :; then {put}\n{reckon}\nfi")
+        )
+
     def _broken(self, text: str) -> str:
         at = self._random.randrange(len(text) + 1)
         piece = self._pick(

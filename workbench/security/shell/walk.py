@@ -21,6 +21,7 @@ from workbench.security.shell.pieces import (
     without_errors,
     words_of,
 )
+from workbench.security.shell.subscripts import RUNS, quotes_command
 from workbench.security.shell.tools import judge
 from workbench.security.shell.words import UNKNOWN, Word
 
@@ -243,10 +244,8 @@ def _function(scan: Scan, node: Node) -> None:
 
 def _tested(scan: Scan, node: Node) -> None:
     text = scan.reader.raw(node)
-    trick = re.search(r"'[^']*\[[^']*(?:\$\(|`)", text)
-    scan.parts.append(
-        Part(shortened(text), "HIGH" if trick else "LOW", "runs a command in a subscript" if trick else "")
-    )
+    trick = quotes_command(text) or re.search(r"\s-[vR]\s+[^\s]*\$", text)
+    scan.parts.append(Part(shortened(text), "HIGH" if trick else "LOW", RUNS if trick else ""))
     for child in node.children:
         visit(scan, child)
 

@@ -92,7 +92,7 @@ class Reader:
         }:
             return _ESCAPE.sub(_unescaped, raw), bool(_PATTERN.search(raw)), "`" in raw or "$(" in raw
         if kind in {"raw_string", "ansi_c_string"}:
-            return raw[1:-1] if kind == "raw_string" else _ANSI.sub(_ansi, raw[2:-1]), False, False
+            return raw[1:-1] if kind == "raw_string" else ansi_text(raw[2:-1]), False, False
         if kind in {"string", "translated_string"}:
             return self._string(node)
         if kind in {"concatenation", "command_name"}:
@@ -140,6 +140,11 @@ def _bare(node: Node, reader: Reader) -> str:
 
 def _unescaped(found: re.Match[str]) -> str:
     return found[1]
+
+
+def ansi_text(inside: str) -> str:
+    """What stands between `$'` and `'`, its escapes resolved."""
+    return _ANSI.sub(_ansi, inside)
 
 
 def _ansi(found: re.Match[str]) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
 from workbench.security.shell.tools.interpreters import _script
 from workbench.security.shell.tools.rule import Rule, words
 from workbench.security.shell.variables import poisons
 from workbench.security.shell.words import UNKNOWN, Word
 
-_SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
 _CONTROL = re.compile(
     r"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u001[bB]))(?:\]|P|_|\^|X|\[[\d;?]*[^\d;?m\s\\])|\\x9[bd]|\\u009[bd]|[\x9b\x9d]", re.I
 )
@@ -24,25 +25,39 @@ def _prints(call: Call) -> None:
             call.raise_to("HIGH", "prints codes that change the terminal")
     if call.name == "printf" and call.words and call.words[0].text == "-v":
         _names(call)
+        _name_known(call, call.words[1:2])
+
+
+def _name_known(call: Call, words: list[Word]) -> None:
+    if any(UNKNOWN in word.text for word in words):
+        call.raise_to("HIGH", "sets or looks at a variable that is not known before")
 
 
 def _names(call: Call) -> None:
     """A builtin that takes names of variables: a subscript may run a command, and what was known is gone."""
     call.scan.forget()
     for word in call.words:
-        if _SUBSCRIPT.search(word.text) or _SUBSCRIPT.search(word.raw):
-            call.raise_to("HIGH", "runs a command in a subscript")
+        if holds_command(word.text) or holds_command(word.raw):
+            call.raise_to("HIGH", RUNS)
         found = poisons(word.text.partition("=")[0], "", "")
         if found and not word.text.startswith("-"):
             call.raise_to(*found)
 
 
 def _read(call: Call) -> None:
+    _is_fed(call)
     call.words = [word for word in call.words if word.text != "REPLY"]
     _names(call)
 
 
+def _is_fed(call: Call) -> None:
+    """What it reads may stand anywhere in the line: behind a loop around it, in front of a pipe."""
+    if holds_command(call.stdin or "") or quotes_command(call.scan.reader.source.decode(errors="replace")):
+        call.raise_to("HIGH", RUNS)
+
+
 def _mapfile(call: Call) -> None:
+    _is_fed(call)
     _names(call)
     if any(word.text.startswith("-C") for word in call.words):
         call.raise_to("HIGH", "runs a command for each line")
@@ -90,6 +105,8 @@ def _alias(call: Call) -> None:
 def _set(call: Call) -> None:
     if not call.words:
         call.raise_to("MEDIUM", "prints all variables, secrets among them")
+    if any_holds_command(call.words):
+        call.raise_to("HIGH", RUNS)
     texts = [word.text for word in call.words]
     if any(re.fullmatch(r"-[a-z]*e[a-z]*", text) for text in texts) or {"-o", "errexit"} <= set(texts):
         call.scan.stops = True
@@ -116,10 +133,27 @@ def _complete(call: Call) -> None:
     )
 
 
+def _compgen(call: Call) -> None:
+    for flag, value in pairwise(call.words):
+        if not flag.text.startswith("-"):
+            continue
+        if {*flag.text} & {"C", "F"} or ("W" in flag.text and re.search(rf"[$`{UNKNOWN}]", value.text)):
+            call.raise_to("HIGH", "runs a command to complete a word")
+
+
+def _wait(call: Call) -> None:
+    for flag, name in pairwise(call.words):
+        if re.fullmatch(r"-[a-z]*p", flag.text):
+            _names(call)
+            _name_known(call, [name])
+
+
 def _test(call: Call) -> None:
-    for word in call.words:
-        if _SUBSCRIPT.search(word.text):
-            call.raise_to("HIGH", "runs a command in a subscript")
+    if any_holds_command(call.words):
+        call.raise_to("HIGH", RUNS)
+    for flag, name in pairwise(call.words):
+        if flag.text in {"-v", "-R"}:
+            _name_known(call, [name])
 
 
 RULES: dict[str, Rule] = {
@@ -160,7 +194,7 @@ RULES: dict[str, Rule] = {
         paths=uses("write", "-w -a"),
     ),
     "fc": Spec("HIGH", "runs an earlier command again", operands="text"),
-    **dict.fromkeys(
-        words("exit return break continue shift wait bg fg suspend logout help compgen caller"), Spec(operands="text")
-    ),
+    "compgen": _compgen,
+    "wait": _wait,
+    **dict.fromkeys(words("exit return break continue shift bg fg suspend logout help caller"), Spec(operands="text")),
 }

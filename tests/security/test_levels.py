@@ -1,0 +1,17 @@
+"""Command lines whose rating is exactly known: `level<TAB>line`, a line break in one written as `\\n`."""
+
+from pathlib import Path
+
+import pytest
+
+from workbench.security.places import Places
+from workbench.security.shell.scan import assess_command
+
+FILE = Path(__file__).parent / "data/levels.txt"
+LINES = [line.split("\t", 1) for line in FILE.read_text().splitlines()]
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+@pytest.mark.parametrize(("risk", "line"), LINES)
+def test_a_line_has_the_level_that_it_must_have(risk, line):
+    assert assess_command(line.replace("\\n", "\n"), PLACES).risk == risk
