@@ -81,6 +81,39 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         await wait_until(pilot, lambda: box.text == "/fake:review file=")
 
 
+async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
+    (tmp_path / "notes.md").write_text("mine")
+    link = FakeLink()
+    app = workbench_app(link, folder=tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        box = app.screen.query_one(PromptBox)
+        for number, text in enumerate(("!touch x", "/mode never", "/quit", "see @notes.md"), 1):
+            link.bring(PromptReady(server="fake", text=text))
+            await wait_until(pilot, lambda text=text: box.text == text)
+            assert (box.is_foreign, box.cursor_location) == (True, (0, 0))
+            await wait_until(pilot, lambda: "a server's words" in str(box.border_subtitle))
+            await pilot.press("enter")
+            await wait_until(pilot, lambda number=number: len(link.commands) == number)
+            assert link.commands[-1] == ("send", text)
+        assert not (tmp_path / "x").exists()
+        await pilot.press("up", "up", "up", "up")
+        await wait_until(pilot, lambda: box.text == "!touch x")
+        box.give_back("see this:")
+        assert box.is_foreign
+        await pilot.press("ctrl+end", *" and more", "enter")
+        await wait_until(pilot, lambda: len(link.commands) == 5)
+        assert link.commands[-1] == ("send", "see this:\n!touch x and more")
+        link.bring(PromptReady(server="fake", text="!touch x\n" + "line\n" * 50))
+        await wait_until(pilot, lambda: box.is_foreign)
+        assert box.scroll_offset.y == 0
+        box.select_all()
+        await pilot.press("delete", "ctrl+underscore")
+        assert (box.text, box.is_foreign) == ("", False)
+        await pilot.press(*"!ls", "enter")
+        await wait_until(pilot, lambda: len(link.commands) == 6)
+        assert link.commands[-1] == ("run", "ls")
+
+
 def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(world, monkeypatch):
     for name in set(os.environ) - set(world.env):
         monkeypatch.delenv(name)

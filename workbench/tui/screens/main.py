@@ -20,7 +20,7 @@ from workbench.tui.approving.asking import Asking
 from workbench.tui.commands import UnknownCommand, parse_command
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState, UserItem
+from workbench.tui.fold.state import SessionState
 from workbench.tui.front_first import FrontFirst
 from workbench.tui.garbage import set_aside
 from workbench.tui.links.follower import Follower
@@ -29,7 +29,7 @@ from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.review.review import Review
-from workbench.tui.screens.server_prompts import ServerPrompts
+from workbench.tui.screens.server_prompts import ServerPrompts, said_below, sent_before
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
@@ -126,7 +126,7 @@ class MainScreen(ServerPrompts):
         self.take_back(changed)
         if changed is None:
             set_aside()
-            self._writing.recall(item.text for item in self.state.items if isinstance(item, UserItem))
+            self._writing.recall(sent_before(self.state))
         self.query_one(StatusLine).take(changed)
         self.refresh_hints()
         self._asking.look(changed)
@@ -140,8 +140,7 @@ class MainScreen(ServerPrompts):
         self.query_one(Activity).show()
         self._writing.show_queue(list(self.state.queued))
         sent = self.outbox.count if self.state.work == "starting" else 0
-        said = f"{sent} on the way" if sent else ""
-        entitle(prompt, Content(said), below=True)
+        entitle(prompt, Content(said_below(sent, is_foreign=prompt.is_foreign)), below=True)
 
     def _show_welcome(self) -> None:
         is_needed = not (self.state.items or self.state.live)
@@ -164,7 +163,10 @@ class MainScreen(ServerPrompts):
 
     @on(Prompt.Submitted)
     async def on_prompt_submitted(self, submitted: Prompt.Submitted) -> None:
-        """A command is run, everything else is sent."""
+        """A command is run, everything else is sent; a server's words are a message, whatever they begin with."""
+        if submitted.is_foreign:
+            self._send(submitted.text)
+            return
         if self._has_model and self.asks_prompt(submitted.text):
             return
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.text import visible
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.state import SessionState, UserItem
 from workbench.tui.prompting.server_prompts import arguments_of, written
 from workbench.tui.screens.queueing import Queueing
 from workbench.tui.widgets.prompt import Prompt
@@ -58,5 +59,16 @@ class ServerPrompts(Queueing):
         if changed is not None and changed.prompt:
             box = self.query_one(Prompt)
             give_keys(box)
-            box.give_back(visible(changed.prompt))
+            box.bring(visible(changed.prompt))
             self.notify("This is what the server's prompt says: look at it, then send it.", timeout=5)
+
+
+def said_below(sent: int, *, is_foreign: bool) -> str:
+    """What stands below the prompt."""
+    return "a server's words: sent as a message" if is_foreign else f"{sent} on the way" if sent else ""
+
+
+def sent_before(state: SessionState) -> list[str]:
+    """Messages of the session to be called back; what only a server can have begun as a command is none of them."""
+    texts = (item.text for item in state.items if isinstance(item, UserItem))
+    return [text for text in texts if not text.lstrip().startswith(("!", "/"))]

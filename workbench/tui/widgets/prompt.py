@@ -18,10 +18,10 @@ from workbench.tui.prompting.completer import Choice, Completer
 from workbench.tui.prompting.history import History
 from workbench.tui.prompting.pastes import Pastes
 from workbench.tui.prompting.wishes import wish_at
-from workbench.tui.widgets.pasting_area import PastingArea
+from workbench.tui.widgets.foreign_text import ForeignText
 
 
-class Prompt(PastingArea):
+class Prompt(ForeignText):
     """A text area that grows with its text; enter sends. `completer` is the list above it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,11 +39,12 @@ class Prompt(PastingArea):
     class Submitted(Message):
         """The person sent the text; the prompt is empty again, and `give_back` undoes that."""
 
-        def __init__(self, text: str, written: str) -> None:
-            """`written` is the text with its large pastes folded."""
+        def __init__(self, text: str, written: str, *, is_foreign: bool = False) -> None:
+            """`written` is the text with its large pastes folded; a foreign one came from a server."""
             super().__init__()
             self.text = text
             self.written = written
+            self.is_foreign = is_foreign
 
     def __init__(self, history: History, completer: Completer, folder: Path | None = None) -> None:
         """`folder` is where paths of images are looked for."""
@@ -74,11 +75,13 @@ class Prompt(PastingArea):
             return
         written, text = self.text, self.pastes.expand(self.text)
         if text.strip():
-            self.past.remember(text)
+            is_foreign = self.is_foreign
+            self.note_sent(text)
+            self.past.remember(text, keep=not is_foreign)
             self.load_text("")
             self.pastes.forget()
             self.completer.forget()
-            self.post_message(self.Submitted(text, written))
+            self.post_message(self.Submitted(text, written, is_foreign=is_foreign))
 
     def action_newline(self) -> None:
         """Start a new line at the cursor."""
@@ -142,9 +145,11 @@ class Prompt(PastingArea):
 
     def update_suggestion(self) -> None:
         """The text has changed: at once, in the order of the keys, the list fits what stands before the cursor."""
+        super().update_suggestion()
         (row, column), lines = self.cursor_location, self.document.lines
         if self.is_mounted and row < len(lines):
-            self.completer.look(wish_at(lines, row, column) if self.selection.is_empty else None, self.text)
+            has_wish = self.selection.is_empty and not self.is_foreign
+            self.completer.look(wish_at(lines, row, column) if has_wish else None, self.text)
 
     def watch_selection(self, before: Selection, now: Selection) -> None:
         """The cursor has moved: what stands before it may be something else."""
@@ -158,6 +163,7 @@ class Prompt(PastingArea):
         wish, (row, column) = self.completer.wish, self.cursor_location
         if wish is None or wish.kind == "history":
             self.completer.forget()
+            self.is_foreign = False
             self.load_text(choice.insert)
             self.move_cursor(self.document.end)
             self.completer.close()
@@ -168,9 +174,10 @@ class Prompt(PastingArea):
         return choice
 
     def _recall(self, step: int) -> bool:
-        text = self.past.step(step, self.text)
+        text = self.past.step(step, self.text) if self.can_leave else None
         if text is None:
             return False
+        self.is_foreign = False
         self.load_text(text)
         self.move_cursor(self.document.end)
         self.completer.close()

@@ -109,7 +109,7 @@ class Writing(Vertical):
     def on_prompt_changed(self, event: Prompt.Changed) -> None:
         """Other images may go with the message."""
         text = event.text_area.text
-        paths = images_named(text) if "@" in text else []
+        paths = images_named(text) if "@" in text and not self.query_one(Prompt).is_foreign else []
         if paths != self._images:
             self._images = paths
             self.run_worker(self._look_at(paths), group="images", exclusive=True)
