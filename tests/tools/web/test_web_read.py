@@ -14,7 +14,9 @@ from tests.tools.web.site import CERTIFICATE, Site, Visit
 from workbench.errors import UsageError
 from workbench.tools import Tool, ToolContext, resolve_tool
 from workbench.tools.web.addresses import Addresses
+from workbench.tools.web_read.converting import html_text
 from workbench.tools.web_read.definition import WebReadObservation, WebReadTool
+from workbench.tools.web_read.kinds import kind_of
 from workbench.tools.web_read.pages import PAGE, parts_of
 
 SENTENCE = "A paragraph that says something, at some length, so that it counts as text. "
@@ -333,6 +335,18 @@ def test_hostile_html_is_survived(tool):
     with Site({"/deep": html(deep), "/odd": html("<a href='http://[bad'>x</a><p>" + SENTENCE)}) as site:
         assert "at the bottom" in read(tool, site.url("/deep")).text
         assert SENTENCE.strip() in read(tool, site.url("/odd")).text
+
+
+def test_no_text_makes_the_search_for_its_kind_or_its_blanks_take_long():
+    began = time.monotonic()
+    comments = b"<!---->" * 280
+    assert kind_of("", comments) == "text"
+    assert kind_of("", b"<!--" * 400) == "text"
+    assert kind_of("", b"\n<!-- a -->\n<!-- > -->\n <!DOCTYPE html><p>x") == "html"
+    assert kind_of("", comments[:1400] + b"<html>") == "html"
+    blanks = html_text(b"<pre>a" + b" \t" * 100_000 + b"b  \nc</pre>", "whole", "", "http://127.0.0.1/")
+    assert "b\nc" in blanks["text"]
+    assert time.monotonic() - began < 20
 
 
 def test_the_libraries_are_not_loaded_by_the_tool_nor_by_its_use(tool):

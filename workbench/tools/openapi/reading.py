@@ -24,6 +24,8 @@ _NO_ARGUMENT = re.compile(r"[^A-Za-z0-9_.-]+")
 _MEDIA = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 _TEXTS = re.compile(r"text/.+|.+/(?:.+\+)?(?:xml|yaml)|application/(?:graphql|x-ndjson|octet-stream)|\*/\*")
 
+_LONGEST_KIND = 200
+
 
 class _Unusable(Exception):
     """Why an operation cannot be offered."""
@@ -209,7 +211,7 @@ def _content(content: Any) -> tuple[str, Any]:
 
 
 def _kind(media: Any) -> str:
-    return str(media).partition(";")[0].strip().lower()
+    return str(media)[:_LONGEST_KIND].partition(";")[0].strip().lower()
 
 
 def _argument(name: str) -> str:

@@ -82,7 +82,7 @@ def _markdown(chosen: Tag) -> str:
         text = str(converter.convert_soup(chosen))
     except RecursionError:  # nested deeper than anything a person wrote
         text = chosen.get_text("\n", strip=True)
-    text = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
+    text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 

@@ -12,7 +12,7 @@ _TEXTS = re.compile(
     r"text/.+|.+\+(?:json|xml|yaml)"
     r"|application/(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|x-sh|sql|graphql|x-ndjson|rtf)"
 )
-_HTML = re.compile(rb"\A\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _UNSAID = {"", "application/octet-stream", "binary/octet-stream", "application/x-download"}
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -32,9 +32,20 @@ def kind_of(content_type: str, content: bytes) -> Kind | None:
 def _looked_at(head: bytes) -> Kind | None:
     if head.startswith(b"%PDF-"):
         return "pdf"
-    if _HTML.match(head):
+    if _HTML.match(_without_comments(head)):
         return "html"
     return None if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "text"
+
+
+def _without_comments(head: bytes) -> bytes:
+    """From the first tag on. Step by step: one expression for all would try every way to part them."""
+    rest = head.lstrip()
+    while rest.startswith(b"<!--"):
+        end = rest.find(b"-->", 4)
+        if end < 0:
+            return b""
+        rest = rest[end + 3 :].lstrip()
+    return rest
 
 
 def charset_of(content_type: str) -> str:
