@@ -139,12 +139,11 @@ class MainScreen(ServerPrompts):
         self.query_one(KeyHints).show(hints_now(self, self.state, prompt.has_focus))
         self.query_one(Activity).show()
         self._writing.show_queue(list(self.state.queued))
-        sent = self.outbox.count if self.state.work == "starting" else 0
-        entitle(prompt, Content(said_below(sent, is_foreign=prompt.is_foreign)), below=True)
+        said = said_below(self.state, self.outbox.count, is_foreign=prompt.is_foreign)
+        entitle(prompt, Content(said), below=True)
 
     def _show_welcome(self) -> None:
-        is_needed = not (self.state.items or self.state.live)
-        self.query_one(Welcome).show(self.outbox.texts, is_needed=is_needed)
+        self.query_one(Welcome).show(self.outbox.texts, is_needed=not (self.state.items or self.state.live))
 
     def say(self, text: str) -> None:
         """One line for the person, beside what is shown."""
@@ -175,8 +174,7 @@ class MainScreen(ServerPrompts):
             self._refuse(submitted.text, str(error))
             return
         if command is None and self._has_model:
-            own = submitted.text.strip()
-            if own.startswith("!"):
+            if (own := submitted.text.strip()).startswith("!"):
                 self.link.run_command(own[1:].strip())
             else:
                 self._send(submitted.text, submitted.written)

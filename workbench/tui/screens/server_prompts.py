@@ -63,8 +63,9 @@ class ServerPrompts(Queueing):
             self.notify("This is what the server's prompt says: look at it, then send it.", timeout=5)
 
 
-def said_below(sent: int, *, is_foreign: bool) -> str:
-    """What stands below the prompt."""
+def said_below(state: SessionState, count: int, *, is_foreign: bool) -> str:
+    """What stands below the prompt; `count` messages are not in the log yet."""
+    sent = count if state.work == "starting" else 0
     return "a server's words: sent as a message" if is_foreign else f"{sent} on the way" if sent else ""
 
 
