@@ -93,7 +93,7 @@ def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(world: World
     settings.write_text(
         "[tools]\nexecute_ipython_cell = true\nbrowser = true\n"
         f'[tools.web_read]\nprivate = ["127.0.0.1"]\n[mcpServers.git]\ncommand = {json.dumps(sys.executable)}\n'
-        'args = ["-m", "mcp_server_git"]\nstartTimeout = 90\n'
+        'args = ["-m", "mcp_server_git"]\nstartTimeout = 90\nfirstWait = 90\n'
     )
     pages = {
         "/page": lambda visit: visit.answer(b"<main><h1>Prices</h1><p>A pear costs one crown.</p></main>"),

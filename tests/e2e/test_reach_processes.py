@@ -59,7 +59,7 @@ def ten_known_servers(world: World) -> str:
         Catalog(world.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
     lines = [
         f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"
-        f"startTimeout = {server['startTimeout']}\n"
+        f"startTimeout = {server['startTimeout']}\nfirstWait = 60\n"
         for name, server in told.items()
     ]
     return "\n".join(lines)
@@ -122,7 +122,7 @@ def test_no_process_is_left_also_after_a_kill(world: World, chromium: str, is_ki
     """A server, a cell and a command each with a child that left its session, and a browser with its own."""
     told = fake_server(world.home, {"stays": True})
     server = f"[mcpServers.fake]\ncommand = {json.dumps(told['command'])}\nargs = {json.dumps(told['args'])}\n"
-    settings(world, f"{server}startTimeout = 60\n{ALL_ON}")
+    settings(world, f"{server}startTimeout = 60\nfirstWait = 60\n{ALL_ON}")
     last = [bash("touch reached; sleep 703")] if is_killed else [bash("touch reached"), finish("All done.")]
     with Site({"/": lambda visit: visit.answer(b"<title>Shop</title><p>Words</p>")}) as site:
         world.env["OHW_MODEL"] = world.script(

@@ -236,7 +236,7 @@ def answer(request):
     if method == "tools/call":
         call(request)
     elif method in METHODS:
-        made = METHODS[method](request)
+        made = None if (FOLDER / "mute list").exists() else METHODS[method](request)
         if made is not None:
             say({"id": request["id"], **(made if "error" in made else {"result": made})})
     else:

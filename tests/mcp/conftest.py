@@ -20,7 +20,7 @@ FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
 def fake_server(folder: Path, options: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """The settings of the small server that can misbehave."""
     words = json.dumps({"folder": str(folder), **(options or {})})
-    return {"command": sys.executable, "args": [str(FAKE), words], "startTimeout": 60, **more}
+    return {"command": sys.executable, "args": [str(FAKE), words], "startTimeout": 60, "firstWait": 60, **more}
 
 
 @dataclass

@@ -48,7 +48,13 @@ def test_what_cannot_be_is_said_in_a_line(world: World):
 def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is_asked_for(world: World):
     server = fake_server(world.home)
     lines = ["[mcpServers.fake]", f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}"]
-    lines += ["startTimeout = 60", '[mcpServers.gone]\ncommand = "/no/such"', "[tools]", "wipe = false"]
+    lines += [
+        "startTimeout = 60",
+        "firstWait = 60",
+        '[mcpServers.gone]\ncommand = "/no/such"',
+        "[tools]",
+        "wipe = false",
+    ]
     world.locations.config.mkdir(parents=True, exist_ok=True)
     world.locations.settings_file.write_text("\n".join(lines))
     (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(world.home)}}))

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from tests.mcp.conftest import ask
 from tests.world import wait_for
 from workbench.mcp.faults import ServerFailed
-from workbench.mcp.servers import read_server
+from workbench.mcp.offered import OfferedServers
+from workbench.mcp.reading import read_resource
+from workbench.mcp.servers import Servers, read_server
 from workbench.mcp.stdio import Lines, TooLong
 
 
@@ -42,6 +45,39 @@ def test_m02_a_server_that_never_answers_initialize_has_its_budget(place):
     with pytest.raises(ServerFailed, match=r"did not answer within 0\.8 s"):
         place.client(place.server({"mute": True}, startTimeout=0.8)).connect().result(60)
     assert time.monotonic() - began < 30
+
+
+def test_m02_a_mute_server_holds_up_neither_the_start_nor_the_tools_of_others(place):
+    place.tool()
+    mute = place.server({"mute": True}, name="mute", firstWait=0.5, startTimeout=600)
+    failed = replace(place.server(name="failed"), command="/no/such")
+    place.catalog.failed(failed, "the MCP server failed cannot be used: it ended")
+    servers = Servers((place.clients[0].server, mute, failed))
+    offered = OfferedServers(servers, place.catalog, {}, {}, lambda line: None)
+    try:
+        assert "the MCP server failed cannot be used: it ended" in offered.notices
+        began = time.monotonic()
+        offered.before_call(lambda: False, lambda line: None)
+        assert offered.names == {"echo", "peek", "wipe"}
+        assert time.monotonic() - began < 60
+    finally:
+        offered.close()
+
+
+def test_m03_a_resource_that_does_not_come_ends_by_the_time_of_a_call(place):
+    server = place.server(timeout=1)
+    place.client(server)
+    found = read_resource(place.clients, "fake:hang://1", lambda: False)
+    assert "did not answer in time" in found.error
+
+
+def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
+    tool = place.tool(server=place.server(timeout=3))
+    (place.folder / "mute list").touch()
+    ask(tool, "grow")
+    server = place.clients[0].server
+    wait_for(lambda: "did not tell what within 3 s" in place.catalog.log(server).read_text(), "the end of its time")
+    assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe"}
 
 
 def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.conftest import FAKE, ask, fake_server
+from workbench.mcp.client import MCPClient
 from workbench.mcp.offered import OfferedServers
-from workbench.mcp.servers import find_servers
+from workbench.mcp.servers import Servers, find_servers
 from workbench.tools.trust import fingerprint
 
 
@@ -24,7 +25,7 @@ def by_module(folder: Path, **more) -> dict:
     """A server that is started as `python -m mcp_server`, from a folder of the person's."""
     words = ["-m", "mcp_server", json.dumps({"folder": str(folder)})]
     env = {"PYTHONPATH": str(FAKE.parent)}
-    return {"command": sys.executable, "args": words, "env": env, "startTimeout": 60, **more}
+    return {"command": sys.executable, "args": words, "env": env, "startTimeout": 60, "firstWait": 60, **more}
 
 
 def own(place, workspace: Path, told: dict):
@@ -70,3 +71,27 @@ def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place
     refused = ask(place.tool(server=found.found[0]), "hello")
     assert "its definition has changed" in refused.text
     assert not (place.root / "calls").exists()
+
+
+def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised(place, monkeypatch):
+    clients = [place.client(place.server(name=name)) for name in ("one", "two")]
+    for starting in [client.connect() for client in clients]:
+        starting.result(60)
+    found = Servers(tuple(client.server for client in clients))
+    offered = OfferedServers(found, place.catalog, {}, {}, lambda line: None)
+    ended = []
+
+    def begin(client):
+        def wait():
+            ended.append(client.server.name)
+            raise TimeoutError(client.server.name)
+
+        return wait
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MCPClient, "begin_to_close", begin)
+        with pytest.raises(TimeoutError):
+            offered.close()
+    assert sorted(ended) == ["one", "two"]
+    for client in clients:
+        client.close()

@@ -83,7 +83,7 @@ def test_names_that_clash_have_the_servers_name_before_them_and_settings_switch_
     (world.home / "tools.json").write_text(json.dumps(CLASH))
     server = fake_server(world.home)
     lines = [f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}" for name in ("one", "two")]
-    arguments = f"args = {json.dumps(server['args'])}\nstartTimeout = 60"
+    arguments = f"args = {json.dumps(server['args'])}\nstartTimeout = 60\nfirstWait = 60"
     settings(world, "\n".join(f"{line}\n{arguments}" for line in lines) + "\n[tools]\none_wipe = false\n")
     done, events, requests = run(world, call("two_echo", "hello"), mode="never")
     assert done.returncode == 0, done.stderr
@@ -98,13 +98,18 @@ def test_names_that_clash_have_the_servers_name_before_them_and_settings_switch_
 
 
 def test_a_bad_server_is_a_warning_and_holds_nothing_up(world: World):
-    settings(world, '[mcpServers.gone]\ncommand = "/no/such"\n[mcpServers.odd]\ncommand = "x"\ncolour = "red"\n')
+    settings(
+        world,
+        '[mcpServers.gone]\ncommand = "/no/such"\nfirstWait = 60\n[mcpServers.odd]\ncommand = "x"\ncolour = "red"\n',
+    )
     done, _, requests = run(world)
     assert done.returncode == 0, done.stderr
     assert "the MCP server odd of" in done.stderr
     assert "there is no 'colour'" in done.stderr
     assert "the MCP server gone cannot be used: it ended before it answered; it wrote: /no/such: No such" in done.stderr
     assert len(requests) == 1
+    again, _, _ = run(world)
+    assert again.stderr.count("the MCP server gone cannot be used") == 1  # it is not known to work yet
 
 
 def test_killing_the_engine_leaves_no_server_and_nothing_a_server_started(world: World):

@@ -298,7 +298,9 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
     """The real program: a run without, the person's act, a run with."""
     world.locations.config.mkdir(parents=True, exist_ok=True)
     with OAuthServer() as server:
-        world.locations.settings_file.write_text(f'[mcpServers.web]\nurl = "{server.url}"\nstartTimeout = 60\n')
+        world.locations.settings_file.write_text(
+            f'[mcpServers.web]\nurl = "{server.url}"\nstartTimeout = 60\nfirstWait = 60\n'
+        )
         options = ("--mode", "never", "--json")
         first = world.ohw("run", "go", *options, "--model", world.script(finish()))
         assert first.returncode == 0, first.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -84,8 +85,13 @@ class MCPClient:
         return self._submit(call)
 
     def read_resource(self, uri: str) -> Future[t.ReadResourceResult]:
-        """The contents of a resource."""
-        return self._submit(lambda client: client.read_resource(uri))
+        """The contents of a resource; the future raises CallTimedOut after the time of a call."""
+
+        async def read(client: Client) -> t.ReadResourceResult:
+            async with asyncio.timeout(self.server.call_seconds):
+                return await client.read_resource(uri)
+
+        return self._submit(read)
 
     def get_prompt(self, name: str, arguments: dict[str, str]) -> Future[t.GetPromptResult]:
         """The messages of a prompt."""

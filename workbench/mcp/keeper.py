@@ -42,10 +42,18 @@ class Keeper:
 
     async def connected(self, client: Client) -> None:
         """Learn what it offers, and compare it with what was agreed to."""
-        await self.changed(client)
+        await self._learn(client)
 
     async def changed(self, client: Client) -> None:
-        """The same when it says that something has changed."""
+        """The same when it says that something has changed; what it does not tell in time stays as it was."""
+        seconds = self._server.call_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._learn(client)
+        except TimeoutError:
+            self.told(f"· it says that something has changed, and did not tell what within {seconds:g} s")
+
+    async def _learn(self, client: Client) -> None:
         offers = client.server_capabilities
         tools = await _tools(client) if offers.tools else []
         prompts = await _all(client.list_prompts, "prompts") if offers.prompts else []

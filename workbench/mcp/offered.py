@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, MutableMapping
 from concurrent.futures import Future, wait
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,7 @@ class OfferedServers:
     """Puts the tools of servers into `tools` and keeps them as they are agreed to.
 
     A server runs from its first call on. One that was never seen is asked in the background what it offers; only the
-    first model call ever made with it waits for that, as long as the server may take to start.
+    first model call ever made with it waits for that, and not long: its tools come when they are known.
     """
 
     def __init__(
@@ -69,10 +70,11 @@ class OfferedServers:
         for client in self._clients:
             entry = self._catalog.entry(client.server)
             self.notices += [f"the MCP server {client.server.name}: {line}" for line in _said(entry)]
+            self.notices += [entry.failure] if entry.failure and not entry.listed else []
             if not entry.listed:
                 told: Future[None] = Future()
                 if not entry.failure:
-                    self._coming[told] = time.monotonic() + client.server.start_seconds + 1
+                    self._coming[told] = time.monotonic() + client.server.first_wait_seconds
                 client.connect().add_done_callback(partial(self._begun, client, told))
 
     def _begun(self, client: MCPClient, told: Future[None], done: Future[None]) -> None:
@@ -81,8 +83,10 @@ class OfferedServers:
             error = None if done.cancelled() or self._is_closed else done.exception()
             if isinstance(error, WorkbenchError):
                 why = KNOWN.masked(str(error))
+                is_news = why != self._catalog.entry(client.server).failure  # what is known was said at the start
                 self._catalog.failed(client.server, why)
-                self._notice(why)
+                if is_news:
+                    self._notice(why)
         finally:
             told.set_result(None)
 
@@ -148,10 +152,11 @@ class OfferedServers:
         return prompt_text(self._clients, server, name, arguments)
 
     def close(self) -> None:
-        """End the servers that nobody else uses, side by side."""
+        """End the servers that nobody else uses, side by side; each is waited for before an error of one is raised."""
         self._is_closed = True
-        for ending in [client.begin_to_close() for client in self._clients]:
-            ending()
+        with ExitStack() as endings:
+            for client in self._clients:
+                endings.callback(client.begin_to_close())
 
 
 def _identity(tool: ToolDefinition) -> tuple[Any, ...]:

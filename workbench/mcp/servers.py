@@ -17,6 +17,7 @@ Kind: TypeAlias = Literal["stdio", "http", "sse"]
 START_SECONDS = 10.0
 CALL_SECONDS = 60.0
 ASK_SECONDS = 600.0
+FIRST_WAIT_SECONDS = 1.0
 _KINDS: Mapping[str, Kind] = {
     "stdio": "stdio",
     "http": "http",
@@ -26,7 +27,7 @@ _KINDS: Mapping[str, Kind] = {
     "sse": "sse",
 }
 _TEXTS = ("command", "url", "cwd", "type", "transport", "description")
-_NUMBERS = ("timeout", "startTimeout", "askTimeout")
+_NUMBERS = ("timeout", "startTimeout", "askTimeout", "firstWait")
 _SWITCHES = ("enabled", "disabled", "sampling", "elicitation")
 _KNOWN = (*_TEXTS, *_NUMBERS, "args", "env", "headers", *_SWITCHES, "oauth")
 _NO_MATTER = ("is_on", "source", "oauth", "signs_in", "sampling", "elicitation")
@@ -59,6 +60,8 @@ class Server:
     call_seconds: float = CALL_SECONDS
     ask_seconds: float = ASK_SECONDS
     """How long a question of the server's waits for the person."""
+    first_wait_seconds: float = FIRST_WAIT_SECONDS
+    """How long a session that knows nothing of it yet may wait for its tools."""
     sampling: bool = True
     """Whether it may ask for answers of the model; each is asked about."""
     elicitation: bool = True
@@ -157,6 +160,7 @@ def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: 
         start_seconds=float(value.get("startTimeout", START_SECONDS)),
         call_seconds=float(value.get("timeout", CALL_SECONDS)),
         ask_seconds=float(value.get("askTimeout", ASK_SECONDS)),
+        first_wait_seconds=float(value.get("firstWait", FIRST_WAIT_SECONDS)),
         sampling=value.get("sampling", True),
         elicitation=value.get("elicitation", True),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,5 +78,6 @@ class ListedServers:
 
     def close(self) -> None:
         """End those that were started."""
-        for ending in [client.begin_to_close() for client in self._clients]:
-            ending()
+        with ExitStack() as endings:
+            for client in self._clients:
+                endings.callback(client.begin_to_close())
