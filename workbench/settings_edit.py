@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from workbench.errors import UsageError
 from workbench.whole_files import replace_file
 
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 Place: TypeAlias = tuple[str, ...]
 """Where an entry stands: its name, behind those of its tables."""
 
@@ -24,6 +26,22 @@ def write_settings(path: Path, changes: Mapping[Place, Any]) -> None:
         after = _changed(before, changes)
         replace_file(path, after.encode())
     except (OSError, ValueError, TOMLKitError) as error:
+        said = error.strerror or error if isinstance(error, OSError) else error
+        raise UsageError(f"{path} cannot be changed: {said}") from error
+
+
+def rename_table(path: Path, table: str, old: str, new: str, changes: Mapping[Place, Any]) -> None:
+    """Give `[TABLE.OLD]` another name where it stands, and set entries; raises UsageError and changes nothing."""
+    try:
+        before = path.read_bytes().decode()
+        wanted = tomllib.loads(before)
+        wanted[table] = {new if name == old else name: value for name, value in wanted[table].items()}
+        head = rf"""(?m)^(\s*\[\s*{table}\s*\.\s*)(["']?){re.escape(old)}\2(?=\s*[.\]])"""
+        after = re.sub(head, lambda found: f'{found[1]}"{new}"' if not _BARE.fullmatch(new) else found[1] + new, before)
+        if tomllib.loads(after) != wanted:
+            raise ValueError("the way it is written leaves no room for this; change it with an editor")
+        replace_file(path, _changed(after, changes).encode())
+    except (OSError, ValueError, KeyError, TOMLKitError) as error:
         said = error.strerror or error if isinstance(error, OSError) else error
         raise UsageError(f"{path} cannot be changed: {said}") from error
 

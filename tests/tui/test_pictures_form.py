@@ -26,7 +26,7 @@ model = "openai/qwen3-coder"
 api_base = "http://ada:secret@10.0.0.5:8000/v1"
 api_key_env = "HOUSE_KEY"
 """
-CASES = ["settings", "setting_line", "setting_choices", "setting_profile"]
+CASES = ["settings", "setting_line", "setting_choices", "setting_profile", "setting_adds"]
 SIZES = [(80, 24), (120, 40)]
 STATES = [(case, size) for case in CASES for size in SIZES]
 STATES += [(case, (200, 60)) for case in ("settings", "setting_profile")]
@@ -70,6 +70,11 @@ async def test_settings(case, size, theme, folder, picture):
             await pilot.press("down")
             await pilot.press("enter")
             await wait_until(pilot, lambda: "Enter again" in text_on(app))
+        elif case == "setting_adds":
+            await find(pilot, "enter adds one")
+            await edited(pilot)
+            app.screen.query_one(Input).value = "gpt-5"
+            await wait_until(pilot, lambda: "✗ write it as PROVIDER/NAME" in text_on(app))
         elif case == "setting_profile":
             await find(pilot, "profile house")
         await at_rest(pilot)

@@ -234,3 +234,38 @@ def test_a_folder_that_cannot_be_written_is_said(where):
         where.config.chmod(0o500)
     with pytest.raises(UsageError, match="cannot be changed"):
         write_settings(where.settings_file, {("max_steps",): 3})
+
+
+def test_a_profile_is_added_renamed_and_removed_and_the_comments_stay(where):
+    where.settings_file.write_text(FILE + "\n[models.fast.price]\ninput = 1\noutput = 2 # dollars\n")
+    book = book_of(where)
+    add = entry(book, "models")
+    assert "PROVIDER/NAME" in book.check(add, "gpt-5")
+    assert "http://localhost" in book.check(add, "openai/big localhost")
+    assert book.save(add, "openai/big http://house:9000/v1") == "big"
+    assert book.save(add, "other/big") == "big-2"  # names never clash
+    name = entry(book, "models.fast")
+    assert book.check(name, "big") == "there is a profile big already"
+    assert "a name is made of" in book.check(name, "a b")
+    assert "removes the profile" in book.check(name, "")
+    assert book.save(name, "quick:1") == "quick:1"
+    text = where.settings_file.read_text()
+    assert '[models."quick:1"]  # of the house' in text
+    assert "output = 2 # dollars" in text
+    after = load_settings(where, {})
+    assert (after.model, {*after.models}) == ("quick:1", {"quick:1", "big", "big-2"})
+    assert (after.profile("big").model, after.profile("big").api_base) == ("openai/big", "http://house:9000/v1")
+    assert after.profile("quick:1").price == {"input": 1, "output": 2}
+    book.remove(entry(book, "models.quick:1"))
+    after = load_settings(where, {})
+    assert (after.model, {*after.models}) == (None, {"big", "big-2"})
+    assert "# never more than this\nmax_steps = 40" in where.settings_file.read_text()
+
+
+def test_a_profile_written_in_one_line_is_left_as_it_is_when_it_cannot_be_renamed(where):
+    text = 'models = { fast = { model = "a/b" } }\n'
+    where.settings_file.write_text(text)
+    book = book_of(where)
+    with pytest.raises(UsageError, match="leaves no room"):
+        book.save(entry(book, "models.fast"), "quick")
+    assert where.settings_file.read_text() == text

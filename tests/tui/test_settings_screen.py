@@ -132,3 +132,29 @@ async def test_a_key_is_never_asked_for_and_a_file_that_cannot_be_written_is_sai
         await pilot.press("enter")
         await wait_until(pilot, lambda: "cannot be changed" in text_on(app))
     assert where.settings_file.read_text() == "mode = "
+
+
+async def test_a_profile_is_added_named_anew_and_removed_by_keys(where):
+    _, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, "enter adds one")
+        await edited(pilot)
+        line = app.screen.query_one(Input)
+        line.value = "small"
+        await wait_until(pilot, lambda: "✗ write it as PROVIDER/NAME" in text_on(app))
+        line.value = "openai/small"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: is_back(app)() and "Profile small" in text_on(app))
+        assert app.settings.profile("small").model == "openai/small"
+        await find(pilot, "profile small name")
+        await edited(pilot)
+        app.screen.query_one(Input).value = "quick"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: is_back(app)() and "Profile quick" in text_on(app))
+        await find(pilot, "profile quick name")
+        await pilot.press("u")
+        await wait_until(pilot, lambda: "removes all of the profile quick" in text_on(app))
+        assert "quick" in load_settings(where, {}).models
+        await pilot.press("u")
+        await wait_until(pilot, lambda: not app.settings.models)
+    assert where.settings_file.read_text().startswith(FILE)

@@ -16,6 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.setting.book import SettingsBook
+from workbench.tui.setting.profile_rows import is_profile
 from workbench.tui.setting.rows import SettingRow, about, fitting
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList
@@ -134,22 +135,42 @@ class SettingsScreen(ModalScreen[None]):
         row = self.query_one(SettingList).current
         if row is None or isinstance(self.focused, Input):
             return
-        if row.held.is_yours or row.held.problem:
+        if is_profile(row.entry.place) and row.held.is_yours:
+            self._remove(row)
+        elif row.held.is_yours or row.held.problem:
             self.run_worker(self._save(row, ""))
         else:
             self._say("it does not stand in your file")
 
     async def _save(self, row: SettingRow, text: str) -> None:
         try:
-            self._book.save(row.entry, text)
+            profile = self._book.save(row.entry, text)
         except WorkbenchError as error:
             self._say(f"✗ {error}")
             return
+        if profile:
+            line = self.query_one(Input)
+            line.value, line.display = f"profile {profile}", True
         await self._load()
         if not self.is_attached:
             return
         said = "saved" if text else "taken out of your file"
         self._say(f"✓ {said}" if row.held.note else f"✓ {said}; this counts {row.entry.when}")
+
+    def _remove(self, row: SettingRow) -> None:
+        """A whole profile, when it is asked for twice."""
+        warning = f"This removes all of the profile {row.held.text}; the same key again does it."
+        if self._said != (row.entry.place, warning):
+            self._say(warning)
+            return
+        try:
+            self._book.remove(row.entry)
+        except WorkbenchError as error:
+            self._say(f"✗ {error}")
+            return
+        self.query_one(Input).value = ""
+        self.action_rows()
+        self.run_worker(self._load())
 
     def _say(self, text: str) -> None:
         """A line below the setting under the cursor."""

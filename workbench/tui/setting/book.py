@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.config import Locations, Settings, check_setting, load_settings, written_settings
 from workbench.errors import UsageError
 from workbench.profiles import read_profile
+from workbench.tui.setting.profile_rows import ADD, added, check_profile, is_profile, removed
 
 if TYPE_CHECKING:  # pydantic is not needed before a form is opened
     from workbench.settings_edit import Place
@@ -77,6 +78,9 @@ class SettingsBook:
 
         if entry.is_secret:
             return Held("set, not shown" if self.settings.api_key else "not set", *self._source(entry))
+        if is_profile(entry.place):
+            name = entry.place[1] if entry.place != ADD else ""
+            return Held(name or "enter adds one", "your file" if name else "", bool(name), is_masked=not name)
         value = _at(_tables(self.settings), entry.place)
         text = "yes, with parameters" if isinstance(value, Mapping) else shown(value)
         safe, problem = _without_password(text), self._problem(entry)
@@ -90,19 +94,45 @@ class SettingsBook:
             return str(error)
         return ""
 
-    def save(self, entry: Entry, text: str) -> None:
-        """Write one entry; an empty text goes back to the usual value. Raises UsageError."""
+    def save(self, entry: Entry, text: str) -> str:
+        """Write one entry, an empty text for the usual value; the profile it made, if any. Raises UsageError."""
         try:
             value = self._value(entry, text)
         except ValueError as error:
             raise UsageError(f"{entry.name}: {error}") from None
+        if is_profile(entry.place):
+            return self._save_profile(entry.place, text.strip())
         self.write({entry.place: value})
+        return ""
+
+    def remove(self, entry: Entry) -> None:
+        """Take a whole profile out of the file. Raises UsageError."""
+        self.write(removed(entry.place[1], self._raw))
+
+    def _save_profile(self, place: Place, text: str) -> str:
+        from workbench.settings_edit import rename_table
+
+        if place == ADD:
+            text, changes = added(text, self._profiles())
+            self.write(changes)
+        elif text != place[1]:
+            begins: dict[Place, Any] = {("model",): text} if self._raw.get("model") == place[1] else {}
+            rename_table(self.file, "models", place[1], text, begins)
+            self._go_on()
+        return text
+
+    def _profiles(self) -> set[str]:
+        """All names, also of those that do not count."""
+        return {*self.settings.models, *(_at(self._raw, ADD) or ())}
 
     def write(self, changes: Mapping[Place, Any]) -> None:
         """Write entries as they are, and go on with what counts then. Raises UsageError."""
         from workbench.settings_edit import write_settings
 
         write_settings(self.file, changes)
+        self._go_on()
+
+    def _go_on(self) -> None:
         before = self.settings
         given = {name: getattr(before, name) for name in before.given}
         after = load_settings(self._locations, self._env, lenient=True, **given)
@@ -150,6 +180,8 @@ class SettingsBook:
         if entry.is_secret:
             raise ValueError("a key is not written here: name its variable (api_key_env) or its file (api_key_file)")
         text = text.strip()
+        if is_profile(entry.place):
+            return check_profile(entry.place, text, self._profiles())
         if not text:
             return self._nothing(entry)
         value = entry.read(text)

@@ -23,8 +23,10 @@ from workbench.settings_model import (
 )
 from workbench.tools.builtin import BUILTIN_TOOLS
 from workbench.tui.keys import ANSWERS, all_bindings
+from workbench.tui.setting.profile_rows import ADD
 from workbench.tui.setting.reading import SWITCH, explained, plain_number, shown
 
+_ADDS: Final = "A profile: write PROVIDER/NAME, and behind a blank http://… of a server of your own."
 SECRET: Final = ("api_key",)
 _WORDS: Final = {
     "int_parsing": "write a whole number",
@@ -91,6 +93,7 @@ def entries_of(settings: Settings, themes: Sequence[str]) -> list[Entry]:
         *_of_model(SettingsModel, (), {"theme": [(name, "") for name in themes]}),
         *_of_model(TerminalModel, ("terminal",), {}),
         *_tools(),
+        Entry(ADD, "Models", "Add a model", f"{_ADDS} What else it has is set in its rows.", ""),
         *(entry for name in settings.models for entry in _profile(name)),
         *_keys(),
     ]
@@ -105,6 +108,7 @@ def _of_model(model: type[BaseModel], table: Place, more: Mapping[str, Any]) -> 
 
 
 def _profile(profile: str) -> Iterator[Entry]:
+    yield Entry(("models", profile), f"Profile {profile}", "Name", "What you call it; u removes the whole profile.", "")
     for name, info in fields_of(ProfileModel):
         place, usual = ("models", profile, name), "" if info.is_required() else shown(info.default)
         title, words = info.title or name, info.description or ""
