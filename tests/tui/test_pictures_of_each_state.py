@@ -66,7 +66,7 @@ TABLE = {
     "settings": ("pictures_form/settings", ["Settings", "does not count"]),
     "settings: a value from a few": ("pictures_form/setting_choices", ["Every action would run without a question"]),
     "settings: a value that is written": ("pictures_form/setting_line", ["esc leaves it"]),
-    "settings: a profile of a model": ("pictures_form/setting_profile", ["Profile", "removes the whole profile"]),
+    "settings: a profile of a model": ("pictures_form/setting_profile", ["Profile", "Name", "Temperature"]),
     "settings: a model is added": ("pictures_form/setting_adds", ["Add a model", "✗ write it as PROVIDER/NAME"]),
     "rules": ("pictures_rules/", ["Rules"]),
     "help: keys and guides": ("pictures/help_on_keys", ["Keys here", "alt+enter"]),
