@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from workbench.security.assessment import ANY, Part, Spares, shortened
 from workbench.security.risk import Risk, higher
+from workbench.security.shell.guarding import guard_words
 from workbench.security.shell.words import UNKNOWN, Word
 from workbench.security.taking_away import loss_by
 
@@ -82,6 +83,7 @@ class Call:
 
     def part(self) -> Part:
         """What was found."""
+        guard_words(self)
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         found = Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)

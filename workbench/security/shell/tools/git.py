@@ -14,7 +14,12 @@ _OUT = uses("write", "--output --output-directory")
 _EXTERNAL = flags("HIGH", _RUNS, "--ext-diff --textconv --open-files-in-pager -O --upload-pack --receive-pack --exec")
 _LOSES = "loses work that is not committed"
 _LOOK = Spec(operands="text", flags=_EXTERNAL, paths=_OUT)
-_CHANGE = Spec("MEDIUM", "changes the repository", operands="text", flags=flags("HIGH", _RUNS, "--exec"))
+_CHANGE = Spec(
+    "MEDIUM",
+    "changes the repository",
+    operands="text",
+    flags=flags("HIGH", _RUNS, "--exec") | flags("HIGH", "changes files anywhere", "--unsafe-paths"),
+)
 _NETWORK = Spec("MEDIUM", "fetches from a configured remote", operands="text", flags=_EXTERNAL)
 _HIGH_CONFIG = Spec("HIGH", "changes what git runs and keeps", operands="text")
 _REMOTE = re.compile(r"(?:[a-z+-]+://|git@|[\w.-]+@[\w.-]+:|/|\.\.?/|~|ext::)")

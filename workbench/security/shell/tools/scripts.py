@@ -15,6 +15,8 @@ _FILE_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*([wWrR])\s*([^\n;}]+)")
 _RUN_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*e(?:\s|$|;|})")
 _TEXT_COMMAND = re.compile(r"(?:^|[;{}\n\d$/])\s*[aic](?:\\?\n|\\|\s).*", re.DOTALL)
 _AWK_RUNS = re.compile(r"system\s*\(|\|&?\s*(?:getline|\"|[a-zA-Z_])|[\"\w)]\s*\|\s*getline|@load|@include|/inet/")
+_AWK_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\n\\"])+/')
+_AWK_READS = re.compile(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
 _AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
 
 
@@ -77,19 +79,28 @@ def _awk(call: Call) -> None:
 
 
 def _awk_script(call: Call, script: Word) -> None:
-    plain = re.sub(r"/(?:\\.|[^/\n\\])+/", " r ", script.text)
+    plain = _AWK_TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else " r ", script.text)
     if UNKNOWN in script.text:
         call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
     if _AWK_RUNS.search(plain.replace("||", " or ")) or _AWK_RUNS.search(script.text.replace("||", " or ")):
         call.raise_to("HIGH", "awk runs a command")
     if "ENVIRON" in script.text:
         call.raise_to("MEDIUM", "prints variables of the surroundings")
+    _awk_reads(call, plain)
     for found in _AWK_WRITES.finditer(plain):
         target = found[1].strip('"')
         if found[1].startswith('"'):
             call.use(Word(target, target), "write")
         elif re.search(r"print[^;}]*>>?\s*[a-zA-Z($]", plain):
             call.raise_to("HIGH", "awk writes a file whose name is not known before")
+
+
+def _awk_reads(call: Call, plain: str) -> None:
+    for found in _AWK_READS.finditer(plain):
+        if found[1].startswith('"') and plain[found.end() :].lstrip()[:1] in {"", ")", ";", "}", "\n", ">", "&", "|"}:
+            call.use(Word(found[1].strip('"'), found[1]), "read")
+        else:
+            call.raise_to("HIGH", "awk reads a file whose name is not known before")
 
 
 RULES: dict[str, Rule] = {"sed": _sed, "gsed": _sed, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk}

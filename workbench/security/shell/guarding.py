@@ -1,0 +1,73 @@
+"""Protected paths in the words of a call whose rule does not know what it writes; used by the call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from workbench.security.shell.words import UNKNOWN, Word, literal
+
+if TYPE_CHECKING:
+    from workbench.security.shell.call import Call
+
+_COPIES = frozenset({"cp", "gcp", "ln", "install", "rsync", "scp"})
+_GIT_READS = frozenset({"add", "commit", "diff", "log", "show", "blame", "stage"})
+_LEAVES_OUT = re.compile(r"--?(?:exclude|ignore|skip|config|git-dir|work-tree|include|filter)|-[xcm]\Z|--message")
+_CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
+_STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
+_HOLDS_PROTECTED = frozenset({".github", ".config"})
+_MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})
+
+
+def guard_words(call: Call) -> None:
+    """A call that is not LOW may write each path in its words: a protected one is asked about."""
+    if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
+        return
+    if call.reason.startswith(("reads ", "leaves ")):
+        return
+    changed = {*call.changes, *call.deletes}
+    for text in _values(call):
+        path = _path(call, text)
+        if path is None or (call.name in _COPIES and path in call.paths and path not in changed):
+            continue
+        if call.scan.places.protects(path) or _receives_protected(call, path):
+            call.protected += [] if path in call.protected else [path]
+            call.raise_to("HIGH", "may change a protected path")
+
+
+def _verb(call: Call) -> str:
+    said = call.said[3:] if call.said[1:2] == ("-C",) else call.said[1:]
+    return said[0] if said else ""
+
+
+def _receives_protected(call: Call, path: str) -> bool:
+    return path.rstrip("/").rpartition("/")[2] in _HOLDS_PROTECTED and call.name not in _MAKES_EMPTY
+
+
+def _path(call: Call, text: str) -> str | None:
+    if text.startswith("~/"):
+        text = f"{call.scan.places.home}{text[1:]}"
+    return call.scan.absolute(literal(text)) if text else None
+
+
+def _values(call: Call) -> Iterator[str]:
+    before = ""
+    for word in call.words:
+        if not _LEAVES_OUT.match(before) and not _LEAVES_OUT.match(word.text):
+            yield from _values_of(call, word)
+        before = word.text
+
+
+def _values_of(call: Call, word: Word) -> Iterator[str]:
+    text = word.text
+    if UNKNOWN in text:
+        return
+    if not text.startswith("-"):
+        yield text
+    elif not text.startswith("--"):
+        yield text[2:]
+    if "=" in text:
+        yield text.partition("=")[2]
+    if call.name in _CODE:
+        yield from (found[1].strip() for found in _STRING.finditer(text))
