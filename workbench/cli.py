@@ -24,7 +24,7 @@ _COMMANDS = {
     "import": "bring a session back from JSON lines",
     "models": "list the models there are to use; `test` calls one",
     "tools": "list the tools the agent has",
-    "mcp": "list MCP servers; `add`, `test`, `login`, `logout`, `approve`, `remove` one",
+    "mcp": "list MCP servers; `add`, `test`, `login`, `logout`, `changes`, `approve`, `remove` one",
     "openapi": "list OpenAPI documents; `changes` shows what differs in one, `approve` agrees to it",
     "risk": "rate commands as they are rated before they run; they are not run",
     "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
@@ -40,7 +40,7 @@ _FORMS = {
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
-_MCP = ("list", "add", "test", "login", "logout", "approve", "remove")
+_MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _VALUES = "--model --api-base --theme --workspace --mode --max-steps --token-limit --max-cost --max-observe "
 _VALUES += "--tool-choice --home --tool --path --env --header --type"
 _WITH_VALUE = frozenset(_VALUES.split())
@@ -146,7 +146,9 @@ def _add_mcp(parser: _Parser) -> None:
     parser.add_argument("action", nargs="?", choices=_MCP, help="(list)")
     parser.add_argument("--browser", action="store_true", help="open the address of a sign-in in your browser")
     parser.add_argument("name", nargs="?", metavar="NAME", help="of the server")
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help="its command, or its address")
+    parser.add_argument(
+        "words", nargs=argparse.REMAINDER, metavar="COMMAND", help="its command, or its address; of changes, their hash"
+    )
 
 
 def _add_openapi(parser: _Parser) -> None:

@@ -2,9 +2,17 @@
 
 import json
 import sys
+import tomllib
 
 from tests.mcp.conftest import FAKE, fake_server
 from tests.world import World, wait_for
+from workbench.mcp.catalog import Catalog
+from workbench.mcp.servers import Server, find_servers
+
+
+def named(world: World) -> Server:
+    file = world.locations.settings_file
+    return find_servers(tomllib.loads(file.read_text())["mcpServers"], file, world.project, ()).found[0]
 
 
 def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
@@ -27,7 +35,24 @@ def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
     assert '- "description": "Say the text again.",' in changed
     assert "the tool wipe is gone" in changed
     assert "changed: echo, peek, wipe" in world.ohw("mcp").stdout
+    mark = changed.split()[-1]
+    assert changed.rstrip().endswith(f"approve them: ohw mcp approve fake {mark}")
+
+    later = {"name": "echo", "description": "Run it.", "inputSchema": {"type": "object"}}  # after it was shown
+    catalog, server = Catalog(world.locations), named(world)
+    catalog.listed(server, [later])
+    for given in ((), (mark,)):
+        refused = world.ohw("mcp", "approve", "fake", *given)
+        assert refused.returncode != 0
+        assert "has changed since it was shown; look at it first: ohw mcp changes fake" in refused.stderr
+    assert set(catalog.entry(server).waiting) == {"echo", "peek", "wipe"}
+    catalog.shown(server).unlink()
+    assert "was not shown yet" in world.ohw("mcp", "approve", "fake").stderr
+    shown = world.ohw("mcp", "changes", "fake").stdout
+    assert '+ "description": "Run it."' in shown
+    assert shown.split()[-1] != mark
     assert "approved: echo, peek, wipe" in world.ohw("mcp", "approve", "fake").stdout
+    assert "nothing of fake waits" in world.ohw("mcp", "changes", "fake").stdout
     assert "fake  1 tool" in world.ohw("mcp", "list").stdout
 
     assert world.ohw("mcp", "remove", "fake").returncode == 0

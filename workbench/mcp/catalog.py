@@ -54,6 +54,10 @@ class Catalog:
         """The file of a server."""
         return self.folder / f"{server.key}.json"
 
+    def shown(self, server: Server) -> Path:
+        """Where it is kept which changes the person was shown last."""
+        return self.folder / f"{server.key}.shown"
+
     def log(self, server: Server) -> Path:
         """Where its log goes."""
         return self.logs / f"mcp-{server.name}-{server.key[:8]}.log"
@@ -108,6 +112,7 @@ class Catalog:
     def forget(self, server: Server) -> None:
         """As if it had never been seen."""
         self.path(server).unlink(missing_ok=True)
+        self.shown(server).unlink(missing_ok=True)
 
     def _change(self, server: Server, change: Callable[[Entry], Entry]) -> Entry:
         path = self.path(server)

@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.config import Locations, Settings
 from workbench.errors import UsageError
+from workbench.mcp.approving import approve, show_changes
 from workbench.mcp.catalog import Catalog, Entry
-from workbench.mcp.changes import changed_lines
 from workbench.mcp.client import MCPClient
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers, find_servers, read_server
@@ -40,7 +40,7 @@ def run(where: Locations, settings: Settings, workspace: Path, arguments: Namesp
         server = _named(found, arguments.name)
         remove = partial(_remove, is_last=len(settings.mcpServers) == 1)
         by_name: dict[str, Callable[[Locations, Server, Callable[[str], None]], None]]
-        by_name = {"test": _test, "approve": _approve, "remove": remove}
+        by_name = {"test": _test, "changes": _changes, "approve": partial(_approve, arguments.words), "remove": remove}
         by_name[action](where, server, say)
     for line in found.problems if action == "list" else ():
         say(visible(line, lines=False))
@@ -139,10 +139,10 @@ def _test(where: Locations, server: Server, say: Callable[[str], None]) -> None:
         client.close()
     entry = client.catalog.entry(server)
     say(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
-    for line in (*_tools(entry), *entry.faults, *changed_lines(entry)):
+    for line in (*_tools(entry), *entry.faults):
         say(visible(line, lines=False))
     if entry.waiting:
-        say(f"These are off until you approve them: ohw mcp approve {server.name}")
+        show_changes(client.catalog, server, say)
 
 
 def _counted(entry: Entry) -> str:
@@ -170,13 +170,9 @@ def _remove(where: Locations, server: Server, say: Callable[[str], None], *, is_
     say(f"{server.name} is removed")
 
 
-def _approve(where: Locations, server: Server, say: Callable[[str], None]) -> None:
-    catalog = Catalog(where)
-    entry = catalog.entry(server)
-    if not entry.waiting:
-        say(f"nothing of {server.name} waits for approval")
-        return
-    for line in changed_lines(entry):
-        say(visible(line, lines=False))
-    catalog.approve(server, list(entry.waiting), entry.waiting)
-    say(f"approved: {', '.join(visible(name, lines=False) for name in entry.waiting)}")
+def _changes(where: Locations, server: Server, say: Callable[[str], None]) -> None:
+    show_changes(Catalog(where), server, say)
+
+
+def _approve(words: Sequence[str], where: Locations, server: Server, say: Callable[[str], None]) -> None:
+    approve(Catalog(where), server, words[0] if words else "", say)

@@ -46,6 +46,8 @@ class ServersScreen(ModalScreen[None]):
         self._entries: dict[str, Entry] = {}
         self._shown: Entry | None = None
         """What the person saw: only that is approved."""
+        self._is_fresh = False
+        """It changed under their eyes: they may not have read it yet."""
 
     def compose(self) -> ComposeResult:
         """The servers, and below them the one the cursor stands on."""
@@ -68,6 +70,10 @@ class ServersScreen(ModalScreen[None]):
         entries = await in_daemon(self._read)
         if entries == self._entries and self._shown is not None:
             return
+        server = self._server
+        before = self._entries.get(server.key) if server is not None else None
+        if server is not None and before is not None and before.waiting != entries[server.key].waiting:
+            self._is_fresh = True
         self._entries = entries
         rows = self.query_one(OptionList)
         at = rows.highlighted or 0
@@ -108,8 +114,14 @@ class ServersScreen(ModalScreen[None]):
         if server is None or shown is None or not shown.waiting:
             self.notify("Nothing of this server waits for approval.", markup=False)
             return
+        if self._is_fresh:
+            self._is_fresh = False
+            self.notify("What waits has just changed; look at it, and press again to approve it.", markup=False)
+            return
         try:
-            await in_daemon(lambda: self._catalog.approve(server, list(shown.waiting), shown.waiting))
+            left = await in_daemon(lambda: self._catalog.approve(server, list(shown.waiting), shown.waiting).waiting)
+            if left:
+                self.notify(f"{len(left)} changed again meanwhile and are off still.", markup=False)
         except WorkbenchError as error:
             self.notify(visible(str(error)), severity="error", markup=False)
         await self._load()
