@@ -23,6 +23,7 @@ _DEFAULT = re.compile(r"\$\{(\w+)(?:\[[^]]*\])?:?=(.*)\}\Z", re.DOTALL)
 _PART_OF = re.compile(r"\$\{\w+:[^-+=?]")
 _PROMPT = re.compile(r"@P\}\Z")
 _BODIES = frozenset({"do_group", "compound_statement"})
+_PRINTS = re.compile(r"(?:export|declare|typeset|readonly|local)(?:\s+-[px]+)*\s*")
 _REFERS = re.compile(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]")
 _SUM = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))")
 
@@ -42,11 +43,7 @@ def assigned(scan: Scan, node: Node, command: str = "") -> None:
 
 def declared(scan: Scan, node: Node) -> None:
     """`export`, `declare`, `local` and `unset` with their words."""
-    raw = scan.reader.raw(node)
-    if _REFERS.match(raw) and any(UNKNOWN in scan.reader.word(child).text for child in _values_in(node)):
-        _says(scan, raw, "reckons with a value that is not known before")
-    if quotes_command(raw):
-        _says(scan, raw, RUNS)
+    _declaration(scan, node)
     for child in node.children:
         if child.type == "variable_assignment":
             assigned(scan, child)
@@ -58,6 +55,16 @@ def declared(scan: Scan, node: Node) -> None:
                 _set(scan, name, Word(value or UNKNOWN, word.raw), value)
             elif UNKNOWN in word.text or _SUBSCRIPT.search(word.text):
                 _says(scan, word.raw, "sets a variable that is not known before")
+
+
+def _declaration(scan: Scan, node: Node) -> None:
+    raw = scan.reader.raw(node)
+    if _REFERS.match(raw) and any(UNKNOWN in scan.reader.word(child).text for child in _values_in(node)):
+        _says(scan, raw, "reckons with a value that is not known before")
+    if quotes_command(raw):
+        _says(scan, raw, RUNS)
+    if _PRINTS.fullmatch(raw):
+        scan.parts.append(Part(shortened(raw), "MEDIUM", "prints all variables, secrets among them"))
 
 
 def _values_in(node: Node) -> Iterator[Node]:

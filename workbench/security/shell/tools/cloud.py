@@ -20,7 +20,7 @@ _DOCKER: dict[str, Spec] = {
         _LOCAL_LOOK,
     ),
     **dict.fromkeys(
-        ("image ls", "container ls", "volume ls", "network ls", "compose ps", "compose logs", "compose config"),
+        ("image ls", "container ls", "volume ls", "network ls", "compose ps", "compose logs"),
         _LOCAL_LOOK,
     ),
     **dict.fromkeys(

@@ -101,6 +101,7 @@ _TABLE: dict[str, Spec] = {
         "MEDIUM", "changes the branch", operands="text", flags=flags("HIGH", _LOSES, "-f --force --discard-changes -C")
     ),
 }
+_SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
 _by_verb = subcommands(_TABLE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
 _BEFORE = Spec(
     values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
@@ -129,7 +130,23 @@ def _git(call: Call) -> None:
         return
     if verb in {"fetch", "pull", "clone", "ls-remote"}:
         _from_remote(call)
+    _shown(call, verb)
     _by_verb(call)
+
+
+def _shown(call: Call, verb: str) -> None:
+    """What is shown of a file is a read of it: a path behind `--`, `REV:PATH`, and each name that keeps secrets."""
+    if verb == "symbolic-ref" and sum(not word.text.startswith("-") for word in call.words) > 2:
+        call.raise_to("MEDIUM", "changes the branch")
+    if verb not in _SHOWS:
+        return
+    behind = False
+    for word in call.words[1:]:
+        behind |= word.text == "--"
+        path = word._replace(text=word.text.rpartition(":")[2])
+        full = None if word.text.startswith("-") else call.scan.absolute(path)
+        if full is not None and (behind or call.scan.rating(full, "read")[0] == "HIGH"):
+            call.use(path, "read")
 
 
 def _before(call: Call) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.security.secrets import holds_secret
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, named, words
@@ -23,17 +25,11 @@ RULES: dict[str, Rule] = {
     **named(
         Spec(operands="text"),
         "true false : pwd basename dirname whoami id groups uname hostname nproc date cal uptime free seq sleep "
-        "which whereis whatis apropos tty logname users who w ps pgrep pstree top htop vmstat iostat getconf locale "
+        "which whereis whatis apropos tty logname users who w pgrep pstree top htop vmstat iostat getconf locale "
         "tput clear factor expr bc numfmt yes sw_vers ulimit times jobs wait disown umask",
     ),
     "hash": Spec(operands="text", flags=flags("HIGH", "puts another program in the place of a command", "-p")),
     "type": Spec(operands="text"),
-    "jq": Spec(
-        skip=1,
-        values=words("--arg --argjson --indent --tab"),
-        paths=uses("read", "-f --from-file --slurpfile --rawfile"),
-        unskip=words("-f --from-file"),
-    ),
     "yq": Spec(skip=1, flags=flags("MEDIUM", "changes files in place", "-i --inplace")),
     "diff": Spec(values=words("-U -C -W -I -x --unified --context"), paths=uses("read", "-X --exclude-from")),
     "colordiff": Spec(values=words("-U -C")),
@@ -94,10 +90,34 @@ def _less(call: Call) -> None:
         call.raise_to("HIGH", "gives the pager a command")
 
 
+_JQ = Spec(
+    skip=1,
+    values=words("--arg --argjson --indent --tab --slurpfile --rawfile"),
+    paths=uses("read", "-f --from-file"),
+    unskip=words("-f --from-file"),
+    flags=flags("MEDIUM", "changes files in place", "-i --in-place"),
+)
+
+
+def _jq(call: Call) -> None:
+    for flag, file in zip(call.words, call.words[2:], strict=False):
+        if flag.text in {"--rawfile", "--slurpfile"}:
+            call.use(file, "read")
+    if any(re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text) for word in call.words):
+        call.raise_to("MEDIUM", "prints variables of the surroundings")
+    call.apply(_JQ)
+
+
+def _ps(call: Call) -> None:
+    """Without a dash in front, `e` shows the variables of each process."""
+    if any(re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", word.text) for word in call.words[:1]):
+        call.raise_to("MEDIUM", "prints the variables of processes, secrets among them")
+
+
 def _printenv(call: Call) -> None:
     call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
     if any(holds_secret(word.text) for word in call.words):
         call.raise_to("HIGH", "prints a secret")
 
 
-RULES |= {"dc": _dc, "uniq": _uniq, "less": _less, "more": _less, "printenv": _printenv}
+RULES |= {"jq": _jq, "ps": _ps, "dc": _dc, "uniq": _uniq, "less": _less, "more": _less, "printenv": _printenv}
