@@ -90,7 +90,7 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("stop_loops = 3", "stop_loops must be true or false"),
         ("keys = 3", "table"),
         ("given = ['model']", "no setting 'given'"),
-        ("model = ", "cannot read the settings"),
+        ("model = ", "settings.toml:1: no value can be read here"),
         ("trusted = '/a'", "trusted must be a list of folders"),
         ("trusted = [3]", "trusted must be a list of folders"),
         ("tools = 3", "tools must be a table"),

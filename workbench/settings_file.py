@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.toml_lines import line_of, near
+from workbench.toml_lines import broken, line_of, near
 
 _TABLES = ("tools", "models", "mcpServers")
 """Tables whose entries stand each for itself."""
@@ -23,7 +23,10 @@ def read_settings(
         values = tomllib.loads(text)
     except FileNotFoundError:
         return {}, []
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
+        line, reason = broken(error, text)
+        return {}, [f"{path}:{line}: {reason}; nothing of the file counts"]
+    except (OSError, UnicodeDecodeError) as error:
         return {}, [f"cannot read the settings in {path}: {error}"]
     usable: dict[str, Any] = {}
     problems = []

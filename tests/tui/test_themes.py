@@ -6,6 +6,7 @@ from textual.color import Color
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.themes import load_themes, read_theme, shipped_folder, variable_defaults
+from workbench.tui.theming import no_such_theme
 
 SHIPPED = {path.stem: path for path in shipped_folder().glob("*.toml")}
 TEXTS = ["foreground", "primary", "secondary", "accent", "error", "success", "warning"]
@@ -102,20 +103,26 @@ def test_no_kind_of_colour_blindness_makes_two_meanings_look_the_same(sight, one
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('name = "x"\n# of one colour\nprimary = "no colour"', "line 3: primary = 'no colour' is no colour"),
+        ('name = "x"\n# of one colour\nprimary = "no colour"', "bad.toml:3: primary = 'no colour' is no colour"),
         ('primary = "#ffffff"', "needs a name"),
         ('name = "x"', "primary"),
-        ('name = "x"\nprimary = "#fff"\nglow = 1', "line 3: there is no 'glow'"),
+        ('name = "x"\nprimary = "#fff"\nglow = 1', "bad.toml:3: there is no 'glow'"),
         ('name = "x"\nprimary = "#fff"\nsurfaces = "#000"', "did you mean 'surface'?"),
-        ('name = "x"\nprimary = "#fff"\n[variables]\ndim = "grey-ish"', "line 4: dim = 'grey-ish' is no colour"),
-        ('name = "x"\nprimary = "#fff"\n[variables]\nrisk-hight = "#f00"', "line 4: there is no variable 'risk-hight'"),
+        ('name = "x"\nprimary = "#fff"\n[variables]\ndim = "grey-ish"', "bad.toml:4: dim = 'grey-ish' is no colour"),
+        (
+            'name = "x"\nprimary = "#fff"\n[variables]\nrisk-hight = "#f00"',
+            "bad.toml:4: there is no variable 'risk-hight'",
+        ),
         ('name = "x"\nprimary = "#fff"\n[variables]\nrisk-hight = "#f00"', "did you mean 'risk-high'?"),
-        ('name = "x"\nprimary = "#fff"\nvariables = 3', "line 3: variables is a table"),
-        ('name = "x"\nprimary = "#fff"\ndark = "yes"', "line 3: dark is true or false"),
-        ('name = "x"\nprimary = 3', "line 2: primary = 3 is no colour"),
-        ('name = "x"\nprimary = "#fff"\nerror = "red"\nglow = 1\nshine = 2', "(and 1 more)"),
-        ('name = "x"\nprimary = = 3', "line 2"),
-        ("name = ", "end of document"),
+        ('name = "x"\nprimary = "#fff"\nvariables = 3', "bad.toml:3: variables is a table"),
+        ('name = "x"\nprimary = "#fff"\ndark = "yes"', "bad.toml:3: dark is true or false"),
+        ('name = "x"\nprimary = 3', "bad.toml:2: primary = 3 is no colour"),
+        ('name = "x"\nprimary = "#fff"\nerror = "red"\nglow = 1\nshine = 2', "bad.toml:5: there is no 'shine'"),
+        ('name = "x"\nprimry = "#fff"', "bad.toml:2: there is no 'primry' in a theme; did you mean 'primary'?\n"),
+        ('\nnaem = "x"\nprimary = "#fff"', "bad.toml:2: there is no 'naem' in a theme; did you mean 'name'?\n"),
+        ('name = 3\nprimary = "#fff"', "bad.toml:1: a theme needs a name"),
+        ('name = "x"\nprimary = = 3', "bad.toml:2: no value can be read here"),
+        ("name = ", "bad.toml:1: no value can be read here"),
     ],
 )
 def test_a_bad_theme_is_reported_and_left_out(tmp_path, text, says):
@@ -123,9 +130,10 @@ def test_a_bad_theme_is_reported_and_left_out(tmp_path, text, says):
     (tmp_path / "good.toml").write_text('name = "good"\nprimary = "#336699"')
     themes = load_themes(tmp_path)
     assert [theme.name for theme in themes.usable] == ["good"]
-    assert len(themes.problems) == 1
-    assert "bad.toml" in themes.problems[0]
-    assert says in themes.problems[0]
+    assert says in "\n".join(themes.problems)
+    *mistakes, end = themes.problems
+    assert all(mistake.startswith(f"{tmp_path / 'bad.toml'}:") for mistake in mistakes)
+    assert end == "the theme of bad.toml is left out until that is mended"
 
 
 def test_a_folder_that_is_not_there_is_no_problem():
@@ -150,7 +158,7 @@ async def test_a_theme_of_the_persons_own_is_shown_anew_when_its_file_changes(tm
         mine.write_text('name = "mine"\nprimary = "#aa5500"')
         await wait_until(pilot, lambda: app.current_theme.primary == "#aa5500")
         mine.write_text('name = "mine"\nprimary = "#a5500g"')
-        await wait_until(pilot, lambda: any("line 2" in notice.message for notice in app._notifications))
+        await wait_until(pilot, lambda: any("mine.toml:2: " in notice.message for notice in app._notifications))
         assert app.theme == "mine"
         assert app.current_theme.primary == "#aa5500"
         (tmp_path / "new.toml").write_text('name = "new"\nprimary = "#123456"')
@@ -189,3 +197,13 @@ async def test_an_unknown_theme_is_reported_and_the_usual_one_shown():
         await wait_until(pilot, lambda: app._notifications)
         assert app.theme == "ohw-dark"
         assert any("nosuch" in notice.message for notice in app._notifications)
+
+
+def test_a_theme_that_is_none_is_told_with_its_line_where_the_file_sets_it(tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_text('mode = "ask"\ntheme = "ohw-drak"\n')
+    said = "there is no theme ohw-drak; did you mean 'ohw-dark'?; using ohw-dark"
+    assert no_such_theme("ohw-drak", SHIPPED, file) == f"{file}:2: {said}"
+    file.write_text('theme = "ohw-dusk"\n')
+    assert no_such_theme("ohw-drak", SHIPPED, file) == said
+    assert no_such_theme("ohw-drak", SHIPPED, tmp_path / "none") == said

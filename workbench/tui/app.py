@@ -20,7 +20,6 @@ from textual.screen import Screen
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.toml_lines import near
 from workbench.tui.app_keys import AppKeys
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
@@ -35,7 +34,7 @@ from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
 from workbench.tui.themes import DEFAULT, variable_defaults
-from workbench.tui.theming import ThemeFolder
+from workbench.tui.theming import ThemeFolder, no_such_theme
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
 
@@ -130,8 +129,7 @@ class WorkbenchApp(AppManners, AppKeys):
         """One notice of all that is wrong in the settings; what is wrong does not count."""
         problems = [*self.problems, *self._themes.problems]
         if self.settings.theme not in self.available_themes:
-            around = near(self.settings.theme, self.available_themes)
-            problems.append(f"there is no theme {self.settings.theme}{around}; using {DEFAULT}")
+            problems.append(no_such_theme(self.settings.theme, self.available_themes, self.settings_file))
         if self.settings.keys:
             from workbench.tui.keys import read_keymap
 

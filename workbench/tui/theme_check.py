@@ -9,7 +9,7 @@ from typing import Any
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from workbench.toml_lines import line_of, near
+from workbench.toml_lines import line_of, near, nearest
 
 _COLOURS = (
     *("primary", "secondary", "warning", "error", "success", "accent"),
@@ -20,22 +20,28 @@ _KEYS = ("name", "dark", "variables", *_COLOURS, *_NUMBERS)
 _NO_COLOURS = re.compile(r".*-(style|hover-style)|button-.*")
 
 
-def problems(data: Mapping[str, Any], text: str, own: Collection[str]) -> Iterator[str]:
-    """One line on each thing that is wrong, in the order of the keys; `own` are the workbench's variables."""
-    if not isinstance(data.get("name"), str) or not data["name"].strip():
-        yield 'a theme needs a name: name = "mine"'
-    if "primary" not in data:
-        yield 'a theme needs a colour to begin with: primary = "#336699"'
+Problem = tuple[int, str]
+"""A line of the file, and what is wrong there."""
+
+
+def problems(data: Mapping[str, Any], text: str, own: Collection[str]) -> Iterator[Problem]:
+    """Each thing that is wrong, in the order of the keys; `own` are the workbench's variables."""
+    meant = {nearest(key, _KEYS) for key in data if key not in _KEYS}  # a name with a slip is told once, not missed too
+    name = data.get("name")
+    if "name" not in meant and not (isinstance(name, str) and name.strip()):
+        yield line_of("name", text), 'a theme needs a name: name = "mine"'
+    if "primary" not in {*data, *meant}:
+        yield 1, 'a theme needs a colour to begin with: primary = "#336699"'
     for key, value in data.items():
         said = _of_key(key, value)
         if said:
-            yield f"line {line_of(key, text)}: {said}"
+            yield line_of(key, text), said
     variables = data.get("variables", {})
     known = known_variables(own)
     for key, value in variables.items() if isinstance(variables, dict) else ():
         said = _of_variable(key, value, known)
         if said:
-            yield f"line {line_of(key, text, 'variables')}: {said}"
+            yield line_of(key, text, "variables"), said
 
 
 def known_variables(own: Collection[str]) -> set[str]:

@@ -13,6 +13,7 @@ from textual.color import ColorParseError
 from textual.theme import Theme
 
 from workbench.text import first_line, visible
+from workbench.toml_lines import broken
 
 DEFAULT = "ohw-dark"
 
@@ -61,7 +62,7 @@ def variable_defaults(dark: bool) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Themes:
-    """The themes that can be used, and one line on each file that cannot."""
+    """The themes that can be used, and a line on each mistake of a file that cannot."""
 
     usable: tuple[Theme, ...]
     problems: tuple[str, ...]
@@ -85,14 +86,23 @@ def load_themes(*folders: Path, is_checked: bool = True) -> Themes:
         try:
             theme = read_theme(path, is_checked=is_checked)
         except ThemeError as error:
-            left_out.append(f"theme {path.name} is left out: {error}")
+            left_out += error.told(path)
         else:
             usable[theme.name] = theme
     return Themes(tuple(usable.values()), tuple(left_out))
 
 
 class ThemeError(ValueError):
-    """A file that is no theme; the message names the line."""
+    """A file that is no theme, with the line and the reason of each mistake in it."""
+
+    def __init__(self, *problems: tuple[int, str]) -> None:
+        super().__init__("\n".join(f"{line}: {said}" for line, said in problems))
+        self.problems = problems
+
+    def told(self, path: Path) -> list[str]:
+        """`PATH:LINE: reason` for each mistake, and what comes of it."""
+        lines = [f"{path}:{line}: {visible(said, lines=False)[:300]}" for line, said in self.problems]
+        return [*lines, f"the theme of {path.name} is left out until that is mended"]
 
 
 def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
@@ -101,9 +111,9 @@ def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ThemeError(first_line(str(error), 160)) from None
+        raise ThemeError(broken(error, text)) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ThemeError(first_line(str(error), 160)) from None
+        raise ThemeError((1, first_line(str(error), 160))) from None
     if is_checked:
         _check(data, text)
     try:
@@ -111,7 +121,7 @@ def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
         if is_checked:
             theme.to_color_system().generate()
     except (ValueError, TypeError, AttributeError, ColorParseError) as error:
-        raise ThemeError(first_line(str(error), 160)) from None
+        raise ThemeError((1, first_line(str(error), 160))) from None
     return theme
 
 
@@ -119,8 +129,7 @@ def _check(data: dict[str, Any], text: str) -> None:
     from workbench.tui.theme_check import problems
 
     if found := list(problems(data, text, _DARK)):
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise ThemeError(visible(found[0], lines=False)[:300] + more)
+        raise ThemeError(*found)
 
 
 def _files(folders: Sequence[Path]) -> Iterable[Path]:

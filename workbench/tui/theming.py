@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from difflib import get_close_matches
+import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from textual.app import App
 
 from workbench.text import visible
-from workbench.tui.themes import Themes, folder_state, load_themes, shipped_folder
+from workbench.toml_lines import line_of, near
+from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder
 
 EVERY = 1.5
 """Seconds between two looks at the folder."""
@@ -37,8 +38,8 @@ class ThemeFolder:
             return
         self._state = now
         before = self._app.current_theme
-        for problem in self._register().problems:
-            self._app.notify(visible(problem), severity="warning", markup=False, timeout=10)
+        if problems := self._register().problems:
+            self._app.notify(visible("\n".join(problems)), severity="warning", markup=False, timeout=10)
         if self._app.current_theme != before:
             self._app._watch_theme(before.name)  # nothing public shows a theme of the same name anew
 
@@ -59,6 +60,16 @@ def choose_theme(app: App[Any], name: str, keep: Callable[[str | None], None]) -
     elif name in app.available_themes:
         app.theme = name
     else:
-        near = get_close_matches(name, list(app.available_themes), 1)
-        said = f"there is no theme {name}" + (f"; did you mean {near[0]}?" if near else "")
+        said = f"there is no theme {name}{near(name, app.available_themes)}"
         app.notify(visible(said, lines=False), severity="warning", markup=False)
+
+
+def no_such_theme(name: str, known: Iterable[str], file: Path | None) -> str:
+    """What is said of a theme that is set and is none, with the line of the settings' file where that sets it."""
+    said = f"there is no theme {name}{near(name, known)}; using {DEFAULT}"
+    try:
+        text = file.read_text(encoding="utf-8") if file is not None else ""
+        is_from_file = tomllib.loads(text).get("theme") == name
+    except (OSError, ValueError):
+        return said
+    return f"{file}:{line_of('theme', text)}: {said}" if is_from_file else said
