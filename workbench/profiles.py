@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.toml_lines import near
 
 CALLS = ("auto", "native", "text")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
@@ -60,7 +61,9 @@ def read_profile(name: str, table: object) -> Profile:
         raise UsageError(f"{key} must be a table: [{key}]")
     for entry in table:
         if entry not in _CHECKS:
-            raise UsageError(f"{key} has no entry {entry!r}; known are {', '.join(sorted(_CHECKS))}")
+            raise UsageError(
+                f"{key} has no entry {entry!r}; known are {', '.join(sorted(_CHECKS))}{near(str(entry), _CHECKS)}"
+            )
     if "model" not in table:
         raise UsageError(f'{key}.model is missing: give the model as "PROVIDER/NAME"')
     if sum(source in table for source in _KEY_SOURCES) > 1:
@@ -93,7 +96,7 @@ def checked_address(key: str, value: object) -> str:
 def _one_of(allowed: tuple[str, ...]) -> Callable[[str, object], str]:
     def check(key: str, value: object) -> str:
         if value not in allowed:
-            raise UsageError(f"{key} must be one of {', '.join(allowed)}, not {value!r}")
+            raise UsageError(f"{key} must be one of {', '.join(allowed)}, not {value!r}{near(str(value), allowed)}")
         return str(value)
 
     return check

@@ -10,6 +10,7 @@ from workbench.errors import UsageError
 from workbench.profiles import CALLS, checked_address, read_profiles
 from workbench.settings_file import check_plain, check_servers
 from workbench.terminal import read_terminal
+from workbench.toml_lines import near
 
 ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal", "mcpServers")
 """Tables and lists, which neither the environment nor a flag can hold."""
@@ -40,7 +41,9 @@ def check_tables(values: Mapping[str, Any]) -> None:
     for name, value in tools.items():
         if name == "set":
             if value not in TOOL_SETS:
-                raise UsageError(f"tools.set must be one of {', '.join(TOOL_SETS)}, not {value!r}")
+                raise UsageError(
+                    f"tools.set must be one of {', '.join(TOOL_SETS)}, not {value!r}{near(str(value), TOOL_SETS)}"
+                )
         elif not isinstance(value, bool | dict):
             raise UsageError(f"tools.{name} must be true, false or a table of parameters, not {value!r}")
         elif isinstance(value, dict):
@@ -69,11 +72,12 @@ def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
 def _check_choices(values: Mapping[str, Any]) -> None:
     mode, choice, calls = values["mode"], values["tool_choice"], values["calls"]
     if mode not in MODES:
-        raise UsageError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
+        raise UsageError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}{near(str(mode), MODES)}")
     if choice not in TOOL_CHOICES:
-        raise UsageError(f"there is no tool_choice {choice!r}; choose one of {', '.join(TOOL_CHOICES)}")
+        known = f"choose one of {', '.join(TOOL_CHOICES)}{near(str(choice), TOOL_CHOICES)}"
+        raise UsageError(f"there is no tool_choice {choice!r}; {known}")
     if calls not in CALLS:
-        raise UsageError(f"the setting calls must be one of {', '.join(CALLS)}, not {calls!r}")
+        raise UsageError(f"the setting calls must be one of {', '.join(CALLS)}, not {calls!r}{near(str(calls), CALLS)}")
 
 
 def _whole(name: str, value: object) -> int:

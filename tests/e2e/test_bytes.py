@@ -127,7 +127,7 @@ def test_no_surface_lets_a_sequence_through(world: World):
 
 def show_questions(terminal: Terminal) -> None:
     """The toast of the settings, the three questions, and the conversation behind them."""
-    terminal.wait_until(lambda shown: "there is no theme" in shown and safe("colour") in shown, "the toast", 40)
+    terminal.wait_for(safe("colour"), 40)  # the toast
     terminal.wait_for("y approve", 40)
     for mark in ("Change", safe("new"), safe("line")):
         terminal.wait_for(mark)

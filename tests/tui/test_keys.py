@@ -101,6 +101,14 @@ async def test_the_mistakes_in_keys_are_one_notice():
         assert bound_keys(app.screen)["mode"] == "F7"
 
 
+async def test_a_key_that_is_rejected_leaves_the_footer_with_the_key_there_is():
+    app = workbench_app(FakeLink(), set={"keys": {"help": "ctrl+p"}})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app._notifications)
+        await wait_until(pilot, lambda: "F1 help" in app.screen.query_one(KeyHints).render().plain)
+        assert "ctrl+p palette" in app.screen.query_one(KeyHints).render().plain
+
+
 async def test_a_question_tells_the_keys_one_has_chosen():
     script = Script().start().user("go")
     script.ask("execute_bash", command="make")
