@@ -61,6 +61,18 @@ def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
     wait_for(lambda: not world.processes(), "everything to end")
 
 
+def test_keys_in_addresses_arguments_and_what_a_server_wrote_are_masked(world: World):
+    keys = ("k3y-0f-the-query-1", "k3y-0f-an-argument-2", "k3y-0f-the-env-3")
+    told = ["import os, sys; sys.exit(os.environ['SOME_API_KEY'] + sys.argv[2])", "--api-key", keys[1]]
+    said = [world.ohw("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
+    said += [world.ohw("mcp", "--env", f"SOME_API_KEY={keys[2]}", "add", "near", "--", sys.executable, "-c", *told)]
+    said += [world.ohw("mcp", "test", "near"), world.ohw("mcp", "list")]
+    texts = [each.stdout + each.stderr for each in said]
+    assert all("‹secret " in text for text in texts), texts
+    assert [key for key in keys if key in "".join(texts)] == []
+    assert "v=2" in texts[-1]
+
+
 def test_what_cannot_be_is_said_in_a_line(world: World):
     assert "there is no MCP server 'x'" in world.ohw("mcp", "test", "x").stderr
     assert "give a NAME" in world.ohw("mcp", "add", "x").stderr

@@ -11,7 +11,7 @@ from workbench.text import cut_middle, well_formed
 from workbench.tools.schema import Content, ImageContent, TextContent
 
 _MOST_TEXT = 400_000
-_MOST_IMAGE = 8_000_000
+_MOST_IMAGE, _MOST_IMAGES = 8_000_000, 8
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
@@ -20,7 +20,17 @@ def content_of(blocks: Sequence[Any], structured: Any = None) -> list[Content]:
     made = [_block(block) for block in blocks]
     if structured is not None and not _says(made, structured):
         made.append(TextContent(text=json.dumps(structured, ensure_ascii=False, indent=1)))
-    return _cut(made)
+    return _cut(_few_images(made))
+
+
+def _few_images(made: Sequence[Content]) -> list[Content]:
+    """The first images, and a line for those that are too many."""
+    images = [block for block in made if isinstance(block, ImageContent)]
+    if len(images) <= _MOST_IMAGES:
+        return list(made)
+    left_out = {id(block) for block in images[_MOST_IMAGES:]}
+    told = TextContent(text=f"[{len(left_out)} more images are left out: {_MOST_IMAGES} are given to you at once]")
+    return [*(block for block in made if id(block) not in left_out), told]
 
 
 def _cut(made: Sequence[Content]) -> list[Content]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
 from workbench.mcp.servers import Server, expanded
@@ -25,22 +25,52 @@ def server_environment(server: Server, env: Mapping[str, str]) -> dict[str, str]
 
 
 def secrets_of(server: Server, env: Mapping[str, str]) -> dict[str, str]:
-    """Values that must not be seen, by what they are called: headers, and variables named like keys."""
+    """Values that must not be seen, by what they are called: headers, and all that is named like a key."""
     found: dict[str, str] = {}
     for name, value in server.headers.items():
         if name.lower() not in ("accept", "content-type", "user-agent"):
-            found[name] = expanded(value, env).rpartition(" ")[2]
+            found[name] = _known(value, env).rpartition(" ")[2]
     if server.oauth.get("clientSecret"):
-        found["clientSecret"] = expanded(server.oauth["clientSecret"], env)
+        found["clientSecret"] = _known(server.oauth["clientSecret"], env)
     for name, value in server.env.items():
         inner = re.findall(r"\$\{(\w+)", value)
         if holds_secret(name) or any(holds_secret(each) for each in inner):
-            found[name] = expanded(value, env)
+            found[name] = _known(value, env)
+    for name, value in (*_in_arguments(server.args), *_in_address(server.url)):
+        if _is_key(name):
+            found[name.lstrip("-")] = _known(value, env)
     return found
 
 
 def known_secrets(server: Server) -> None:
     """Have them masked wherever they would be seen; a server whose variables are not set says so when it starts."""
-    with suppress(UsageError):
-        for name, value in secrets_of(server, os.environ).items():
-            KNOWN.add(name, value)
+    for name, value in secrets_of(server, os.environ).items():
+        KNOWN.add(name, value)
+
+
+def _known(value: str, env: Mapping[str, str]) -> str:
+    try:
+        return expanded(value, env)
+    except UsageError:
+        return ""
+
+
+def _in_arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """`--name=value`, `NAME=value`, and `--name value`."""
+    for word, after in zip(words, (*words, "")[1:], strict=True):
+        name, sign, value = word.partition("=")
+        if sign or word.startswith("-"):
+            yield name, value if sign else after
+
+
+def _in_address(url: str) -> Iterator[tuple[str, str]]:
+    """What its query says, as it is written there and as it is meant."""
+    for part in url.partition("#")[0].partition("?")[2].split("&"):
+        name, _, value = part.partition("=")
+        yield name, value
+        yield f"{name} ", unquote_plus(value)
+
+
+def _is_key(name: str) -> bool:
+    plain = name.strip("- ").replace("-", "_").replace(".", "_")
+    return holds_secret(plain) or plain.lower() in ("key", "auth", "sig", "signature", "pwd", "pass")

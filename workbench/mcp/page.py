@@ -17,6 +17,7 @@ from workbench.mcp.approving import approve, show_changes
 from workbench.mcp.catalog import Catalog, Entry
 from workbench.mcp.client import MCPClient
 from workbench.mcp.environment import known_secrets
+from workbench.mcp.faults import ServerFailed
 from workbench.mcp.servers import Server, Servers, find_servers, read_server
 from workbench.mcp.tokens import TokenStore
 from workbench.security.secrets import KNOWN
@@ -29,6 +30,8 @@ _NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME htt
 def run(where: Locations, settings: Settings, workspace: Path, arguments: Namespace, say: Callable[[str], None]) -> int:
     """Do what the arguments say; the exit code. Raises UsageError and ServerFailed."""
     found = find_servers(settings.mcpServers, where.settings_file, workspace, settings.trusted)
+    for each in found.found:
+        known_secrets(each)
     action = arguments.action or "list"
     if action == "add":
         _add(where, found, arguments, say)
@@ -62,7 +65,7 @@ def _listed(catalog: Catalog, found: Servers) -> str:
     rows = [
         (
             server.name,
-            state_of(server, catalog.entry(server)) + _signed(catalog, server),
+            KNOWN.masked(state_of(server, catalog.entry(server))) + _signed(catalog, server),
             KNOWN.masked(server.place),
             server.source,
         )
@@ -93,6 +96,7 @@ def _add(where: Locations, found: Servers, arguments: Namespace, say: Callable[[
         raise UsageError(f"there is an MCP server {name} already; remove it first")
     told = _table(words, arguments)
     server = read_server(name, told, str(where.settings_file), ".")
+    known_secrets(server)
     write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in told.items()})
     say(f"{name} is in {where.settings_file}: {KNOWN.masked(server.place)}\nTry it with: ohw mcp test {name}")
 
@@ -129,18 +133,19 @@ def _sign(where: Locations, server: Server, arguments: Namespace, say: Callable[
 
 
 def _test(where: Locations, server: Server, say: Callable[[str], None]) -> None:
-    known_secrets(server)
     began = time.monotonic()
     client = MCPClient.opened(replace(server, is_on=True), Catalog(where))
     try:
         client.connect().result()
         took = time.monotonic() - began
+    except ServerFailed as error:
+        raise type(error)(KNOWN.masked(str(error))) from None
     finally:
         client.close()
     entry = client.catalog.entry(server)
     say(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
     for line in (*_tools(entry), *entry.faults):
-        say(visible(line, lines=False))
+        say(KNOWN.masked(visible(line, lines=False)))
     if entry.waiting:
         show_changes(client.catalog, server, say)
 

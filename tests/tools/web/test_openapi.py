@@ -20,6 +20,8 @@ from workbench.config import Locations, Settings
 from workbench.errors import UsageError
 from workbench.security.local import assess_action
 from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool
+from workbench.tools.openapi.keys import Keys
+from workbench.tools.openapi.source import read_source
 from workbench.tools.schema import Observation
 from workbench.tools.selection import select_tools
 from workbench.tools.web.proxies import proxy_of
@@ -502,3 +504,10 @@ def test_its_libraries_are_not_loaded_before_a_document_is_read():
         "print([n for n in ('httpx', 'openapi_pydantic', 'referencing', 'yaml') if n in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_key_is_masked_in_every_form_it_is_sent_in(monkeypatch):
+    monkeypatch.setenv("BASIC_PAIR", "ada:w0rd/f0r-tests")
+    source = read_source("it", {"document": "x", "key_env": "BASIC_PAIR", "headers": {"X-Team": "Token h3ader-value"}})
+    said = Keys(source).masked("ada:w0rd/f0r-tests YWRhOncwcmQvZjByLXRlc3Rz ada%3Aw0rd%2Ff0r-tests h3ader-value")
+    assert said == "‹secret BASIC_PAIR› ‹secret BASIC_PAIR› ‹secret BASIC_PAIR› ‹secret X-Team›"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import quote
 
 from workbench.tools.openapi.operation import Operation, Scheme
 from workbench.tools.openapi.sending import Request
 from workbench.tools.openapi.source import Source
 
+_PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 _taken: dict[str, str] = {}
 
 
@@ -64,10 +66,24 @@ class Keys:
 
     def masked(self, text: str) -> str:
         """The text without the keys."""
-        for name, key in self.values.items():
-            if len(key.strip()) >= 6:
-                text = text.replace(key.strip(), f"‹secret {name}›")
+        for name, key in (*self._written(), *_signing(self._source.headers)):
+            if len(key) >= 6:
+                text = text.replace(key, f"‹secret {name}›")
         return text
+
+    def _written(self) -> Iterator[tuple[str, str]]:
+        """Each key in all the ways in which it is sent, the longest first."""
+        for name, value in self.values.items():
+            key = value.strip()
+            ways = {key, quote(key, safe=""), base64.b64encode(key.encode()).decode()}
+            yield from ((name, way) for way in sorted(ways, key=len, reverse=True))
+
+
+def _signing(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Headers of the settings that may sign in: their values, without the kind before them."""
+    for name, value in headers.items():
+        if name.lower() not in _PLAIN:
+            yield name, value.rpartition(" ")[2]
 
 
 def _put(request: Request, scheme: Scheme, key: str) -> None:

@@ -23,6 +23,7 @@ Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
 _METADATA = (ipaddress.ip_network("169.254.169.254/32"), ipaddress.ip_network("fd00:ec2::254/128"))
 """Where the keys of cloud machines are read: never reached because all private addresses are allowed."""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_SITE_LOCAL = ipaddress.ip_network("fec0::/10")
 _MOST = 8
 
 
@@ -78,7 +79,8 @@ class Addresses:
 def is_public(address: Address) -> bool:
     """Whether the address belongs to the public internet, and to one machine."""
     address = _embedded(address)
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    is_own = address in _SITE_LOCAL  # an old way to number private networks
+    return address.is_global and not address.is_multicast and not address.is_reserved and not is_own
 
 
 def _embedded(address: Address) -> Address:

@@ -17,7 +17,9 @@ from textual.widgets.option_list import Option
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog, Entry
 from workbench.mcp.changes import changed_lines
+from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers
+from workbench.security.secrets import KNOWN
 from workbench.text import first_line, visible
 from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
@@ -159,7 +161,8 @@ def _state(server: Server, entry: Entry) -> tuple[str, str]:
 
 
 def _about(server: Server, entry: Entry) -> Iterator[Content]:
-    yield Content.styled(visible(server.place, lines=False), "$dim")
+    known_secrets(server)
+    yield Content.styled(visible(KNOWN.masked(server.place), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
     if entry.failure:
         yield Content.styled(visible(entry.failure, lines=False), "$error")
