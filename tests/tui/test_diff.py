@@ -232,7 +232,8 @@ def test_another_width_of_the_same_files_makes_no_new_rows() -> None:
 
 
 def test_what_stood_in_a_file_shows_no_secret_and_what_would_be_written_shows_as_it_is(monkeypatch):
-    monkeypatch.setattr("workbench.tui.diff.standing.KNOWN", secrets := Secrets())
+    secrets = Secrets()
+    monkeypatch.setattr("workbench.tui.diff.standing._secrets", lambda: secrets)
     secrets.add("SERVICE_KEY", "abcdef123456")
     old = "a=1\nSERVICE_KEY=abcdef123456\nold=abcdef123456\n"
     new = "a=2\nSERVICE_KEY=abcdef123456\nnew=abcdef123456\n"

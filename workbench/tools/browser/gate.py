@@ -25,6 +25,8 @@ _LOOPBACK = ["127.0.0.0/8", "::1/128"]
 _HOP = re.compile(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
 _SITE = re.compile(rb"(?im)^sec-fetch-site:[ \t]*([\w-]+)[ \t]*\r$")
 """What the browser says of who asks for it; pages cannot set it."""
+_ORIGIN = re.compile(rb"(?im)^origin:[ \t]*(\S+)[ \t]*\r$")
+_TLS = b"\x16"
 _MOST_REFUSALS = 5
 _EXPECTED_WITHIN = 0.5
 
@@ -94,7 +96,8 @@ class Gate:
         try:
             if not await self._is_expected(host):
                 raise Refused("")
-            there, back = await self._connected((host, port), await self._is_asked((host, port), rest, is_tunnel))
+            is_asked = await self._is_asked((host, port), rest, is_tunnel)
+            there, back = await self._connected((host, port), is_asked)
         except Refused as why:
             self._refuse(writer, host, port, str(why))
             return
@@ -105,6 +108,7 @@ class Gate:
         try:
             if is_tunnel:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                back.write(await _greeting(reader, (host, port)) if is_asked else b"")
             else:
                 path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
                 first = f"{method} {path} {version}\r\n".encode("latin-1")
@@ -117,7 +121,8 @@ class Gate:
     async def _is_asked(self, place: Place, head: bytes, is_tunnel: bool) -> bool:
         """Whether a server of this machine is asked by the agent or by a page of its own.
 
-        Into a tunnel nobody sees: it is for such a page while there is one, and none of a place beyond this machine.
+        Into a tunnel with TLS nobody sees: it is for such a page while there is one, and none of a place beyond this
+        machine.
         """
         if place not in self._named or not _is_own(place[0]):
             return False
@@ -184,6 +189,18 @@ def _is_own(host: str) -> bool:
         or host.endswith(".localhost")
         or re.fullmatch(r"127(?:\.\d+){3}", host) is not None
     )
+
+
+async def _greeting(reader: asyncio.StreamReader, place: Place) -> bytes:
+    """The first bytes into a tunnel to this machine; a WebSocket without TLS says there whose page it is of."""
+    first = await reader.readexactly(1)
+    if first == _TLS:
+        return first
+    head = first + await reader.readuntil(b"\r\n\r\n")
+    origin = _ORIGIN.search(head)
+    if origin is None or _place(origin[1].decode("latin-1")) != place:
+        raise OSError("a page of another place asks")
+    return head
 
 
 async def _both(up: object, down: object) -> None:
