@@ -53,6 +53,26 @@ def test_every_module_class_and_public_function_says_what_it_is():
     assert silent == []
 
 
+def checks(node: ast.AST) -> bool:
+    """Whether this is an assertion, a demand that something is raised, or a call of a function that asserts."""
+    if isinstance(node, ast.Call):
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return called in ("raises", "warns") or called.startswith("assert_")
+    return isinstance(node, ast.Assert)
+
+
+def test_every_test_can_fail():
+    found = [
+        f"{path.relative_to(ROOT)}:{node.name}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
+        and not any(checks(part) for part in ast.walk(node))
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize(
     ("module", "unwanted"),
     [
