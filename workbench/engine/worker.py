@@ -15,7 +15,6 @@ class Steps(Protocol):
 
     def step(self) -> bool:
         """One unit of work; False when nothing is left to do without a person."""
-        ...
 
 
 class Worker(threading.Thread):

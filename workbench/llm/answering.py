@@ -29,24 +29,19 @@ class Provider(Protocol):
     @property
     def longest_silence(self) -> float:
         """Seconds without a piece of an answer after which it is given up."""
-        ...
 
     @property
     def prices(self) -> Mapping[str, Any] | None:
         """Dollars a token, where they are known."""
-        ...
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
         """Start one request."""
-        ...
 
     def fault(self, error: BaseException) -> Fault:
         """What an error of an exchange means, without the key in it."""
-        ...
 
     def error(self, fault: Fault) -> ModelError:
         """The line for the person."""
-        ...
 
 
 class Answering:

@@ -130,8 +130,6 @@ class Model(Protocol):
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Call the model. Raises ModelError; a cancelled call returns what came, marked `incomplete`."""
-        ...
 
     def close(self) -> None:
         """Free connections."""
-        ...

@@ -33,19 +33,15 @@ class Asker(Protocol):
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
         """The person's answer; None when none came. Raises WorkbenchError where nobody can be asked."""
-        ...
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
         """What the session's model says to it, once that is approved. Raises WorkbenchError where it is not."""
-        ...
 
     def refused(self, why: str) -> None:
         """The server wanted something it may not have."""
-        ...
 
     def withdraw(self) -> None:
         """Nobody waits for the answers to open questions any more."""
-        ...
 
 
 @dataclass

@@ -27,15 +27,12 @@ class Asker(Protocol):
 
     def say(self, *lines: str) -> None:
         """Tell lines."""
-        ...
 
     async def show(self, lines: Sequence[str]) -> None:
         """Tell lines, a page at a time: each further page is asked for."""
-        ...
 
     async def answer(self, prompt: str) -> str:
         """The next line that was typed after all of this was shown."""
-        ...
 
 
 class Question:

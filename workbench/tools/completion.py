@@ -28,11 +28,9 @@ class Completion(Protocol):
 
     def __call__(self, prompt: str) -> Answer:
         """The whole answer; raises CompletionError."""
-        ...
 
     def interrupt(self) -> None:
         """End the running call soon; called from another thread."""
-        ...
 
 
 class NoModel:

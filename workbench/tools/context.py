@@ -16,22 +16,18 @@ class ConversationState(Protocol):
     @property
     def workspace(self) -> str:
         """The folder the agent works in, absolute."""
-        ...
 
     @property
     def state_dir(self) -> Path | None:
         """A private folder of this session that survives a restart; None where there is none."""
-        ...
 
     @property
     def complete(self) -> Completion | None:
         """A model to ask one question outside of the conversation; None where there is none."""
-        ...
 
     @property
     def delegation(self) -> Delegation | None:
         """What starts sub-agents; None where there are none."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ class Delegation(Protocol):
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
         """The outcome, once the sub-agent has come to its end. Raises WorkbenchError when it cannot be started."""
-        ...
 
     def interrupt(self) -> None:
         """End all that work now; called from another thread."""
-        ...

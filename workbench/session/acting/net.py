@@ -13,11 +13,9 @@ class KeepsCopies(Protocol):
 
     def explained(self, found: Assessment) -> Explained:
         """The rating with what would be taken away in its reasons, and why it is asked about for that alone."""
-        ...
 
     def no_copy(self, action_id: str) -> str:
         """Why there is no copy of what this action, which is about to start, takes away; empty where none is needed."""
-        ...
 
 
 class _NoCopies:

@@ -37,11 +37,9 @@ class Started(Protocol):
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """What its log holds."""
-        ...
 
     def close(self) -> None:
         """Give back all it holds."""
-        ...
 
 
 class Starter(Protocol):
@@ -57,7 +55,6 @@ class Starter(Protocol):
         on_live: Callable[[LiveEvent], None],
     ) -> Started:
         """The session of that id; without one a new one, with nothing said in it yet."""
-        ...
 
 
 class SubAgent:

@@ -28,22 +28,18 @@ class Read(Protocol):
     @property
     def name(self) -> str:
         """As the person wrote it."""
-        ...
 
     @property
     def text(self) -> str:
         """Its text."""
-        ...
 
     @property
     def images(self) -> tuple[str, ...]:
         """Its images as data URLs."""
-        ...
 
     @property
     def error(self) -> str:
         """Why there is nothing."""
-        ...
 
 
 class Source(Protocol):
@@ -51,11 +47,9 @@ class Source(Protocol):
 
     def is_resource(self, name: str) -> bool:
         """Whether that names one."""
-        ...
 
     def read(self, name: str, is_cancelled: Callable[[], bool]) -> Read:
         """What it holds now."""
-        ...
 
 
 class Wanted:

@@ -47,11 +47,9 @@ class Responder(Protocol):
     @property
     def standing(self) -> tuple[int, int]:
         """Characters of what goes with every request: the instructions, and the descriptions of the tools."""
-        ...
 
     def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """The model's next answer. Raises ModelError; a cancelled call returns what came."""
-        ...
 
 
 class Thinking:

@@ -20,7 +20,6 @@ class Changes(Protocol):
 
     def __call__(self, workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
         """Until `stop` is set."""
-        ...
 
 
 def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]:

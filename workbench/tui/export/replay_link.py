@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
-from workbench.tui.links.late_link import LateLink
+from workbench.tui.links.late_link import Commands
 from workbench.tui.links.link import Incoming, Link
 
 if TYPE_CHECKING:
     from workbench.session.events import Event
 
 
-class ReplayLink(LateLink):
+class ReplayLink(Commands):
     """`play` brings events; what the engine did at that moment is seen from them."""
 
     def __init__(self) -> None:
-        super().__init__(_no_engine)
         self._coming: asyncio.Queue[Incoming] = asyncio.Queue()
         self._told = SessionState()
 
@@ -41,6 +40,12 @@ class ReplayLink(LateLink):
             self._coming.put_nowait(event)
         self._coming.put_nowait(EngineState(state=_work(self._told)))
 
+    def close(self, *, stop: bool = False) -> None:
+        """Nothing is held."""
+
+    def _give(self, command: Callable[[Link], None]) -> None:
+        """Let it be: what was recorded has been decided, and there is no agent that could be told."""
+
 
 def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "acting"]:
     if state.waiting:
@@ -48,7 +53,3 @@ def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "actin
     if state.running:
         return "acting"
     return "thinking" if state.is_running else "idle"
-
-
-def _no_engine() -> Link:
-    raise NotImplementedError  # `history` and `receive` never ask for it

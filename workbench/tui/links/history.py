@@ -16,11 +16,9 @@ class Past(Protocol):
 
     def start(self, end: int) -> int:
         """The first event of the last part that ends before event `end`; 1 where that is all there is."""
-        ...
 
     def part(self, end: int) -> Sequence[Event]:
         """The last part that ends before event `end`."""
-        ...
 
 
 @dataclass(frozen=True)

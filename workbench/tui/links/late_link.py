@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from workbench.session.events import Event, FileDelta, Mode
 
 
-class _Kept:
-    """The commands of a link, each given to the real one when that is there."""
+class Commands(ABC):
+    """The commands of a link; the subclass says what becomes of each."""
 
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
         """A message of the person's, and the files it mentions."""
@@ -82,12 +83,12 @@ class _Kept:
         """Get a prompt of an MCP server."""
         self._give(lambda link: link.ask_prompt(server, name, arguments))
 
+    @abstractmethod
     def _give(self, command: Callable[[Link], None]) -> None:
-        """Carry it out, now or later."""
-        raise NotImplementedError
+        """Carry it out, now or later, or let it be."""
 
 
-class LateLink(_Kept):
+class LateLink(Commands):
     """Makes the real link in the thread that asks for the history."""
 
     def __init__(self, make: Callable[[], Link]) -> None:

@@ -21,7 +21,6 @@ class Watching(Protocol):
 
     def follow(self, changed: Changed, refused: str) -> None:
         """Something changed in the session; `refused` is what the engine did not do, and why."""
-        ...
 
 
 class Review:

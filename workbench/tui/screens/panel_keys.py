@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
@@ -48,9 +49,9 @@ class PanelKeys(Screen[None]):
     state: SessionState
     """What the panels show."""
 
+    @abstractmethod
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed."""
-        raise NotImplementedError
 
     @on(ChangesPanel.ScopeChanged)
     def on_scope_changed(self) -> None:

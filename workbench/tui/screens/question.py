@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -33,13 +34,13 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         self._ticks: Timer | None = None
         self._withdrawn = False
 
+    @abstractmethod
     def tell(self) -> None:
         """Show the keys that work now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unanswered(self) -> ResultT:
         """What the screen is dismissed with when nobody answered."""
-        raise NotImplementedError
 
     def on_mount(self) -> None:
         """A click that brings the window to the front is no answer: it begins the quiet time anew."""

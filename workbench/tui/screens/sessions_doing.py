@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -37,9 +38,9 @@ class SessionsDoing(ModalScreen[str | None]):
     _deleting = ""
     _asked = 0.0
 
+    @abstractmethod
     def refresh_rows(self) -> None:
         """Show the sessions as they are now."""
-        raise NotImplementedError
 
     @property
     def row(self) -> SessionRow | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -44,21 +46,21 @@ class ViewerBase(ModalScreen[None]):
         """What a search found."""
         self.said = ""
 
+    @abstractmethod
     def compared(self, file: FileState) -> FileDiff:
         """The difference of a file; safe to call in a thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def go_to(self, place: int) -> None:
         """Show a file of the list."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reload(self) -> None:
         """Show what the scope holds now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fixed(self) -> str:
         """Why nothing of what is shown can be taken back; empty when it can."""
-        raise NotImplementedError
 
     def file_shown(self, file: FileState, diff: FileDiff) -> None:
         """A file is on the screen: its comments, and what was found in it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -27,9 +28,9 @@ class Copying(Widget, can_focus=True):
     """What it shows."""
     _next_copy = 0
 
+    @abstractmethod
     def copies(self) -> Copy:
         """What `y` copies."""
-        raise NotImplementedError
 
     def more_copies(self) -> list[Copy]:
         """What `Y` copies, one after the other."""

@@ -6,6 +6,7 @@ looks like; only the lines in sight are made, and the last few hundred are kept.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 from rich.style import Style
@@ -46,9 +47,9 @@ class LineList(StillScroll, can_focus=True):
         self._styles: dict[str, Style] = {}
         self._at_end = True
 
+    @abstractmethod
     def line(self, index: int, width: int) -> Line:
         """What line `index` shows; the first two cells of the widget belong to the cursor."""
-        raise NotImplementedError
 
     def choose(self, index: int) -> None:
         """Enter or a click on line `index`."""
