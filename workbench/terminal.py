@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from workbench.errors import UsageError
+from workbench.toml_lines import nearest
 
 Auto: TypeAlias = Literal["auto"] | bool
 """True, false, or whether the terminal is known to understand it."""
@@ -46,8 +46,7 @@ def read_terminal(values: object) -> TerminalSettings:
     usual = {entry.name: entry.default for entry in fields(TerminalSettings)}
     for name, value in values.items():
         if name not in usual:
-            near = difflib.get_close_matches(str(name), usual, 1, 0)[0]
-            raise UsageError(f"there is no terminal.{name}; the nearest is terminal.{near}")
+            raise UsageError(f"there is no terminal.{name}; the nearest is terminal.{nearest(str(name), usual, 0.0)}")
         if not isinstance(value, bool) and not (usual[name] == "auto" and value == "auto"):
             words = 'true, false or "auto"' if usual[name] == "auto" else "true or false"
             raise UsageError(f"terminal.{name} must be {words}, not {value!r}")

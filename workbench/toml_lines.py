@@ -1,4 +1,7 @@
-"""Where a key stands in a TOML file, and the nearest name there is, for whoever reports a mistake in one."""
+"""Where a key stands in a TOML file, and the nearest name there is, for whoever reports a mistake in one.
+
+Tools, rules and the prompt tell of a name with a slip in it by the same `nearest`.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,17 @@ def line_of(key: str, text: str, table: str = "") -> int:
     return 1
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def near(name: str, known: Iterable[str], least: float = 0.6) -> str:
     """`; did you mean NAME?`, or nothing where no name is near."""
-    found = nearest(name, known)
+    found = nearest(name, known, least)
     return f"; did you mean {found!r}?" if found else ""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The name that the fewest slips of the fingers lead away from; of those, the one of the same letters."""
+def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str:
+    """The name that the fewest slips of the fingers lead away from; of those, the one of the same letters.
+
+    `least` says how alike it must be at least, from 0 (not at all) to 1; empty where none is.
+    """
     plain = {each.casefold(): each for each in known}
     meant = name.casefold()
 
@@ -56,7 +62,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         alike = SequenceMatcher(None, meant, other).ratio()
         return _slips(meant, other), sorted(meant) != sorted(other), -alike, other
 
-    found = min(get_close_matches(meant, plain, max(1, len(plain))), key=rank, default="")
+    found = min(get_close_matches(meant, plain, max(1, len(plain)), least), key=rank, default="")
     return plain.get(found, "")
 
 

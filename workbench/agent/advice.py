@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from workbench.text import visible
+from workbench.toml_lines import nearest
 from workbench.tools.tool import ToolDefinition
 
 ADVICE = "[Advice: "
@@ -41,8 +41,8 @@ def _line(text: str) -> str:
 
 
 def _other_tool(name: str, tools: Mapping[str, ToolDefinition]) -> str:
-    near = get_close_matches(name, tools, 1, cutoff=0.4)
-    hint = f" (`{near[0]}` is the nearest)" if near else ""
+    near = nearest(name[:60], tools, 0.4)
+    hint = f" (`{near}` is the nearest)" if near else ""
     return f"`{name[:60]}` will not come to be by asking again; take one of the tools in the list{hint}"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from workbench.text import visible
+from workbench.toml_lines import nearest
 from workbench.tools.json_schema import describe_type
 from workbench.tools.schema import Action
 
@@ -117,8 +117,8 @@ def _one(action_type: type[Action], detail: ErrorDetails) -> str:
         return f"`{where}` is missing"
     if detail["type"] == "extra_forbidden":
         names = list(_names(action_type)) if len(detail["loc"]) == 1 else []
-        near = get_close_matches(where, names, 1)
-        return f"`{where}` is not a parameter" + (f" (did you mean `{near[0]}`?)" if near else "")
+        near = nearest(where, names)
+        return f"`{where}` is not a parameter" + (f" (did you mean `{near}`?)" if near else "")
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     return f"`{where}` {_verdict(message, detail['input'])}" if where else message
@@ -128,8 +128,8 @@ def _verdict(message: str, given: object) -> str:
     if isinstance(given, dict | list):
         return f"is wrong: {message}"
     shown = visible(repr(given)[:60], lines=False)
-    near = get_close_matches(str(given)[:60], _quoted(message), 1) if isinstance(given, str) else []
-    return f"is {shown}: {message}" + (f" (did you mean '{near[0]}'?)" if near else "")
+    near = nearest(str(given)[:60], _quoted(message)) if isinstance(given, str) else ""
+    return f"is {shown}: {message}" + (f" (did you mean '{near}'?)" if near else "")
 
 
 def _quoted(message: str) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.toml_lines import nearest
 from workbench.tools.builtin import BUILTIN_TOOLS
 from workbench.tools.registry import list_registered_tools, resolve_alias
 
@@ -50,8 +50,8 @@ def _lines(table: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, An
             raise UsageError(f"tools.{key} says again what to do with {name}; keep one of the lines")
         if name in names:
             found[name] = value
-        elif near := get_close_matches(name, names, 1, 0.8):
-            raise UsageError(f"tools.{key}: there is no such tool; did you mean {near[0]}?")
+        elif near := nearest(name, names, 0.8):
+            raise UsageError(f"tools.{key}: there is no such tool; did you mean {near}?")
         else:  # it may be a tool of another folder
             unknown.append(f"tools.{key}: there is no such tool here")
     return found, unknown

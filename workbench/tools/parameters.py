@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from workbench.errors import UsageError
+from workbench.toml_lines import nearest
 from workbench.tools.tool import ToolBase, ToolDefinition
 
 Hints = dict[str, Any]
@@ -65,7 +65,7 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
 
 
 def _instead(name: str, known: Hints) -> str:
-    near = get_close_matches(name, known, 1)
+    near = nearest(name, known)
     if near:
-        return f"; did you mean {near[0]}?"
+        return f"; did you mean {near}?"
     return f"; it takes {', '.join(sorted(known))}" if known else "; the tool takes none"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, TypeAlias, cast
 
 from workbench.errors import UsageError
+from workbench.toml_lines import nearest
 from workbench.tools.context import ConversationState
 from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.tool import ToolBase, ToolDefinition
@@ -116,6 +116,6 @@ def find_tool(name: str) -> Registrable:
         module, _, attribute = _BUILTIN[name].partition(":")
         found: Registrable = getattr(import_module(module), attribute)
         return found
-    near = get_close_matches(name, list_registered_tools(), 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, list_registered_tools())
+    hint = f" Did you mean {near!r}?" if near else ""
     raise UnknownTool(f"There is no tool {name!r}.{hint} The tools are: {', '.join(list_registered_tools())}.")

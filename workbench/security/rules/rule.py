@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
 
 from workbench.errors import UsageError
+from workbench.toml_lines import nearest
 
 Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Source: TypeAlias = Literal["person", "folder", "session"]
@@ -73,5 +73,5 @@ def parse_rule(text: str, source: Source = "session") -> Rule:
 
 def near(name: str, known: Iterable[str]) -> str:
     """A hint at the nearest known name; empty when none is near."""
-    found = difflib.get_close_matches(name, list(known), 1, 0.5)
-    return f" (did you mean {found[0]!r}?)" if found else ""
+    found = nearest(name, known, 0.5)
+    return f" (did you mean {found!r}?)" if found else ""

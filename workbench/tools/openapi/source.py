@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.toml_lines import nearest
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,30}")
 _ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
@@ -55,8 +55,8 @@ def read_source(name: str, table: object) -> Source:
         raise UsageError(f"{name} must be a table: [tools.openapi.{name}]")
     for entry in table:
         if entry not in _KINDS:
-            near = get_close_matches(str(entry), _KINDS, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(_KINDS)}"
+            near = nearest(str(entry), _KINDS)
+            hint = f"; did you mean {near}?" if near else f"; known are {', '.join(_KINDS)}"
             raise UsageError(f"{name} has no entry {entry!r}{hint}")
     if not str(table.get("document") or "").strip():
         raise UsageError(f"{name}.document is missing: a file or an address")

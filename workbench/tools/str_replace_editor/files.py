@@ -11,10 +11,10 @@ import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
+from workbench.toml_lines import nearest
 from workbench.tools.beneath import is_beneath, text_beneath
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.kept import Kept
@@ -76,8 +76,8 @@ class Files:
         if path.exists():
             return path
         beside = [entry.name for entry in islice(path.parent.iterdir(), _COMPARED)] if path.parent.is_dir() else []
-        near = get_close_matches(path.name, beside, 1)
-        hint = f" Did you mean {path.parent / near[0]}?" if near else " Use `create` for a new file."
+        near = nearest(path.name, beside)
+        hint = f" Did you mean {path.parent / near}?" if near else " Use `create` for a new file."
         raise EditorError(f"{path} does not exist.{hint}")
 
     def edit(self, path: Path, edit: Callable[[str], Edited]) -> Plan:
