@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
-from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.tui.focusing import give_keys
@@ -18,6 +17,7 @@ from workbench.tui.opening import open_rules, open_servers, open_spending
 from workbench.tui.prompting.wishes import mention_of
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.laid_out import LaidOutScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import PanelTabs, SidePanels
 from workbench.tui.wording.titles import PANELS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
 
 
-class PanelKeys(Screen[None]):
+class PanelKeys(LaidOutScreen):
     """The part of the main screen that moves between its panels."""
 
     _sized_at: Size | None = None

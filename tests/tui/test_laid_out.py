@@ -1,0 +1,70 @@
+"""What grows has the room it needs, whatever else changes at the same moment."""
+
+from __future__ import annotations
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.tui.widgets.laid_out import LaidOut, LaidOutScreen
+
+
+class Stream(Vertical, LaidOut):
+    """As messages and the texts within them are laid out."""
+
+    DEFAULT_CSS = "Stream { layout: stream; height: auto; }"
+
+
+class Text(Static, LaidOut):
+    """What grows."""
+
+
+class Talk(LaidOutScreen):
+    """A text within two streams, and lines beside it."""
+
+    CSS = "#all { layout: stream; height: 1fr; } Static { height: auto; }"
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="all"):
+            yield Static(Content("before"), id="before")
+            with Stream(id="message"), Stream():
+                yield Text(id="text")
+            yield Static(Content("beside"), id="beside")
+            yield Static(Content("after"), id="after")
+            yield Static(Content("last"), id="last")
+
+
+@pytest.mark.parametrize("beside_first", [False, True])
+async def test_a_text_within_streams_is_seen_though_a_line_beside_it_changed_too(beside_first: bool):
+    app = App[None]()
+    async with app.run_test(size=(40, 12)) as pilot:
+        talk = Talk()
+        await app.push_screen(talk)
+        await pilot.pause()
+        changes = {"#text": "one\ntwo\nthree", "#beside": "other words"}
+        with app.batch_update():
+            for selector, words in sorted(changes.items(), reverse=not beside_first):
+                talk.query_one(selector, Static).update(Content(words))
+                await pilot.pause()
+        await pilot.pause()
+        assert talk.query_one("#message").region.height == 3
+        assert talk.query_one("#last").region.y == 6
+
+
+async def test_what_is_put_in_the_place_of_another_moves_what_is_below_it():
+    app = App[None]()
+    async with app.run_test(size=(40, 12)) as pilot:
+        talk = Talk()
+        await app.push_screen(talk)
+        await pilot.pause()
+        with app.batch_update():
+            await talk.query_one("#beside").remove()
+            new = Text(Content("a\nb\nc"), id="new")
+            await talk.query_one("#all").mount(new, after="#message")
+            talk.query_one("#last", Static).update(Content("still the last"))
+            new.refresh(layout=True)
+            await pilot.pause()
+        await pilot.pause()
+        assert [talk.query_one(each).region.y for each in ("#new", "#after", "#last")] == [2, 5, 6]
