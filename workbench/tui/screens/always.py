@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -50,7 +50,7 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
 
     def compose(self) -> ComposeResult:
         """What it says, and the keys."""
-        self._box.border_title = cast(str, Content.styled("Always allow?", "bold"))
+        self._box.border_title = Content.styled("Always allow?", "bold")
         with self._box:
             yield self._said
             yield self._keys

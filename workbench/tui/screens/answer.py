@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -85,7 +85,7 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
     def compose(self) -> ComposeResult:
         """The box: question, options, free text, keys."""
         self._line.value = self._draft
-        self._card.border_title = cast(str, Content.styled(self._title, "bold"))
+        self._card.border_title = Content.styled(self._title, "bold")
         with self._card:
             with self._asked:
                 yield Static(Content(visible(self._question.text)), id="question")

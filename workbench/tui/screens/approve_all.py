@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -53,7 +53,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """The text and the keys."""
-        self._box.border_title = cast(str, Content.styled(f"Approve all {self._count}?", "bold"))
+        self._box.border_title = Content.styled(f"Approve all {self._count}?", "bold")
         with self._box:
             yield self._text
             yield self._keys

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -87,7 +87,7 @@ class TrustScreen(ModalScreen[bool]):
     def _arm(self) -> None:
         self.is_armed = True
         close = key_of(self.app, "trust.no", "escape")
-        self.query_one("#trust-box").border_subtitle = cast(str, Content(f"↑↓ enter · {close} no"))
+        self.query_one("#trust-box").border_subtitle = Content(f"↑↓ enter · {close} no")
 
     def _read(self) -> None:
         from workbench.tui.screens.pager import PagerScreen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from textual.content import Content
 from textual.style import Style
@@ -17,4 +17,4 @@ def say_below(panel: Widget, words: str, action: str) -> None:
     if words:
         hint = Content.styled(f"↓ {words}", _STYLE).stylize(Style.from_meta({"@click": action}))
     if hint.markup != (panel.border_subtitle or ""):
-        panel.border_subtitle = cast(str, hint)
+        panel.border_subtitle = hint

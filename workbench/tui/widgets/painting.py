@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -61,9 +61,9 @@ def entitle(widget: Widget, title: Content, *, below: bool = False) -> None:
     if shown is not None and shown.is_same(title):
         return
     if below:
-        widget.border_subtitle = cast(str, title)
+        widget.border_subtitle = title
     else:
-        widget.border_title = cast(str, title)
+        widget.border_title = title
 
 
 def as_strip(line: Line, width: int, styles: Mapping[str, Style], base: Style) -> Strip:

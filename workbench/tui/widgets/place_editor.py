@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -38,7 +38,7 @@ class PlaceEditor(TextArea):
     def open(self, text: str, title: str) -> None:
         """Show this text, from its top, and take the keys."""
         self.indent_type = "tabs" if "\t" in text else "spaces"
-        self.border_title = cast(str, Content(visible(title, lines=False)))
+        self.border_title = Content(visible(title, lines=False))
         self.border_subtitle = ""
         self.load_text(text)
         self.display = True
@@ -46,7 +46,7 @@ class PlaceEditor(TextArea):
 
     def complain(self, why: str) -> None:
         """The text cannot be taken, and why."""
-        self.border_subtitle = cast(str, Content(visible(why, lines=False)))
+        self.border_subtitle = Content(visible(why, lines=False))
 
     def action_keep(self) -> None:
         """Hand the text over."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -165,7 +164,7 @@ class QuestionBox(Vertical):
         self.styles.width = width
         if width != self._titled:
             self._titled = width
-            self.border_title = cast(str, _title(self._action.risk, self._place, width))
+            self.border_title = _title(self._action.risk, self._place, width)
         is_editing = self.editor is not None
         self._why.display = not is_editing
         for part in (self._what, *([self.diff] if self.diff else [])):

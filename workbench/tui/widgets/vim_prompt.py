@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from textual import events
 from textual.content import Content
@@ -59,4 +58,4 @@ class VimPrompt(Prompt):
         return offset_of(self.text, *self.cursor_location)
 
     def _say_mode(self) -> None:
-        self.border_title = cast(str, Content(self.vim.mode.upper()))
+        self.border_title = Content(self.vim.mode.upper())
