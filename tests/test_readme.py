@@ -10,7 +10,7 @@ from workbench import cli, config
 from workbench.tools import BUILTIN_TOOLS, ToolContext
 from workbench.tools.selection import select_tools
 from workbench.tui.app import WorkbenchApp
-from workbench.tui.keys import known_ids
+from workbench.tui.keys import all_bindings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -53,7 +53,7 @@ def test_the_guide_on_settings_names_every_key_binding_of_the_main_screen():
     guide = (ROOT / "workbench/guide/settings.md").read_text()
     (names,) = re.findall(r"main screen are `([^`]+)`", guide)
     assert WorkbenchApp.BINDINGS  # loaded, so that its own are known
-    assert sorted(names.split()) == sorted(name for name in known_ids() if "." not in name)
+    assert sorted(names.split()) == sorted({each.id for each in all_bindings() if each.id and "." not in each.id})
 
 
 def test_its_pictures_are_the_golden_ones_of_today_and_ask_no_other_site():

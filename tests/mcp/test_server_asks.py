@@ -46,6 +46,14 @@ def waiting(desk):
     return state.actions[state.waiting[0]] if state.waiting else None
 
 
+def at_rest(desk):
+    """Whether the log says that nothing is open any more."""
+    ledger = Ledger()
+    for event in list(desk.events):
+        ledger.apply(event)
+    return (ledger.phase, ledger.delegated) == ("idle", {})
+
+
 def result(desk):
     """What the server was told."""
     observed = desk.of("action_observed")[-1].observation
@@ -121,11 +129,8 @@ def test_declining_and_an_interrupt_end_a_question(tmp_path, monkeypatch):
         desk.opened.session.interrupt()
         desk.join()
         assert desk.of("run_ended")[-1].reason == "interrupted"
-        assert waiting(desk) is None
-        ledger = Ledger()
-        for event in desk.events:
-            ledger.apply(event)
-        assert (ledger.phase, ledger.delegated) == ("idle", {})
+        wait_for(lambda: waiting(desk) is None, "the question to be withdrawn")
+        wait_for(lambda: at_rest(desk), "nothing to be open")
 
 
 def decided(desk, verdict):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
-from workbench.agent.condenser import SECTIONS, summary_of, summary_request
+from workbench.agent.condenser import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
 from workbench.session.acting.decisions import Refused
 from workbench.session.events import HistoryCondensed
@@ -94,8 +94,8 @@ def test_what_is_summed_up_goes_to_the_model_as_a_record_with_the_sections_asked
     d.run()
     (request,) = d.agent.model.requests
     rules, record = request.messages
-    for section in SECTIONS:
-        assert section in rules["content"]
+    for section in ("GOAL", "FACTS", "DONE", "OPEN", "FILES", "TESTS"):
+        assert f"\n{section}: " in rules["content"]
     assert not request.tools
     assert "AGENT: look 3" in record["content"]
     assert "RESULT: all is well" in record["content"]

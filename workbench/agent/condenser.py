@@ -11,7 +11,6 @@ from typing import Any
 from workbench.llm.model import Message, ModelRequest, ModelResponse
 from workbench.text import cut_middle, well_formed
 
-SECTIONS = ("GOAL", "FACTS", "DONE", "OPEN", "FILES", "TESTS")
 _LONGEST_PART = 4_000
 _LONGEST_SUMMARY = 20_000
 _RULES = """You sum up a part of the conversation between a person and a coding agent, so that the agent can go on \

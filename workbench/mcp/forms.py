@@ -6,7 +6,7 @@ not at all. What does not fit the field's schema is asked again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from workbench.errors import WorkbenchError
@@ -33,7 +33,7 @@ class NoForm(WorkbenchError):
 class _Left(Exception):
     """The person does not answer: `action` is what the server is told."""
 
-    def __init__(self, action: str) -> None:
+    def __init__(self, action: Literal["decline", "cancel"]) -> None:
         super().__init__(action)
         self.action = action
 
@@ -49,7 +49,7 @@ def elicit(server: str, params: Any, asker: Asker, seconds: float) -> t.ElicitRe
             return t.ElicitResult(action="accept")
         return t.ElicitResult(action="accept", content=asking.form(params.requested_schema))
     except _Left as left:
-        return t.ElicitResult(action=left.action)  # type: ignore[arg-type]
+        return t.ElicitResult(action=left.action)
 
 
 class _Asking:

@@ -142,9 +142,9 @@ async def _in_thread(work: Callable[[], T], stop: Callable[[], None]) -> T:
 
     def run() -> None:
         try:
-            told = (done.set_result, work())
+            told: tuple[Callable[..., None], object] = (done.set_result, work())
         except BaseException as error:  # noqa: BLE001 - handed to the task that waits
-            told = (done.set_exception, error)  # type: ignore[assignment]
+            told = (done.set_exception, error)
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, *told)
 

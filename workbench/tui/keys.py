@@ -64,11 +64,6 @@ def all_bindings() -> list[Bound]:
     return [Bound(each, binding) for each, binding in found if isinstance(binding, Binding)]
 
 
-def known_ids() -> set[str]:
-    """The names of all bindings."""
-    return {each.id for each in all_bindings() if each.id}
-
-
 def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
     """Check the table `[keys]`; each problem names the file and the line."""
     bound = {each.id: each for each in all_bindings() if each.id} if keys else {}

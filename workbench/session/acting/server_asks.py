@@ -133,8 +133,8 @@ class CallAsker:
         action_id = self._propose(_ASK, {"question": text, "options": list(options)}, options=options)
         if not self._asks.has_person:
             self._refuse(action_id)
-        self._tell(ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True))
-        question = self._waited(ServerQuestion(action_id, takes_text=True), seconds)
+        shown = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)
+        question = self._waited(ServerQuestion(action_id, takes_text=True), shown, seconds)
         if question.verdict is None:
             self._tell(not_run(action_id, _NO_ANSWER))
             return None
@@ -177,21 +177,21 @@ class CallAsker:
         )
         if asks and not self._asks.has_person:
             self._refuse(action_id)
-        self._tell(shown)
-        verdict = self._decided(action_id, seconds) if asks else self._by_mode(action_id, ruling)
+        verdict = self._decided(shown, seconds) if asks else self._by_mode(shown, ruling)
         if verdict != "approved":
             self._tell(not_run(action_id, _REJECTED if verdict else _NO_ANSWER))
             raise NotAllowed(f"the {self._agent} wanted an answer of the model: {_REJECTED if verdict else _NO_ANSWER}")
 
-    def _decided(self, action_id: str, seconds: float) -> Verdict | None:
-        verdict = self._waited(ServerQuestion(action_id, takes_text=False), seconds).verdict
+    def _decided(self, shown: ActionAssessed, seconds: float) -> Verdict | None:
+        verdict = self._waited(ServerQuestion(shown.action_id, takes_text=False), shown, seconds).verdict
         if verdict is not None:
-            self._tell(ActionDecided(action_id=action_id, verdict=verdict, by="person", fingerprint=self._id))
+            self._tell(ActionDecided(action_id=shown.action_id, verdict=verdict, by="person", fingerprint=self._id))
         return verdict
 
-    def _by_mode(self, action_id: str, ruling: Ruling) -> Verdict:
+    def _by_mode(self, shown: ActionAssessed, ruling: Ruling) -> Verdict:
         verdict: Verdict = "approved" if ruling.verdict == "allow" else "rejected"
-        self._tell(ActionDecided(action_id=action_id, verdict=verdict, by="mode", rule=ruling.rule))
+        decided = ActionDecided(action_id=shown.action_id, verdict=verdict, by="mode", rule=ruling.rule)
+        self._tell(shown, decided)
         return verdict
 
     def refused(self, why: str) -> None:
@@ -218,10 +218,11 @@ class CallAsker:
         self._tell(not_run(action_id, _NOBODY))
         raise NotAllowed(f"the {self._agent} asked something, and {_NOBODY}")
 
-    def _waited(self, question: ServerQuestion, seconds: float) -> ServerQuestion:
+    def _waited(self, question: ServerQuestion, shown: ActionAssessed, seconds: float) -> ServerQuestion:
         self._question = question
-        self._asks.open(question)
+        self._asks.open(question)  # before it is shown: an answer may come as soon as it is
         try:
+            self._tell(shown)
             if not self._cancel.is_set:
                 question.wait(seconds)
         finally:

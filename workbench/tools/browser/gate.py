@@ -11,8 +11,8 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from workbench.tools.web.addresses import Addresses, Refused
@@ -203,9 +203,9 @@ async def _greeting(reader: asyncio.StreamReader, place: Place) -> bytes:
     return head
 
 
-async def _both(up: object, down: object) -> None:
+async def _both(up: Coroutine[Any, Any, None], down: Coroutine[Any, Any, None]) -> None:
     """Both directions at once, until the answer has ended."""
-    tasks = [asyncio.ensure_future(up), asyncio.ensure_future(down)]  # type: ignore[call-overload]
+    tasks = [asyncio.create_task(up), asyncio.create_task(down)]
     try:
         await tasks[1]
     finally:

@@ -35,10 +35,6 @@ class Comments:
     def __len__(self) -> int:
         return len(self._all)
 
-    def in_file(self, path: str) -> int:
-        """How many a file has."""
-        return sum(comment.path == path for comment in self._all)
-
     def placed(self, path: str, diff: FileDiff) -> dict[LineId, Comment]:
         """The comments of a file where their lines are now; one whose line is gone stands where it stood."""
         found: dict[LineId, Comment] = {}

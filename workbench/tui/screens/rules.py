@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -91,7 +92,7 @@ class RulesScreen(ModalScreen[None]):
 
     async def _look(self, rules: Sequence[Rule]) -> None:
         for rule in rules:
-            self._fits[rule.text] = await in_daemon(lambda rule=rule: fitting(rule, self._state))  # type: ignore[misc]
+            self._fits[rule.text] = await in_daemon(partial(fitting, rule, self._state))
 
     def _rows(self) -> Iterator[Content]:
         width = max((len(visible(rule.text, lines=False)) for rule in self._rules), default=0)

@@ -91,11 +91,6 @@ class Writing(Vertical):
         """The files and resources that a text mentions."""
         return mentioned(text, self._folder, self.offers.is_resource(text))
 
-    @property
-    def is_choosing(self) -> bool:
-        """Whether the list is open."""
-        return self._completer.is_open
-
     def recall(self, texts: Iterable[str]) -> None:
         """Texts of this session, for up and down; they are in the file already if they were written here."""
         for text in texts:

@@ -19,7 +19,6 @@ SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
     ("person", "everywhere", "every session of yours, in your own rules file"),
 )
 """Name, label and what it means."""
-_ABOVE: Final = 9
 
 
 def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) -> list[Line]:

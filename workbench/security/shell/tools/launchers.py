@@ -4,6 +4,7 @@ them again and again.
 
 from __future__ import annotations
 
+from workbench.security.risk import Risk
 from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.interpreters import interpreter
 from workbench.security.shell.tools.rule import Rule, subcommands, words
@@ -14,7 +15,7 @@ _PLAIN = wrap()
 _BUILD = Spec("MEDIUM", "runs code of the project", operands="text")
 _TOOLS = Spec("MEDIUM", "installs or chooses tools", operands="text")
 _LOOK = Spec(operands="text")
-_AGAIN = ("MEDIUM", "runs a command again and again")
+_AGAIN: tuple[Risk, str] = ("MEDIUM", "runs a command again and again")
 _SECRETS = "gives stored secrets to a command"
 _MOST_ARGUMENTS = 20
 
@@ -29,7 +30,7 @@ def _several(values: str, texts: str = "", writes: str = "", *, in_flags: bool =
 
     def rule(call: Call) -> None:
         """Rate each command line."""
-        call.raise_to(*_AGAIN)  # type: ignore[arg-type]
+        call.raise_to(*_AGAIN)
         options, operands = call.options(spec)
         for option in options:
             if option.value is not None and option.flag in runs:
@@ -49,7 +50,7 @@ def _watched(values: str, texts: str = "") -> Rule:
 
     def rule(call: Call) -> None:
         """Rate the command line."""
-        call.raise_to(*_AGAIN)  # type: ignore[arg-type]
+        call.raise_to(*_AGAIN)
         rest = list(call.words)
         is_text = False
         while rest and rest[0].text.startswith("-"):
@@ -69,7 +70,7 @@ def _watched(values: str, texts: str = "") -> Rule:
 
 def _entr(call: Call) -> None:
     """Its words are a command; with `-s` they are a command line."""
-    call.raise_to(*_AGAIN)  # type: ignore[arg-type]
+    call.raise_to(*_AGAIN)
     rest = list(call.words)
     is_text = False
     while rest and rest[0].text.startswith("-"):
@@ -82,7 +83,7 @@ def _entr(call: Call) -> None:
 
 def _parallel(call: Call) -> None:
     """A template, and behind `:::` what is put into it one by one; elsewhere what it reads."""
-    call.raise_to(*_AGAIN)  # type: ignore[arg-type]
+    call.raise_to(*_AGAIN)
     rest = list(call.words)
     taking = words("-j --jobs -N -n -a --arg-file --delay --timeout --retries --joblog --results --colsep -C -d -I -S")
     while rest and rest[0].text.startswith("-"):
