@@ -11,6 +11,8 @@ from workbench.errors import UsageError
 from workbench.toml_lines import near
 
 CALLS = ("auto", "native", "text")
+NO_MODEL = "none"
+"""The name of the model of a session without one: commands of the person's own run in it, messages have to wait."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 PRICES = ("input", "output", "cached")
 _KEY_SOURCES = ("api_key_env", "api_key_file", "api_key_keyring")

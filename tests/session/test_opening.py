@@ -90,3 +90,18 @@ def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):
         assert holder(path) == 0
         lock.release()
     assert holder(path) is None
+
+
+def test_a_session_without_a_model_runs_commands_and_says_what_a_message_needs(where, tmp_path):
+    settings, events = Settings(model="none"), []
+    made = start_session(where, settings, tmp_path, NAME, on_event=events.append, on_live=lambda event: None)
+    made.session.own.add("echo here")
+    while made.session.step():
+        pass
+    made.session.send("hello")
+    while made.session.step():
+        pass
+    made.close()
+    assert any(event.kind == "action_observed" and "here" in str(event.observation) for event in events)
+    assert events[-1].reason == "error"
+    assert "/model PROVIDER/NAME" in events[-1].detail

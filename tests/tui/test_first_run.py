@@ -6,6 +6,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations, Settings, load_settings
@@ -180,3 +181,20 @@ async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(w
         assert "is asked for" not in text_on(app)
         assert app.screen_stack[0].query_one(Prompt).text == "go on"
     assert started == []
+
+
+async def test_a_shell_command_needs_no_model_and_a_message_waits_for_one(where):
+    link = FakeLink(Script().start(model="none", workspace=str(where.data)).events)
+    app, _ = first_app(where, [], shell=lambda: Opened(link, where.data))
+    async with app.run_test() as pilot:
+        await ready(pilot)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await pilot.press("!", *"ls", "enter")
+        await wait_until(pilot, lambda: link.commands == [("run", "ls")] and "no model │" in text_on(app))
+        await pilot.press(*"hello", "enter")
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "hello")
+        assert link.commands == [("run", "ls")]
+        app.screen.query_one(Prompt).text = "/model a/b"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: link.commands[1:] == [("model", "a/b")])

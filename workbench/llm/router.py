@@ -8,6 +8,8 @@ from workbench.llm.pricing import calls_no_tools
 from workbench.llm.scripted import PREFIX, ScriptedModel
 from workbench.llm.text_model import TextCallModel
 from workbench.llm.tuning import tuning_of
+from workbench.llm.unset_model import UnsetModel
+from workbench.profiles import NO_MODEL as NONE
 from workbench.profiles import Profile
 
 NO_MODEL = (
@@ -32,6 +34,8 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
     name = profile.model.strip()
     if not name:
         raise ModelError(NO_MODEL)
+    if name == NONE:
+        return UnsetModel()
     if is_scripted(name):
         return ScriptedModel(name)
     model = ProviderModel(name, api_base=profile.api_base, api_key=api_key, tuning=tuning_of(profile))

@@ -68,6 +68,7 @@ class WorkbenchApp(AppManners, AppKeys):
         history: Path | None = None,
         demo: Callable[[], Opened] | None = None,
         start: Callable[[str], Opened] | None = None,
+        shell: Callable[[], Opened] | None = None,
         ways: Callable[[], Sequence[Way]] | None = None,
         sessions: Callable[[], Sequence[PastSession]] | None = None,
         resume: Callable[[str], Opened] | None = None,
@@ -77,9 +78,9 @@ class WorkbenchApp(AppManners, AppKeys):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the person's folder, `history` the file of what they sent; when no model is set up, `demo` makes
-        a session of the demo, `start` one on the model of that name, and `ways` finds what there is to begin with, for
-        the first run. `sessions` finds the sessions there are, `resume` opens one by its id. `book`
-        writes the settings; `problems` are what was wrong in `settings_file`.
+        a session of the demo, `start` one on the model of that name, `shell` one for commands of the person's own, and
+        `ways` finds what there is to begin with. `sessions` finds the sessions there are, `resume` opens one by its id.
+        `book` writes the settings; `problems` are what was wrong in `settings_file`.
         """
         super().__init__()
         self.mind(settings.terminal)
@@ -88,11 +89,10 @@ class WorkbenchApp(AppManners, AppKeys):
         self.clock = clock
         self.state = SessionState(workspace=str(opened.workspace), model=settings.model or "", mode=settings.mode)
         self.state.work = "starting" if opened.link is not None else "idle"
-        self.demo, self.start = demo, start
+        self.demo, self.start, self.shell = demo, start, shell
         self.sessions, self.resume = sessions, resume
         self.ways = ways
-        self.settings_file = settings_file
-        self.book = book
+        self.settings_file, self.book = settings_file, book
         self.problems = tuple(problems)
         self.keymap = settings.keys
         self._history = history
@@ -191,7 +191,7 @@ class WorkbenchApp(AppManners, AppKeys):
             link,
             self.state,
             opened.workspace,
-            has_model=opened.link is not None,
+            has_session=opened.link is not None,
             writing=Writing(opened.workspace, self._history, arguments, offers, vim=self.has_vim_keys),
             message=opened.message,
             clock=self.clock,

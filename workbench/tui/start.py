@@ -11,6 +11,7 @@ from pathlib import Path
 
 from workbench.config import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
+from workbench.profiles import NO_MODEL
 from workbench.session.names import state_folder
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.farewell import farewell
@@ -50,6 +51,7 @@ def open_screen(
         history=locations.prompt_history,
         demo=opener.demo,
         start=start,
+        shell=partial(opener.without_model, workspace),
         ways=opener.ways,
         sessions=opener.past,
         resume=opener.resume,
@@ -100,6 +102,10 @@ class Opener:
         settings = replace(self.settings, model=name)
         SessionModels(settings, dict(os.environ)).open(name).close()
         return replace(self, settings=settings).session(workspace)
+
+    def without_model(self, workspace: Path) -> Opened:
+        """A new session in which the person's own commands run; a model may be chosen for it later."""
+        return replace(self, settings=replace(self.settings, model=NO_MODEL)).session(workspace)
 
     def ways(self) -> list[Way]:
         """The models there are to begin with: profiles, servers of this machine, keys."""

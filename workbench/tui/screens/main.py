@@ -17,7 +17,6 @@ from textual.widget import Widget
 from workbench.settings_check import MODES
 from workbench.text import visible
 from workbench.tui.approving.asking import Asking
-from workbench.tui.commands import UnknownCommand, parse_command
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
@@ -29,7 +28,8 @@ from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
 from workbench.tui.review.review import Review
-from workbench.tui.screens.server_prompts import ServerPrompts, said_below, sent_before
+from workbench.tui.screens.sending import NO_MODEL, Sending
+from workbench.tui.screens.server_prompts import said_below, sent_before
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
@@ -44,10 +44,8 @@ from workbench.tui.wording.titles import panel_titles
 if TYPE_CHECKING:
     from workbench.session.events import Mode
 
-_NO_MODEL = "no model is set up; /demo starts the demo"
 
-
-class MainScreen(ServerPrompts):
+class MainScreen(Sending):
     """One session on screen; what happens is decided in `Asking`, `Follower` and the widgets."""
 
     AUTO_FOCUS = "#prompt"
@@ -64,7 +62,7 @@ class MainScreen(ServerPrompts):
         state: SessionState,
         workspace: Path,
         *,
-        has_model: bool,
+        has_session: bool,
         writing: Writing,
         message: str = "",
         clock: Callable[[], float] = time.monotonic,
@@ -75,12 +73,12 @@ class MainScreen(ServerPrompts):
         self.link = link
         self.state = state
         self._workspace = workspace
-        self._has_model = has_model
-        self._writing = writing
+        self.has_session = has_session
+        self.writing = writing
         self._message = message
         self._clock = clock
         self.outbox = Outbox()
-        self._review = Review(link, state, workspace, self._send, keep)
+        self._review = Review(link, state, workspace, self.send, keep)
         self._asking = Asking(self, link, state)
         self.follower = Follower(link, state, self.show)
 
@@ -89,22 +87,22 @@ class MainScreen(ServerPrompts):
         yield StatusLine(self.state, self._workspace)
         with Horizontal(id="body"):
             with Vertical(id="talk"):
-                yield Welcome(self.state, self._has_model)
+                yield Welcome(self.state, self.has_session)
                 yield Conversation(id="conversation", classes="panel")
             yield SidePanels()
         yield Activity(self.state, self._clock)
-        yield self._writing
+        yield self.writing
         yield KeyHints()
 
     def on_mount(self) -> None:
         """Paint the empty screen, then begin to follow the session behind it."""
-        if not self._has_model:
+        if not self.has_session:
             self.state.work = "idle"
         self.show(None)
-        if self._has_model:
+        if self.has_session:
             self.call_after_refresh(self.run_worker, self.follower.run, name="follower")
-        if self._message and self._has_model:
-            self._send(self._message, self._message)
+        if self._message and self.has_session:
+            self.send(self._message, self._message)
         elif self._message:
             self.query_one(Prompt).give_back(self._message)
 
@@ -117,7 +115,7 @@ class MainScreen(ServerPrompts):
             return
         titles = panel_titles(self.state)
         has_items = bool(self.state.items or self.state.live)
-        self._show_welcome()
+        self.show_welcome()
         self.query_one(Conversation).display = has_items
         self.query_one(Conversation).show(self.state, changed)
         self.query_one(SidePanels).show(self.state, changed, titles)
@@ -126,7 +124,7 @@ class MainScreen(ServerPrompts):
         self.take_back(changed)
         if changed is None:
             set_aside()
-            self._writing.recall(sent_before(self.state))
+            self.writing.recall(sent_before(self.state))
         self.query_one(StatusLine).take(changed)
         self.refresh_hints()
         self._asking.look(changed)
@@ -138,11 +136,12 @@ class MainScreen(ServerPrompts):
         prompt = self.query_one(Prompt)
         self.query_one(KeyHints).show(hints_now(self, self.state, prompt.has_focus))
         self.query_one(Activity).show()
-        self._writing.show_queue(list(self.state.queued))
+        self.writing.show_queue(list(self.state.queued))
         said = said_below(self.state, self.outbox.count, is_foreign=prompt.is_foreign)
         entitle(prompt, Content(said), below=True)
 
-    def _show_welcome(self) -> None:
+    def show_welcome(self) -> None:
+        """How to begin, or what is on its way, while there is nothing else."""
         self.query_one(Welcome).show(self.outbox.texts, is_needed=not (self.state.items or self.state.live))
 
     def say(self, text: str) -> None:
@@ -159,31 +158,6 @@ class MainScreen(ServerPrompts):
         """Other keys work now, and a question may open when the prompt is empty again."""
         self.refresh_hints()
         self._asking.look()
-
-    @on(Prompt.Submitted)
-    async def on_prompt_submitted(self, submitted: Prompt.Submitted) -> None:
-        """A command is run, everything else is sent; a server's words are a message, whatever they begin with."""
-        if submitted.is_foreign:
-            self._send(submitted.text)
-            return
-        if self._has_model and self.asks_prompt(submitted.text):
-            return
-        try:
-            command = parse_command(submitted.text)
-        except UnknownCommand as error:
-            self._refuse(submitted.text, str(error))
-            return
-        if command is None and self._has_model:
-            if (own := submitted.text.strip()).startswith("!"):
-                self.link.run_command(own[1:].strip())
-            else:
-                self._send(submitted.text, submitted.written)
-            return
-        if command is None:
-            self._refuse(submitted.text, _NO_MODEL)
-            return
-        found, argument = command
-        await self.run_action(f"{found.action}({argument!r})" if argument else found.action)
 
     @on(ActionChosen)
     def on_action_chosen(self, chosen: ActionChosen) -> None:
@@ -202,17 +176,6 @@ class MainScreen(ServerPrompts):
         """The file's diff, full screen."""
         open_diff(self.app, self._review, chosen.path)
 
-    def _refuse(self, text: str, why: str) -> None:
-        self.query_one(Prompt).give_back(text)
-        self.say(why)
-
-    def _send(self, text: str, written: str = "") -> None:
-        self.outbox.sent(text)
-        self.link.send(text, self._writing.mentioned(written))
-        self._writing.recall([text])
-        self._show_welcome()
-        self.refresh_hints()
-
     def action_diff(self) -> None:
         """Everything that changed in this session."""
         if not open_diff(self.app, self._review):
@@ -223,8 +186,8 @@ class MainScreen(ServerPrompts):
         if mode and mode not in MODES:
             self.say(f"there is no mode {mode}; choose one of {', '.join(MODES)}")
             return
-        if not self._has_model:
-            self.say(_NO_MODEL)
+        if not self.has_session:
+            self.say(NO_MODEL)
             return
         at = MODES.index(self.state.mode) if self.state.mode in MODES else 0
         self.link.set_mode(cast("Mode", mode or MODES[(at + 1) % len(MODES)]))

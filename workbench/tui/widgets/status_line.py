@@ -9,6 +9,7 @@ from pathlib import Path
 from textual.content import Content
 from textual.widget import Widget
 
+from workbench.profiles import NO_MODEL
 from workbench.security.policy import MODE_NAMES
 from workbench.text import visible
 from workbench.tui.background import in_daemon
@@ -128,7 +129,7 @@ def _right(state: SessionState) -> list[Content]:
     """The parts from the least important to the most."""
     parts = [
         Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
-        Content.styled(visible(state.model.split("/")[-1], lines=False), "$foreground"),
+        _model(state),
         Content.styled(_cost(state), "$foreground"),
         Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent"),
     ]
@@ -137,6 +138,12 @@ def _right(state: SessionState) -> list[Content]:
     if state.unsaved:
         parts.append(Content.styled("✗ not being saved", "bold $sign-failed"))
     return [part for part in parts if part.plain]
+
+
+def _model(state: SessionState) -> Content:
+    if state.model == NO_MODEL:
+        return Content.styled("no model", "$warning")
+    return Content.styled(visible(state.model.split("/")[-1], lines=False), "$foreground")
 
 
 def _joined(parts: list[Content]) -> Content:
