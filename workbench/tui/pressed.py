@@ -6,17 +6,28 @@ import time
 from typing import Final
 
 _FRAME: Final = 0.03
-"""Seconds in which the frame of a key is made."""
-_GAP: Final = 0.06
-"""From here on the next key of somebody who types may come."""
+"""Seconds after which the frame of a key is out, or there is none."""
+_GAP: Final = 0.035
+"""What takes as long as a frame begins no later, or the next key of somebody who types would wait for it."""
 _TYPING: Final = 0.4
 """Seconds between two keys of somebody who types on."""
 _last = [0.0]
+_paid = [0.0]
 
 
 def note() -> None:
     """A key was pressed."""
     _last[0] = time.monotonic()
+
+
+def paid() -> None:
+    """What the keys so far changed is on the screen."""
+    _paid[0] = time.monotonic()
+
+
+def is_owed() -> bool:
+    """Whether the frame of a key is still to be made."""
+    return _paid[0] < _last[0] and types_on()
 
 
 def seconds_ago() -> float:
@@ -31,4 +42,4 @@ def types_on() -> bool:
 
 def is_between() -> bool:
     """Whether the frame of the last key is out and the next key is hardly there yet."""
-    return _FRAME <= seconds_ago() < _GAP
+    return (not is_owed() or seconds_ago() >= _FRAME) and seconds_ago() < _GAP

@@ -15,6 +15,7 @@ from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
 from workbench.tui.opening import open_rules, open_servers, open_spending
 from workbench.tui.prompting.wishes import mention_of
+from workbench.tui.screens.keys_first import KeysFirst
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.laid_out import LaidOutScreen
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
 
 
-class PanelKeys(LaidOutScreen):
+class PanelKeys(KeysFirst, LaidOutScreen):
     """The part of the main screen that moves between its panels."""
 
     _sized_at: Size | None = None

@@ -1,0 +1,107 @@
+"""The frame of a key goes before everything else that is to be painted, and nothing of that is lost by it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.content import Content
+from textual.geometry import Region
+from textual.widgets import Static, TextArea
+
+from tests.tui.waiting import until
+from workbench.tui import pressed
+from workbench.tui.front_first import FrontFirst
+from workbench.tui.screens.keys_first import KeysFirst
+
+
+class StoppedClock(KeysFirst):
+    """Nothing is painted but what does not wait for the clock, until it `ticks`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = FrontFirst()
+        self.ticks = False
+        self.painted: list[Region] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content("something else"))
+        yield TextArea()
+
+    def _on_timer_update(self) -> None:
+        if self.ticks:
+            super()._on_timer_update()
+
+    def _compositor_refresh(self) -> None:
+        self.painted += self._compositor._dirty_regions
+        super()._compositor_refresh()
+
+
+def painted(screen: StoppedClock, widget: Static | TextArea) -> bool:
+    """Whether something of it was, and nothing else with it."""
+    inside = [region for region in screen.painted if widget.region.contains_region(region)]
+    return bool(inside) and inside == screen.painted
+
+
+async def test_what_a_key_changed_is_painted_alone_and_at_once():
+    app = App()
+    async with app.run_test(size=(60, 24)) as pilot:
+        screen = StoppedClock()
+        await app.push_screen(screen)
+        await until(pilot, lambda: bool(screen.focused and screen.focused.region))
+        area, other = screen.query_one(TextArea), screen.query_one(Static)
+        screen.painted.clear()
+        other.update(Content("waits for the clock\nwith a layout"))
+
+        async def typed() -> bool:
+            pressed.note()
+            await pilot.press("x")
+            return painted(screen, area)
+
+        while not await typed():  # on a busy machine a key may be taken in late
+            assert not screen.painted
+        assert "x" in area.text
+
+        screen.painted.clear()
+        screen.ticks = True
+        await until(pilot, lambda: other.size.height == 2 and bool(screen.painted))
+        assert any(other.region.overlaps(region) for region in screen.painted)
+
+
+async def test_without_a_key_the_clock_is_waited_for():
+    app = App()
+    async with app.run_test(size=(60, 24)) as pilot:
+        screen = StoppedClock()
+        await app.push_screen(screen)
+        area = screen.query_one(TextArea)
+        await until(pilot, lambda: screen.focused is area)
+        screen.painted.clear()
+        pressed.paid()
+        area.insert("x")
+        await until(pilot, lambda: area in screen._dirty_widgets)
+        assert not screen.painted
+
+
+def test_a_frame_is_owed_from_a_key_until_it_is_made(monkeypatch: pytest.MonkeyPatch):
+    now = [100.0]
+    monkeypatch.setattr(pressed, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(pressed, "_last", [0.0])
+    monkeypatch.setattr(pressed, "_paid", [0.0])
+    pressed.note()
+    now[0] += 0.005
+    assert pressed.is_owed()
+    assert not pressed.is_between()
+
+    pressed.paid()
+    assert not pressed.is_owed()
+    assert pressed.is_between()
+    now[0] += 0.05
+    assert not pressed.is_between()  # the next key may come
+
+    pressed.note()
+    now[0] += 0.031
+    assert pressed.is_between()  # a key without a frame
+    now[0] += 1
+    assert not pressed.is_owed()
+    assert not pressed.types_on()
