@@ -8,18 +8,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from tests.fakes.model_server import ModelServer
-from tests.fakes.model_turns import finish
+from tests.bench.starting import in_turns, to_request
 from tests.terminal.terminal import Terminal
 from workbench.config import Locations
 from workbench.mcp.catalog import Catalog
@@ -36,7 +34,8 @@ def measures() -> Iterable[Measure]:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         none, ten = _home(Path(folder) / "none", 0), _home(Path(folder) / "ten", 10)
         for name, timed in (("ohw run: start to first request", _to_request), ("first paint of `ohw`", _to_paint)):
-            without, with_ten = _in_turns(timed, none, ten)
+            took = in_turns({"none": partial(timed, none), "ten": partial(timed, ten)}, _ROUNDS)
+            without, with_ten = took["none"] * 1e3, took["ten"] * 1e3
             budget = without * _LIMIT
             yield Measure(f"{name}, 10 MCP servers", with_ten, "ms", without, budget, with_ten <= budget)
 
@@ -63,32 +62,8 @@ def _settings(name: str, home: Path) -> str:
     return f"[mcpServers.{name}]\ncommand = {json.dumps(sys.executable)}\nargs = {json.dumps([str(_FAKE), words])}"
 
 
-def _in_turns(timed: Callable[[Mapping[str, str]], float], *homes: Mapping[str, str]) -> list[float]:
-    """The median of each; a first round, which fills the caches, does not count."""
-    took: list[list[float]] = [[] for _ in homes]
-    for number in range(_ROUNDS + 1):
-        for at, home in enumerate(homes):
-            seconds = timed(home)
-            if number:
-                took[at].append(seconds * 1e3)
-    return [statistics.median(values) for values in took]
-
-
 def _to_request(env: Mapping[str, str]) -> float:
-    with ModelServer([finish()]) as server:
-        model = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", f"{env['HOME']}/project")
-        begun = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "workbench", "run", "hello", *model],
-            env=dict(env),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        arrived = server.arrived.wait(60)
-        taken = time.perf_counter() - begun
-        process.wait(60)
-    if not arrived:
-        raise RuntimeError("no request came")
+    taken = to_request(env, f"{env['HOME']}/project")
     if (Path(env["HOME"]) / "starts").exists():
         raise RuntimeError("a server was started")
     return taken

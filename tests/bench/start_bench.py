@@ -6,17 +6,15 @@ What is compared runs in turns, so that all of it sees the same machine, and its
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from tests.fakes.model_server import ModelServer
-from tests.fakes.model_turns import finish
+from tests.bench.starting import in_turns, to_request
 from workbench.llm.client import QUIET
 
 _QUICK_ROUNDS = 25
@@ -33,28 +31,17 @@ def measures() -> Iterable[Measure]:
         "python -m workbench --version": (_PYTHON, "-m", "workbench", "--version"),
         "ohw --help": (_OHW, "--help"),
     }
-    took = _in_turns({name: lambda words=words: _seconds(words) for name, words in commands.items()}, _QUICK_ROUNDS)
+    took = in_turns({name: lambda words=words: _seconds(words) for name, words in commands.items()}, _QUICK_ROUNDS)
     bare = took.pop("bare")
     yield from (_against(name, value, bare, 3.0) for name, value in took.items())
     both = {"loaded": lambda: _seconds((_PYTHON, "-c", "import litellm"), QUIET), "sent": _to_first_request}
-    took = _in_turns(both, _SLOW_ROUNDS)
+    took = in_turns(both, _SLOW_ROUNDS)
     yield _against("ohw run: start to first request", took["sent"], took["loaded"], 1.1)
 
 
 def _against(name: str, value: float, reference: float, factor: float) -> Measure:
     budget = reference * factor
     return Measure(name, value * 1000, "ms", reference * 1000, budget * 1000, value <= budget)
-
-
-def _in_turns(subjects: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The median of each; a first round, which fills the caches, does not count."""
-    took: dict[str, list[float]] = {name: [] for name in subjects}
-    for number in range(rounds + 1):
-        for name, subject in subjects.items():
-            seconds = subject()
-            if number:
-                took[name].append(seconds)
-    return {name: statistics.median(values) for name, values in took.items()}
 
 
 def _seconds(words: Sequence[str], more: Mapping[str, str] | None = None) -> float:
@@ -67,19 +54,6 @@ def _seconds(words: Sequence[str], more: Mapping[str, str] | None = None) -> flo
 
 def _to_first_request() -> float:
     """From the start of the process until the server has the request."""
-    with tempfile.TemporaryDirectory() as home, ModelServer([finish()]) as server:
+    with tempfile.TemporaryDirectory() as home:
         env = {**os.environ, "HOME": home, "XDG_DATA_HOME": home, "OPENAI_API_KEY": "sk-bench", "OHW_API_KEY": ""}
-        model = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", home)
-        begun = time.perf_counter()
-        process = subprocess.Popen(
-            [_PYTHON, "-m", "workbench", "run", "hello", *model],
-            env=env,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        arrived = server.arrived.wait(60)
-        taken = time.perf_counter() - begun
-        process.wait(60)
-    if not arrived:
-        raise RuntimeError("no request came")
-    return taken
+        return to_request(env, home)

@@ -1,14 +1,24 @@
-"""What tests do on the Settings screen: find a row by words, and begin to change it."""
+"""What tests of the settings start from, and do on their screen: find a row by words, and begin to change it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from textual.widgets import Input
 
 from tests.tui.waiting import until
+from workbench.config import Locations
 from workbench.tui.screens.setting_edit import SettingEdit
 from workbench.tui.widgets.setting_list import SettingList
+
+
+def settings_in(home: Path, text: str) -> Locations:
+    """The places of a person with this settings file."""
+    where = Locations.from_environment({"HOME": str(home)})
+    where.config.mkdir(parents=True)
+    where.settings_file.write_text(text)
+    return where
 
 
 async def find(pilot: Any, words: str) -> None:

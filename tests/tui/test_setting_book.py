@@ -6,7 +6,8 @@ import stat
 
 import pytest
 
-from workbench.config import Locations, Settings, load_settings
+from tests.tui.settings_form import settings_in
+from workbench.config import Settings, load_settings
 from workbench.errors import UsageError
 from workbench.profiles import read_profile
 from workbench.settings_edit import write_settings
@@ -33,10 +34,7 @@ THEMES = ["nord", "ohw-dark"]
 
 @pytest.fixture
 def where(tmp_path):
-    found = Locations.from_environment({"HOME": str(tmp_path)})
-    found.config.mkdir(parents=True)
-    found.settings_file.write_text(FILE)
-    return found
+    return settings_in(tmp_path, FILE)
 
 
 def book_of(where, env=None, **flags) -> SettingsBook:

@@ -5,10 +5,10 @@ from textual.widgets import Input, OptionList
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.settings_form import edited, find
+from tests.tui.settings_form import edited, find, settings_in
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.config import Locations, load_settings
+from workbench.config import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.setting_edit import SettingEdit
 from workbench.tui.screens.settings import SettingsScreen
@@ -21,10 +21,7 @@ FILE = '# mine\nmodel = "scripted/demo"\nmax_steps = 40  # enough\n'
 
 @pytest.fixture
 def where(tmp_path):
-    found = Locations.from_environment({"HOME": str(tmp_path)})
-    found.config.mkdir(parents=True)
-    found.settings_file.write_text(FILE)
-    return found
+    return settings_in(tmp_path, FILE)
 
 
 def app_on(where):

@@ -1,0 +1,42 @@
+"""What the benches of the start share: subjects timed in turns, and `ohw run` until its request arrives."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import finish
+
+
+def in_turns(subjects: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The median of each, so that all of them see the same machine; a first round fills the caches and counts not."""
+    took: dict[str, list[float]] = {name: [] for name in subjects}
+    for number in range(rounds + 1):
+        for name, subject in subjects.items():
+            seconds = subject()
+            if number:
+                took[name].append(seconds)
+    return {name: statistics.median(values) for name, values in took.items()}
+
+
+def to_request(env: Mapping[str, str], workspace: str) -> float:
+    """From the start of the process until the server has the request."""
+    with ModelServer([finish()]) as server:
+        model = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", workspace)
+        begun = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "workbench", "run", "hello", *model],
+            env=dict(env),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        arrived = server.arrived.wait(60)
+        taken = time.perf_counter() - begun
+        process.wait(60)
+    if not arrived:
+        raise RuntimeError("no request came")
+    return taken
