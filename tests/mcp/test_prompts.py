@@ -60,7 +60,7 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         box = app.screen.query_one(PromptBox)
         await wait_until(pilot, lambda: app.screen.prompts)
         await pilot.press(*"/fake:rev", "tab")
-        assert box.text == "/fake:review file="
+        assert await wait_until(pilot, lambda: box.text == "/fake:review file=")
         await pilot.press("enter")
         await wait_until(pilot, lambda: box.text == "/fake:review file=")
         assert link.commands == []
@@ -108,7 +108,7 @@ async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
         assert box.scroll_offset.y == 0
         box.select_all()
         await pilot.press("delete", "ctrl+underscore")
-        assert (box.text, box.is_foreign) == ("", False)
+        assert await wait_until(pilot, lambda: (box.text, box.is_foreign) == ("", False))
         await pilot.press(*"!ls", "enter")
         await wait_until(pilot, lambda: len(link.commands) == 6)
         assert link.commands[-1] == ("run", "ls")

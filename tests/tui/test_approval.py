@@ -28,7 +28,7 @@ async def test_y_approves_once_armed(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await visible_now(pilot, app)
         await pilot.press("y", "tab", "y")
-        assert "y in a moment" in keys_shown(app)
+        assert await until(pilot, lambda: "y in a moment" in keys_shown(app))
         assert not question(app).query_one(QuestionBox).is_writing
         await arm(pilot, app, clock)
         await until(pilot, lambda: "y approve" in keys_shown(app))
@@ -161,7 +161,7 @@ async def test_what_does_not_fit_must_be_scrolled_to_its_end(action: ActionItem)
         await pilot.press("y")
         assert app.results == []
         await pilot.press("down", "pagedown")
-        assert "scroll to the end" in keys_shown(app)
+        assert await until(pilot, lambda: "scroll to the end" in keys_shown(app))
         await pilot.press("end")
         await until(pilot, lambda: "y approve" in keys_shown(app))
         await pilot.press("home", "y")

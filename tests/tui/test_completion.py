@@ -108,7 +108,7 @@ async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
         assert "/help" in labels(app)
         assert "/quit" in labels(app)
         await pilot.press(*"cmp")
-        assert labels(app) == ["/compact", "/compact undo"]
+        assert await wait_until(pilot, lambda: labels(app) == ["/compact", "/compact undo"])
         await pilot.press("enter")
         await wait_until(pilot, lambda: link.commands)
         assert link.commands == [("compact",)]
@@ -117,7 +117,7 @@ async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
         await pilot.press(*"/cmp", "down", "enter")
         await wait_until(pilot, lambda: len(link.commands) == 2)
         await pilot.press(*"/compact", "space", "u")
-        assert labels(app) == ["undo"]
+        assert await wait_until(pilot, lambda: labels(app) == ["undo"])
         await pilot.press("tab", "enter")
         await wait_until(pilot, lambda: len(link.commands) == 3)
         assert link.commands[1:] == [("compact", "undo"), ("compact", "undo")]
@@ -128,7 +128,7 @@ async def test_an_argument_is_chosen_from_its_list():
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press(*"/mod", "enter")
-        assert app.screen.query_one(Prompt).text == "/mode "
+        assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode ")
         assert labels(app) == ["medium", "ask", "high", "never", "plan"]
         await pilot.press("up", "enter")
         await wait_until(pilot, lambda: link.commands)
@@ -155,7 +155,7 @@ async def test_files_are_found_while_typing_and_taken_with_tab(folder):
         await pilot.press("down", "tab", *"and", "space", "@", *"notes")
         await wait_until(pilot, lambda: labels(app) == ["notes of mine.md"])
         await pilot.press("enter")
-        assert prompt.text == 'see @tests/test_calc.py and @"notes of mine.md" '
+        assert await wait_until(pilot, lambda: prompt.text == 'see @tests/test_calc.py and @"notes of mine.md" ')
         assert link.commands == []
 
 
@@ -176,7 +176,7 @@ async def test_escape_closes_the_list_for_this_word_and_stops_nothing(folder):
         await pilot.press("@", "c")
         await wait_until(pilot, lambda: labels(app))
         await pilot.press("escape", "a")
-        assert labels(app) == []
+        assert await wait_until(pilot, lambda: labels(app) == [])
         assert app.screen.query_one(Prompt).text == "@ca"
         await pilot.press("space", "@")
         await wait_until(pilot, lambda: labels(app))
@@ -208,7 +208,7 @@ async def test_typing_is_never_held_up_by_the_search(folder, monkeypatch):
     app = workbench_app(FakeLink(), folder=folder)
     async with app.run_test() as pilot:
         await pilot.press("@", *"true")
-        assert app.screen.query_one(Prompt).text == "@true"
+        assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "@true")
         assert labels(app) == []
         go_on.set()
         await wait_until(pilot, lambda: labels(app) == ["True"])

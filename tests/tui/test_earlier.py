@@ -196,7 +196,7 @@ async def test_older_parts_come_when_one_goes_there(long_log):
         await wait_until(pilot, lambda: app.state.first_seq == 1)
         await wait_until(pilot, lambda: timeline.cursor == 0 and "message 0" in timeline.render_line(0).text)
         await pilot.press("down")
-        assert "1 " in timeline.render_line(1).text
+        assert await wait_until(pilot, lambda: "1 " in timeline.render_line(1).text)
         assert len(app.state.actions) == whole.action_count
 
 

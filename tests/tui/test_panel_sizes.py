@@ -76,7 +76,7 @@ async def test_the_borders_follow_the_mouse():
         await wait_until(pilot, lambda: tasks.region.y == top - 5)
         await pilot.hover(offset=(90, 3))
         await pilot.hover(offset=(20, 3))
-        assert (side.region.x, tasks.region.y) == (75, top - 5)
+        assert await wait_until(pilot, lambda: (side.region.x, tasks.region.y) == (75, top - 5))
         assert len(app.screen_stack) == 1
 
 

@@ -99,7 +99,7 @@ async def test_history_of_an_opened_session_is_there_too():
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("up")
-        assert app.screen.query_one(Prompt).text == "from before"
+        assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "from before")
 
 
 async def test_an_unknown_command_is_said_and_the_text_stays():

@@ -73,11 +73,13 @@ async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
         prompt = app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: len(list(prompt.past.newest_first)) == 3)
         await pilot.press("ctrl+r")
-        assert labels(app) == ["read the notes", "write a test of the parser", "fix the parser"]
+        assert await wait_until(
+            pilot, lambda: labels(app) == ["read the notes", "write a test of the parser", "fix the parser"]
+        )
         await pilot.press(*"parser")
-        assert labels(app) == ["write a test of the parser", "fix the parser"]
+        assert await wait_until(pilot, lambda: labels(app) == ["write a test of the parser", "fix the parser"])
         await pilot.press("ctrl+r", "enter")
-        assert prompt.text == "fix the parser"
+        assert await wait_until(pilot, lambda: prompt.text == "fix the parser")
         assert labels(app) == []
         assert link.commands == []
         await pilot.press("enter")
@@ -93,5 +95,5 @@ async def test_escape_leaves_the_search_with_what_was_typed(tmp_path):
         prompt = app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: list(prompt.past.newest_first))
         await pilot.press("ctrl+r", *"fix", "escape", "x")
-        assert prompt.text == "fixx"
+        assert await wait_until(pilot, lambda: prompt.text == "fixx")
         assert labels(app) == []

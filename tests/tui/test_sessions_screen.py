@@ -93,7 +93,7 @@ async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_s
         await on_screen(pilot, "1 found", "the sign is lost")
         assert "write a README" not in text_on(app)
         await pilot.press("enter", "s")
-        assert app.screen.query_one("Input").value == "sign"
+        assert await wait_until(pilot, lambda: app.screen.query_one("Input").value == "sign")
         await pilot.press(*" xyz")
         await on_screen(pilot, "Nothing found")
         await pilot.press("escape")

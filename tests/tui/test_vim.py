@@ -112,15 +112,15 @@ async def test_the_prompt_has_the_keys_where_it_is_set_and_says_the_mode():
         prompt = app.screen.query_one(Prompt)
         assert str(prompt.border_title) == "INSERT"
         await pilot.press(*"one two", "escape", *"bcw", *"2", "escape", *"yypk0x")
-        assert str(prompt.border_title) == "NORMAL"
+        assert await wait_until(pilot, lambda: str(prompt.border_title) == "NORMAL")
         assert prompt.text == "ne 2\none 2"
         await pilot.press("u", "j", *"dd", "escape", "/")
-        assert prompt.text == "one 2"
+        assert await wait_until(pilot, lambda: prompt.text == "one 2")
         assert link.commands == []
         await pilot.press("enter")
         await wait_until(pilot, lambda: link.commands == [("send", "one 2")])
         assert str(prompt.border_title) == "INSERT"
         await pilot.press(*"/mo", "escape", *"de", "escape", "k")
-        assert prompt.text == "one 2"
+        assert await wait_until(pilot, lambda: prompt.text == "one 2")
         await pilot.press("j")
-        assert prompt.text == "/mode"
+        assert await wait_until(pilot, lambda: prompt.text == "/mode")
