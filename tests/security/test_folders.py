@@ -103,7 +103,8 @@ def test_a_variable_that_changes_other_commands_is_found_however_it_is_set(line)
     ("line", "risk"),
     [
         ("for ((i=0;i<3;i++)); do echo $i; done", "LOW"),
-        ("((i++)); echo $((i+1))", "LOW"),
+        ("i=0; ((i++)); echo $((i+1))", "LOW"),
+        ("((i++)); echo $((i+1))", "MEDIUM"),
         ("echo ${x:-CC=1} ${y:=2}", "LOW"),
         ("export PATH=$PATH:/usr/local/go/bin", "MEDIUM"),
         ('export PATH="$PATH:$HOME/.local/bin"', "MEDIUM"),

@@ -56,7 +56,7 @@ python3 script.py
 sed -i s/a/b/ f
 docker build -t x .
 kill %1
-for f in *.tmp; do wc -l "$f"; done
+for f in *.tmp; do wc -l $f; done
 """
 HIGH = """
 rm -rf src

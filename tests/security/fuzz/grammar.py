@@ -6,7 +6,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-NAMES = ("frob", "grep", "cat", "ls", "git", "rm", "sed", "awk", "sudo", "tool-x", "head", "sort", "wc", "env", "xargs")
+NAMES = (
+    "frob",
+    "grep",
+    "test-1",
+    "curl",
+    "a.b",
+    "cat",
+    "ls",
+    "git",
+    "rm",
+    "sed",
+    "awk",
+    "sudo",
+    "tool-x",
+    "head",
+    "sort",
+    "wc",
+    "env",
+    "xargs",
+)
 PLAIN = (
     "a",
     "b.txt",
@@ -25,8 +44,19 @@ PLAIN = (
     "%s",
     "-",
     "--",
+    "~",
+    "~/a",
+    "=",
+    "a=",
+    "-x=~",
+    "@",
+    "do",
+    "!",
+    "]]",
+    "a//b",
 )
 VARIABLES = ("x", "y", "z")
+SUMS = ("1+2", "1<<2", "x", "(1)*2", "16#ff", "1 ? 2 : 3", "x = 1, y", "$(:)", "~1", "!x", "1#1", '"1"', "$x")
 FILES = ("out1", "out2", "out3")
 
 
@@ -97,7 +127,7 @@ class Grammar:
         return self._one_of(
             self._simple, self._group, self._subshell, self._if, self._for, self._while, self._case, self._function,
             self._called, self._test, self._prefixed, self._heredoc, self._heredoc, self._eval, self._settings,
-            self._c_for, self._arithmetic, self._continued,
+            self._c_for, self._arithmetic, self._continued, self._coprocess, self._two_heredocs, self._in_string,
         )  # fmt: skip
 
     def _simple(self) -> str:
@@ -131,9 +161,9 @@ class Grammar:
     def _piece(self) -> str:
         return self._one_of(
             lambda: self._pick(PLAIN), self._single, self._double, self._variable, self._substitution, self._ansi,
-            lambda: self._pick(("\\ ", "\\'", '\\"', "\\$", "\\`", "\\;", "\\#", "\\\n", "\\\\", "\\(", "\\|", "\\é")),
-            lambda: self._pick(("{a,b}", "{1..3}", "{a,'b c'}", "a{,b}", "{a", "*", "?x", "[ab]", "~", "!", "#x", "{}")),
-            lambda: f"$(({self._pick(('1+2', '1<<2', 'x', '(1)*2', '16#ff'))}))",
+            lambda: self._pick(("\\ ", "\\'", '\\"', "\\$", "\\`", "\\;", "\\#", "\\<", "\\&", "\\~", "\\=", "\\a", "\\\n", "\\\\", "\\(", "\\|", "\\é")),
+            lambda: self._pick(("{a,b}", "{1..3}", "{a,'b c'}", "a{,b}", "{a", "''", '""', "$''", "$", "a$", "-$", "[!a]*", "{,}", "*", "?x", "[ab]", "~", "!", "#x", "{}")),
+            lambda: f"$(({self._pick(SUMS)}))",
             self._process, self._parameter,
         )  # fmt: skip
 
@@ -166,7 +196,9 @@ class Grammar:
         return self._pick((
             f"${{{name}:-{inner}}}", f"${{{name}:+{inner}}}", f"${{{name}#{inner}}}", f"${{{name}/a/{inner}}}",
             f"${{{name}//[ab]/}}", f"${{{name}:-'a b'}}", f'${{{name}:-"{inner}"}}', f"${{{name}^^}}", f"${{{name}:0:1}}",
-            f"${{{name}:-}}", f"${{{name}%%.*}}", f"${{{name}[0]}}", f"${{!{name}}}",
+            f"${{{name}:-}}", f"${{{name}@Q}}", f"${{{name}:=a b}}", f"${{{name}#[}}", f"${{{name}/#/{inner}}}", f"${{{name},,}}",
+            f"${{{name}:-~}}", f"${{{name}:-<(:)}}", f"${{{name}//\\//x}}", f"${{#{name}}}", f"${{{name}[@]}}", f"${{{name}:(-1)}}",
+            f"${{{name}:-${{y:-{inner}}}}}", f"${{{name}%%.*}}", f"${{{name}[0]}}", f"${{!{name}}}",
         ))  # fmt: skip
 
     def _inner(self) -> str:
@@ -214,7 +246,8 @@ class Grammar:
     def _redirect(self) -> str:
         target = self._pick(FILES)
         return self._pick((
-            f"> {target}", f">{target}", f">> {target}", "2>&1", "2> /dev/null", f"< {target}", f"&> {target}", f">| {target}",
+            f"> {target}", f">{target}", f">> {target}", "2>&1", "2> /dev/null", f"< {target}", f"&> {target}", f">| {target}", f"&>> {target}", f"<> {target}", f"2>&1 > {target}", ">&-", "0<&-", f"> ./{target}",
+            f">{self._piece()}", "<<< $ ", "<<<\\; ", f"<<< {self._process()}", f"<<<~{self._process()}", f"3<<< {self._piece()}",
             f"<<< {self._word()}", f"<<<{self._piece()}", f"3<> {target}", ">&2", "2>&-", f"{{fd}}> {target}", f'> "{target}"',
             f"1>'{target}'", f"< <({self._simple()})" if self._room > 0 else "< /dev/null",
         ))  # fmt: skip
@@ -290,12 +323,45 @@ class Grammar:
             f"[[ {self._piece()} == {self._piece()} ]] {self._pick(('&&', '||'))} {self._simple()}",
             f"[[ -n {self._double()} && ! -f {self._piece()} ]] || {self._simple()}",
             f"[ -n {self._piece()} ] && {self._simple()}",
+            f"[ {self._piece()} = {self._piece()} -o -n a ] || {self._simple()}",
+            f"[[ {self._piece()} < b || ( a > {self._piece()} ) ]]\n{self._simple()}",
+            f"[[ a -ef {self._piece()} ]] ; {self._simple()}",
             f"[[ a =~ ^(a|b)$ ]] && {self._simple()}",
             f"test {self._piece()} = {self._piece()} || {self._simple()}",
         ))  # fmt: skip
 
     def _arithmetic(self) -> str:
-        return f"(( {self._pick(('x = 1', 'x << 2', '1 > 0', 'x++'))} )) && {self._simple()}"
+        return self._pick((
+            f"(( {self._pick(('x = 1', 'x << 2', '1 > 0', 'x++', 'x # 1', '1 | 2', 'x ? 1 : 2'))} )) && {self._simple()}",
+            f"(({self._pick(('x=1', '1&&2', '(1)+(2)', '$(:)', '${x:-1}'))})) || {self._simple()}",
+            f"if ((1)); then {self._simple()}; fi",
+            f"(( 1 )) {self._redirect()}\n{self._simple()}",
+            f"( (:); {self._simple()} )",
+        ))  # fmt: skip
+
+    def _coprocess(self) -> str:
+        return self._pick((
+            f"coproc {self._simple()}", f"coproc C {{ {self._simple()}; }}", f"{{ {self._simple()}; }} | {self._simple()}",
+            f"{{ {self._simple()}; }} {self._redirect()} && {self._simple()}", f"! {{ {self._simple()}; }}",
+            f"time ( {self._simple()} )", f"{self._simple()} |& {self._simple()} &",
+        ))  # fmt: skip
+
+    def _two_heredocs(self) -> str:
+        return self._pick((
+            f"{self._name()} <<A <<B\n{self._substitution()}\nA\n$x\nB\n{self._simple()}",
+            f"{self._name()} <<A; {self._name()} <<'B'\na\nA\n$(rm)\nB\n{self._simple()}",
+            f"{self._name()} $({self._name()} <<A\n{self._parameter()}\nA\n) {self._word()}",
+            f"{self._name()} <<A {self._word()} <<<b\nx\nA\n{self._simple()}",
+            f"( {self._name()} <<A\n`frob h`\nA\n)\n{self._simple()}",
+        ))  # fmt: skip
+
+    def _in_string(self) -> str:
+        inner = self._list()
+        return self._pick((
+            f'{self._name()} "a $({inner}\n) b"', f'{self._name()} "$(\n{inner}\n)"{self._piece()}',
+            f'{self._name()} "${{x:-$({inner}\n)}}"', f'{self._name()} "`frob "a b"`" {self._word()}',
+            f"{self._name()} $\"a {self._variable()}\" {self._word()}", f"{self._name()} $(( $({inner}\n) ))",
+        ))  # fmt: skip
 
     def _prefixed(self) -> str:
         mark = self._pick(("!", "time", "time -p", "! time", "command", "exec", "builtin", "coproc", "! !", "nohup"))

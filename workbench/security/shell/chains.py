@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from workbench.security.assessment import MOST_REASONS, Part
@@ -22,7 +23,10 @@ def chain(scan: Scan, node: Node) -> None:
     """What stands behind `cd X &&` runs only where it worked; behind `cd X || exit` the rest does."""
     left, right = node.children[0], node.children[-1]
     joint = next((child.type for child in node.children if child.type in {"&&", "||"}), "")
+    before = dict(scan.origins.certain)
     scan.visit(left)
+    if left.type == "variable_assignment":
+        before[scan.reader.raw(left).partition("=")[0]] = ""
     folder, gone, unsure = scan.folder, scan.gone, scan.unsure
     if joint == "&&":
         scan.unsure = False
@@ -31,10 +35,18 @@ def chain(scan: Scan, node: Node) -> None:
         if gone is not None:
             scan.folder, scan.gone = folder, scan.gone or scan.folder
         scan.unsure |= unsure
+        _doubt(scan, node, before)
         return
     scan.visit(right)
+    _doubt(scan, node, before)
     if joint == "||" and right.type != "subshell" and _LEAVES.search(scan.reader.raw(right)):
         scan.folder, scan.unsure, scan.gone = folder if gone is None else gone, False, None
+
+
+def _doubt(scan: Scan, node: Node, before: Mapping[str, str]) -> None:
+    """Behind a whole chain only what was set before it, or by its first part, is set for certain."""
+    if node.parent is None or node.parent.type != "list":
+        scan.origins.keep_only(before)
 
 
 def both_ways(parts: list[Part], other: list[Part]) -> list[Part]:

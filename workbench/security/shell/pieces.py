@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LEAVES = frozenset({"word", "string_content", "heredoc_content", "regex", "extglob_pattern", "number"})
 _ANSI_STRING = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 
+_CUT_OFF = re.compile(r"\A(?:\d|\w+)")
+
 
 def leaf(scan: Scan, node: Node) -> None:
     """A substitution in a text that the parser took for plain text."""
@@ -55,6 +57,9 @@ def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
         word = scan.reader.word(node)
         if node.start_byte == end and words:
             before = words.pop()
+            before = before._replace(text="~") if before.raw == "~" else before
+            if before.raw.endswith("$"):  # the name of the variable, which the parser has cut off
+                word = word._replace(text=_CUT_OFF.sub("", word.text))
             parts = zip(before, word, strict=True)
             word = Word(*(one + other if isinstance(one, str) else one or other for one, other in parts))  # type: ignore[arg-type, operator]
         words.append(word)

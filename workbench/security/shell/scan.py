@@ -14,6 +14,7 @@ from workbench.security.risk import Risk
 from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
 from workbench.security.shell.chains import both_ways
+from workbench.security.shell.origins import TEMPORARY, Origins
 from workbench.security.shell.source import (
     LONGEST,
     MOST_NODES,
@@ -22,6 +23,7 @@ from workbench.security.shell.source import (
     is_too_dense,
     joined,
     lines_of_heredocs,
+    misleads,
     parsed,
     passes_over,
 )
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _DEEPEST = 6
 _MOST_PARTS = 150
 _OPEN = re.compile(rf"[{UNKNOWN}*?\[{{]")
+_PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
 _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
 
 
@@ -57,6 +60,12 @@ def _assessed(text: str, places: Places, folder: str) -> Assessment:
         return one("HIGH", hidden, text)
     scan = Scan(places.remembering(), folder)
     scan.run(text)
+    doubtful = scan.origins.doubtful()
+    if doubtful:
+        scan = Scan(scan.places, folder)
+        scan.origins = Origins(doubtful)
+        scan.run(text)
+    scan.parts += scan.origins.parts()
     return summed(not_plain(scan.parts) if scan.sets else scan.parts)
 
 
@@ -68,9 +77,10 @@ class Scan:
         self.folder = folder
         self.depth = depth
         self.values = {"HOME": places.home}
+        self.origins = Origins()
         self.functions: set[str] = set()
         self.parts: list[Part] = []
-        self.reader = Reader(b"", self.values)
+        self.reader = Reader(b"", self.values, self.origins)
         self.piped = False
         self.behind: dict[int, list[Node]] = {}
         """Redirects that the parser gives to a whole list, by the last command of it, whose they are."""
@@ -93,14 +103,14 @@ class Scan:
         """Rate all of a command line; what cannot be read is never LOW, and a cap is HIGH."""
         lines = apart(text)
         text = joined(text)
-        outer, self.reader = self.reader, Reader(text.encode(errors="replace"), self.values)
+        outer, self.reader = self.reader, Reader(text.encode(errors="replace"), self.values, self.origins)
         try:
             if is_too_dense(text):
                 raise TooMuch
             root = parsed(self.reader.source)
             if self.depth > _DEEPEST or root.descendant_count > MOST_NODES:
                 raise TooMuch
-            if root.has_error:
+            if root.has_error or misleads(text):
                 self._unreadable(text)
             elif passes_over(root, text):
                 self.parts.append(Part(shortened(text), "MEDIUM", "cannot be read with certainty"))
@@ -122,8 +132,8 @@ class Scan:
         for fails in {frozenset(range(self.moves)), *(frozenset({move}) for move in range(min(self.moves, 3)))}:
             other = self._child()
             other.depth, other.fails = self.depth, fails
-            other.folder, other.values = start[0], dict(start[1])
-            other.reader = Reader(self.reader.source, other.values)
+            other.folder, other.values, other.origins = start[0], dict(start[1]), Origins()
+            other.reader = Reader(self.reader.source, other.values, other.origins)
             other.functions = set(self.functions)
             walk.visit(other, root)
             self.parts[at:] = both_ways(self.parts[at:], other.parts)
@@ -138,6 +148,8 @@ class Scan:
         self.gone = None
 
     def _unreadable(self, text: str) -> None:
+        for found in _PART_OF.finditer(text):
+            self.origins.reckon(found[1])
         words = bare_words(text)
         alarming = sorted(words & ALARMING) or ("/dev/tcp" in text or "/dev/udp" in text)
         risk: Risk = "HIGH" if alarming else "MEDIUM"
@@ -187,6 +199,7 @@ class Scan:
     def _child(self) -> Scan:
         child = Scan(self.places, self.folder, self.depth + 1)
         child.values = self.values
+        child.origins = self.origins
         child.reader = self.reader
         child.functions = self.functions
         child.room = self.room
@@ -229,7 +242,8 @@ class Scan:
     def enter(self, word: Word | None) -> None:
         """A change of folder, as far as it is known."""
         path = self.places.home if word is None else self.absolute(word)
-        path = None if word is not None and (word.text == "-" or word.is_pattern) else path
+        if word is not None and (word.text == "-" or (word.is_pattern and not _is_new(word))):
+            path = None
         move, self.moves = self.moves, self.moves + 1
         if self.stops or path == self.folder:
             self.folder = path
@@ -253,6 +267,11 @@ class Scan:
         """A command of this line."""
         self.count()
         return Call(self, name.text, words, self.reader.raw(node))
+
+
+def _is_new(word: Word) -> bool:
+    """Whether it is a variable that holds the name of a new temporary folder."""
+    return word.text == TEMPORARY and word.raw.lstrip('"').startswith("$")
 
 
 def _telling(part: str) -> str:

@@ -22,7 +22,9 @@ _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
 _ESCAPED_START = re.compile(r"((?:\n|\r)[ \t]*)\\(?=[\w./-])")
 _PASSED_OVER = re.compile(r"\\[ \t\v\f\n]|\s-\s")
-_LONE_DOLLAR = re.compile(r"=\$[ \t]")
+_LONE_DOLLAR = re.compile(r"((?:=|<<<[ \t]*)(?:\"\"|'')?)\$(?=[ \t])")
+_CLOSED = re.compile(r"(?<![\w'\"$\\}`)-])\d*[<>]&-(?=[\s;|&)]|\Z)")
+_MISLEADS = re.compile(r"\$\$[({`]")
 _ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _WORDS = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
@@ -47,11 +49,14 @@ def is_too_dense(text: str) -> bool:
 
 def joined(text: str) -> str:
     """The text as the parser reads it rightly: no continued lines, no escape at the beginning of a line, which it would
-    take for a part of the line before, and a blank behind the mark of a heredoc.
+    take for a part of the line before, no dollar alone, which it would take for the variable of the next word, nothing
+    that is only closed, whose number it would take for a command, and a blank behind the mark of a heredoc.
     """
     if "\\\n" in text:
         text = _CONTINUED.sub(r"\1", text) if "\\\\" in text else text.replace("\\\n", "")
     text = _ESCAPED_START.sub(r"\1", text) if "\\" in text else text
+    text = _LONE_DOLLAR.sub(r"\1\\$", text) if "$ " in text or "$\t" in text else text
+    text = _CLOSED.sub(" ", text) if "&-" in text else text
     return _GLUED_MARK.sub(r"\1 ", text) if "<<" in text else text
 
 
@@ -76,8 +81,6 @@ def parsed(source: bytes) -> Node:
 
 def passes_over(root: Node, text: str) -> bool:
     """Whether the parser left out more than blanks: it takes an escaped blank for one that parts words."""
-    if "=$" in text and _LONE_DOLLAR.search(text):
-        return True
     if ("\\" not in text and "-" not in text) or not _PASSED_OVER.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0
@@ -86,6 +89,11 @@ def passes_over(root: Node, text: str) -> bool:
             return True
         at = leaf.end_byte - root.start_byte
     return bool(source[at:].strip())
+
+
+def misleads(text: str) -> bool:
+    """Whether bash itself finds another end of `$$(` than it then makes of it."""
+    return "$$" in text and bool(_MISLEADS.search(text))
 
 
 def _leaves(node: Node) -> Iterator[Node]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.security.assessment import Part, not_plain, shortened
 from workbench.security.places import within
 from workbench.security.risk import Risk
-from workbench.security.shell.assigning import assigned, declared, expanded, names_of_loop, reckoned
+from workbench.security.shell.assigning import assigned, declared
 from workbench.security.shell.chains import chain
 from workbench.security.shell.pieces import (
     LEAVES,
@@ -21,6 +21,7 @@ from workbench.security.shell.pieces import (
     without_errors,
     words_of,
 )
+from workbench.security.shell.reckoning import compared, expanded, names_of_loop, reckoned
 from workbench.security.shell.subscripts import RUNS, quotes_command
 from workbench.security.shell.tools import judge
 from workbench.security.shell.words import UNKNOWN, Word
@@ -185,16 +186,18 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
 
 
 def _pipeline(scan: Scan, node: Node) -> None:
-    first = True
+    first, certain = True, dict(scan.origins.certain)
     for child in node.children:
         if child.is_named:
             _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
             first = False
+    scan.origins.certain = certain
 
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
     """A subshell or a substitution: what it changes is gone after it."""
     folder, values, at, unsure = scan.folder, dict(scan.values), len(scan.parts), scan.unsure
+    certain = dict(scan.origins.certain)
     text = scan.reader.raw(node)
     if text.startswith("`") and "\\" in text:
         live_backticks(scan, text)
@@ -203,7 +206,7 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
     for child in node.children:
         visit(scan, child)
     scan.return_to(folder, values)
-    scan.unsure = unsure
+    scan.unsure, scan.origins.certain = unsure, certain
     if node.type != "subshell":
         scan.parts[at:] = not_plain(scan.parts[at:])
 
@@ -213,10 +216,12 @@ def _loop(scan: Scan, node: Node) -> None:
     scan.forget()
     if node.type in _COUNTING:
         names_of_loop(scan, node)
+    certain = dict(scan.origins.certain)
     if node.type != "if_statement" and re.search(r"\b(?:cd|pushd|popd)\b", scan.reader.raw(node)):
         scan.folder = None
     for child in node.children:
         visit(scan, child)
+    scan.origins.keep_only(certain)
     scan.forget()
 
 
@@ -235,11 +240,12 @@ def _function(scan: Scan, node: Node) -> None:
     scan.parts.append(Part(shortened(text), "HIGH" if risk == "HIGH" else "MEDIUM", reason))
     scan.functions.add(name)
     folder, scan.folder = scan.folder, None
+    certain, scan.origins.certain = scan.origins.certain, {}
     scan.forget()
     for child in node.children:
         if child != name_node:
             visit(scan, child)
-    scan.folder = folder
+    scan.folder, scan.origins.certain = folder, certain
 
 
 def _tested(scan: Scan, node: Node) -> None:
@@ -248,6 +254,8 @@ def _tested(scan: Scan, node: Node) -> None:
     scan.parts.append(Part(shortened(text), "HIGH" if trick else "LOW", RUNS if trick else ""))
     for child in node.children:
         visit(scan, child)
+    if text.startswith("[["):
+        compared(scan, node)
 
 
 _VISITS: dict[str, Callable[[Scan, Node], None]] = {

@@ -6,12 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.security.shell.counting import DIGITS, without_counts
+
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from workbench.security.shell.origins import Origins
 
 UNKNOWN = "\0"
 """Stands in a word for what only the shell will know; commands with a real NUL are refused before."""
 
+_SUBSTITUTIONS = frozenset({"command_substitution", "arithmetic_expansion"})
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _DOUBLE_ESCAPE = re.compile(r'\\([$`"\\])')
 _PATTERN = re.compile(r"(?<!\\)[*?\[]|(?<!\\)\{[^{}]*(?:,|\.\.)")
@@ -53,9 +58,10 @@ def literal(text: str) -> Word:
 class Reader:
     """Reads words of one source; `values` are the variables that are known."""
 
-    def __init__(self, source: bytes, values: Mapping[str, str]) -> None:
+    def __init__(self, source: bytes, values: Mapping[str, str], origins: Origins) -> None:
         self.source = source
         self.values = values
+        self.origins = origins
 
     def raw(self, node: Node) -> str:
         """The source text of a node."""
@@ -99,8 +105,13 @@ class Reader:
             return self._joined(node, raw)
         if kind in {"simple_expansion", "expansion"}:
             return self._value(raw)
-        text = "/dev/fd/63" if kind == "process_substitution" else UNKNOWN
-        return text, kind == "brace_expression", kind == "command_substitution"
+        return self._substituted(kind, raw)
+
+    def _substituted(self, kind: str, raw: str) -> tuple[str, bool, bool]:
+        runs = kind == "command_substitution"
+        if kind in _SUBSTITUTIONS and without_counts(raw) == "0":
+            return DIGITS, True, runs
+        return "/dev/fd/63" if kind == "process_substitution" else UNKNOWN, kind == "brace_expression", runs
 
     def _joined(self, node: Node, raw: str) -> tuple[str, bool, bool]:
         found = [self._read(child) for child in node.children]
@@ -111,7 +122,7 @@ class Reader:
 
     def _string(self, node: Node) -> tuple[str, bool, bool]:
         """A double quoted string; what lies between its parts belongs to it too."""
-        text, runs, at = "", False, node.start_byte
+        text, is_pattern, runs, at = "", False, False, node.start_byte
         for child in node.children:
             text += self.source[at : child.start_byte].decode(errors="replace") if at > node.start_byte else ""
             at = child.end_byte
@@ -120,16 +131,20 @@ class Reader:
                 runs = runs or "`" in raw.replace("\\`", "")
                 text += _DOUBLE_ESCAPE.sub(r"\1", raw)
             elif child.is_named:
-                part = self._read(child)
-                text, runs = text + part[0], runs or part[2]
+                is_value = child.type in {"simple_expansion", "expansion"}
+                part = self._value(self.raw(child), quoted=True) if is_value else self._read(child)
+                text, is_pattern, runs = text + part[0], is_pattern or part[1], runs or part[2]
             elif child.type == "$" and node.end_byte > child.end_byte and at > node.start_byte + 1:
                 text += "$"
-        return text, False, runs
+        return text, is_pattern, runs
 
-    def _value(self, raw: str) -> tuple[str, bool, bool]:
+    def _value(self, raw: str, *, quoted: bool = False) -> tuple[str, bool, bool]:
         name = raw.strip("${}") if raw.startswith("$") else ""
         if name in self.values and raw in {f"${name}", f"${{{name}}}"}:
             return self.values[name], False, False
+        pattern = self.origins.pattern(name, quoted=quoted)
+        if pattern:
+            return pattern, True, False
         return UNKNOWN, False, "`" in raw or "$(" in raw
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from workbench.security.shell.call import Call, Spec, basename
+from workbench.security.shell.origins import ARGUMENTS
+from workbench.security.shell.subscripts import RUNS, any_holds_command
 from workbench.security.shell.tools import (
     archives,
     builtins,
@@ -95,6 +97,10 @@ def _versioned(program: str) -> Rule | None:
 
 def _unknown(call: Call) -> None:
     call.raise_to("MEDIUM", "a command that is not known here")
+    if any_holds_command(call.words):  # a function of this command or of one before may reckon with it
+        call.raise_to("HIGH", RUNS)
+    if call.name in call.scan.functions:
+        call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
     _may_run(call)
     for word in call.words:
         if word.runs:

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.origins import ARGUMENTS
 from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
 from workbench.security.shell.tools.interpreters import _script
 from workbench.security.shell.tools.rule import Rule, words
@@ -26,6 +27,8 @@ def _prints(call: Call) -> None:
     if call.name == "printf" and call.words and call.words[0].text == "-v":
         _names(call)
         _name_known(call, call.words[1:2])
+        if len(call.words) > 1:
+            call.scan.origins.assign(call.words[1].text, " ".join(word.raw for word in call.words[3:]))
 
 
 def _name_known(call: Call, words: list[Word]) -> None:
@@ -46,8 +49,25 @@ def _names(call: Call) -> None:
 
 def _read(call: Call) -> None:
     _is_fed(call)
+    _filled(call, "-d -i -n -N -p -t -u")
     call.words = [word for word in call.words if word.text != "REPLY"]
     _names(call)
+
+
+def _filled(call: Call, values: str) -> None:
+    """The variables get what is read; a name with a subscript is reckoned first."""
+    options, operands = call.options(Spec(values=words(values) | {"-a", "-C", "-c", "-O", "-s"}))
+    given = [option.value for option in options if option.flag == "-a" and option.value]
+    for word in [*given, *operands]:
+        call.scan.origins.reckon(word.raw.partition("[")[2])
+        if UNKNOWN in word.text:
+            call.scan.origins.refer(call.text, word.raw.strip("\"'${}"))
+        elif call.stdin is not None:
+            call.scan.origins.assign(word.text, call.stdin)
+        else:
+            call.scan.origins.outside(word.text)
+    if not given and not operands:
+        call.scan.origins.outside("REPLY" if call.name == "read" else "MAPFILE")
 
 
 def _is_fed(call: Call) -> None:
@@ -56,8 +76,25 @@ def _is_fed(call: Call) -> None:
         call.raise_to("HIGH", RUNS)
 
 
+def _let(call: Call) -> None:
+    """Each word is a sum."""
+    for word in call.words:
+        call.scan.origins.reckon(word.raw.strip("\"'"))
+    _names(call)
+    for word in call.words:
+        name = re.match(r"[A-Za-z_]\w*(?=[-+*/%]?=(?!=))", word.text)
+        if name:
+            call.scan.origins.number(name[0])
+
+
+def _getopts(call: Call) -> None:
+    call.scan.origins.outside("OPTARG")
+    _names(call)
+
+
 def _mapfile(call: Call) -> None:
     _is_fed(call)
+    _filled(call, "-d -n -O -s -u -C -c")
     _names(call)
     if any(word.text.startswith("-C") for word in call.words):
         call.raise_to("HIGH", "runs a command for each line")
@@ -107,6 +144,8 @@ def _set(call: Call) -> None:
         call.raise_to("MEDIUM", "prints all variables, secrets among them")
     if any_holds_command(call.words):
         call.raise_to("HIGH", RUNS)
+    if call.words:
+        call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
     texts = [word.text for word in call.words]
     if any(re.fullmatch(r"-[a-z]*e[a-z]*", text) for text in texts) or {"-o", "errexit"} <= set(texts):
         call.scan.stops = True
@@ -160,8 +199,8 @@ RULES: dict[str, Rule] = {
     "echo": _prints,
     "printf": _prints,
     "read": _read,
-    "getopts": _names,
-    "let": _names,
+    "getopts": _getopts,
+    "let": _let,
     "unset": _names,
     "export": _names,
     "declare": _names,
