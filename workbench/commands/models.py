@@ -11,7 +11,7 @@ from workbench.commands.given import say, settings_of, tell
 from workbench.config import Locations, Settings
 from workbench.errors import UsageError
 from workbench.llm.discovery import Found, found_keys, found_servers
-from workbench.llm.faults import shown_address
+from workbench.llm.fault_words import shown_address
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.router import NO_MODEL
 from workbench.profiles import Profile

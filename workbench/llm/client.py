@@ -21,7 +21,8 @@ from typing import Any
 from workbench.llm.addresses import takes_usual_key
 from workbench.llm.answering import Answering
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
-from workbench.llm.faults import Fault, fault_of, model_error
+from workbench.llm.fault_words import model_error
+from workbench.llm.faults import Fault, fault_of
 from workbench.llm.fitting import takes_cache_marks, with_cache_marks
 from workbench.llm.masking import masked
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse

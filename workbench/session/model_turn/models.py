@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from workbench.config import Settings
 from workbench.llm.addresses import takes_usual_key
-from workbench.llm.faults import key_variable
+from workbench.llm.fault_words import key_variable
 from workbench.llm.model import Model, ModelError
 from workbench.llm.router import open_profile
 from workbench.profiles import Profile

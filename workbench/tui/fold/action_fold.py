@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.text import first_line
 from workbench.tui.fold import delegate_fold
-from workbench.tui.fold.changed import Changed
+from workbench.tui.fold.changed import Changed, added
 from workbench.tui.fold.changes_fold import merged, take_files
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem, NoticeItem, Phase, SessionState
 from workbench.tui.fold.tasks_fold import take_plan, take_step
@@ -51,8 +51,7 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
         at=event.at,
     )
     state.actions[event.action_id] = item
-    state.items.append(item)
-    return Changed(added=[item], status=True)
+    return added(state, item)
 
 
 def person_command(state: SessionState, event: PersonCommand) -> Changed:
@@ -70,8 +69,7 @@ def person_command(state: SessionState, event: PersonCommand) -> Changed:
         by_person=True,
     )
     state.actions[event.action_id] = item
-    state.items.append(item)
-    return Changed(added=[item], status=True)
+    return added(state, item)
 
 
 def changed_back(state: SessionState, event: FilesChanged) -> Changed:
@@ -90,8 +88,7 @@ def changed_back(state: SessionState, event: FilesChanged) -> Changed:
         by_person=True,
     )
     state.actions[item.action_id] = item
-    state.items.append(item)
-    return Changed(added=[item], status=True)
+    return added(state, item)
 
 
 def assessed(state: SessionState, event: ActionAssessed) -> Changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from workbench.tui.fold.state import Item
+from workbench.tui.fold.state import Item, SessionState
 
 
 @dataclass
@@ -43,3 +43,9 @@ class Changed:
         self.waiting |= later.waiting
         self.prompt = later.prompt or self.prompt
         return self
+
+
+def added(state: SessionState, item: Item) -> Changed:
+    """Put an item at the end of the conversation."""
+    state.items.append(item)
+    return Changed(added=[item], status=True)

@@ -9,12 +9,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.tui.fold import action_fold, delegate_fold
-from workbench.tui.fold.changed import Changed
+from workbench.tui.fold import action_fold, delegate_fold, live_fold
+from workbench.tui.fold.changed import Changed, added
 from workbench.tui.fold.changes_fold import take_files
 from workbench.tui.fold.chips import chips_of, with_resources
 from workbench.tui.fold.notices import (
-    NoticeKind,
     condensed_notice,
     nudge_notice,
     run_end_notice,
@@ -30,19 +29,16 @@ if TYPE_CHECKING:
         CondensingAsked,
         CondensingUndone,
         DelegateStep,
-        EngineState,
         FilesChanged,
         HistoryCondensed,
         MessageWithdrawn,
         ModelAsked,
         ModelResponded,
-        ReasoningDelta,
         ResourcesRead,
         Rewound,
         RunEnded,
         SessionStarted,
         SettingsChanged,
-        TextDelta,
         UserMessage,
         VersionTaken,
     )
@@ -54,11 +50,11 @@ __all__ = ["Changed", "apply"]
 def apply(state: SessionState, message: Incoming) -> Changed:
     """Change the state by one message of the link and say what is different now; a stored event counts once."""
     if isinstance(message, LinkLost):
-        return _link_lost(state, message)
+        return live_fold.link_lost(state, message)
     if isinstance(message, CommandRefused):
-        return _notice(state, NoticeItem(0, message.reason, "warning", refuses=True))
+        return added(state, NoticeItem(0, message.reason, "warning", refuses=True))
     if isinstance(message, EngineNotice):
-        return _notice(state, NoticeItem(0, message.text, "warning"))
+        return added(state, NoticeItem(0, message.text, "warning"))
     seq = getattr(message, "seq", 0)
     if seq and seq <= state.last_seq:
         return Changed()
@@ -80,11 +76,11 @@ def _user_message(state: SessionState, event: UserMessage) -> Changed:
     item = UserItem(event.seq, event.text, event.at, queued=state.is_running, images=chips_of(event))
     if item.queued:
         state.queued.append(item)
-        return _added(state, item)
+        return added(state, item)
     changed = Changed(changes=bool(state.turn_changes))
     state.turn_changes.clear()
     _run_is_on(state)
-    return changed.merge(_added(state, item))
+    return changed.merge(added(state, item))
 
 
 def _resources_read(state: SessionState, event: ResourcesRead) -> Changed:
@@ -114,7 +110,7 @@ def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
     changed = Changed(updated=read, live=True, status=True)
     if event.text or event.reasoning:
         item = AgentItem(event.seq, event.text, event.reasoning, incomplete=event.incomplete)
-        changed.merge(_added(state, item))
+        changed.merge(added(state, item))
     return changed
 
 
@@ -155,7 +151,7 @@ def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
 
 def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
     changed = action_fold.side_effects(state, event)
-    return changed.merge(_notice(state, NoticeItem(event.seq, _sentence(event.notice)))) if event.notice else changed
+    return changed.merge(added(state, NoticeItem(event.seq, _sentence(event.notice)))) if event.notice else changed
 
 
 def _sentence(text: str) -> str:
@@ -164,19 +160,19 @@ def _sentence(text: str) -> str:
 
 def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
     _count(state, event)
-    return _notice(state, condensed_notice(event)).merge(Changed(status=True))
+    return added(state, condensed_notice(event)).merge(Changed(status=True))
 
 
 def _condensing_asked(state: SessionState, event: CondensingAsked) -> Changed:
-    return _notice(state, NoticeItem(event.seq, "Condensing the history was asked for"))
+    return added(state, NoticeItem(event.seq, "Condensing the history was asked for"))
 
 
 def _condensing_undone(state: SessionState, event: CondensingUndone) -> Changed:
-    return _notice(state, undone_notice(event))
+    return added(state, undone_notice(event))
 
 
 def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
-    return _notice(state, nudge_notice(event))
+    return added(state, nudge_notice(event))
 
 
 def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
@@ -186,11 +182,11 @@ def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
     state.title = state.title if event.title is None else event.title
     kept = tuple(rule for rule in state.rules if rule not in (event.rule, event.dropped_rule))
     state.rules = (*kept, event.rule) if event.rule else kept
-    return _notice(state, settings_notice(event))
+    return added(state, settings_notice(event))
 
 
 def _rewound(state: SessionState, event: Rewound) -> Changed:
-    return _notice(state, NoticeItem(event.seq, f"Rewound to event {event.target}"))
+    return added(state, NoticeItem(event.seq, f"Rewound to event {event.target}"))
 
 
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:
@@ -198,73 +194,18 @@ def _run_ended(state: SessionState, event: RunEnded) -> Changed:
     state.ended = event.reason
     changed = Changed(status=True, live=state.live is not None)
     if state.live is not None:
-        changed.merge(_cut_short(state))
+        changed.merge(live_fold.cut_short(state))
     changed.updated.extend(state.queued)
     for item in state.queued:
         item.queued = False
     state.queued.clear()
     notice = run_end_notice(event)
-    return changed.merge(_notice(state, notice)) if notice else changed
-
-
-def _text_delta(state: SessionState, event: TextDelta) -> Changed:
-    _live(state).text += event.text
-    return Changed(live=True)
-
-
-def _reasoning_delta(state: SessionState, event: ReasoningDelta) -> Changed:
-    _live(state).reasoning += event.text
-    return Changed(live=True)
-
-
-def _engine_state(state: SessionState, event: EngineState) -> Changed:
-    state.work = event.state
-    state.work_detail = event.detail
-    state.unsaved = event.detail.startswith("not being saved")
-    return Changed(status=True)
-
-
-def _link_lost(state: SessionState, lost: LinkLost) -> Changed:
-    """The engine is gone: nothing runs or streams any more, and nothing that was shown disappears."""
-    changed = Changed(status=True, live=True)
-    state.work = "lost"
-    state.work_detail = lost.reason
-    for item in state.running.values():
-        item.phase = "lost"
-        changed.updated.append(item)
-    state.running.clear()
-    if state.live is not None:
-        changed.merge(_cut_short(state))
-    kind: NoticeKind = "error" if lost.for_good else "warning"
-    return changed.merge(_notice(state, NoticeItem(0, lost.reason, kind, refuses=True)))
-
-
-def _cut_short(state: SessionState) -> Changed:
-    item, state.live = state.live, None
-    if item is None or not (item.text or item.reasoning):
-        return Changed(live=True)
-    item.streaming, item.incomplete = False, True
-    return _added(state, item)
-
-
-def _live(state: SessionState) -> AgentItem:
-    if state.live is None:
-        state.live = AgentItem(0, streaming=True)
-    return state.live
+    return changed.merge(added(state, notice)) if notice else changed
 
 
 def _run_is_on(state: SessionState) -> None:
     state.is_running = True
     state.ended = ""
-
-
-def _notice(state: SessionState, notice: NoticeItem) -> Changed:
-    return _added(state, notice)
-
-
-def _added(state: SessionState, item: Item) -> Changed:
-    state.items.append(item)
-    return Changed(added=[item], status=True)
 
 
 _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
@@ -291,10 +232,10 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "rewound": _rewound,
     "run_ended": _run_ended,
     "delegate_step": _delegate_step,
-    "text_delta": _text_delta,
-    "reasoning_delta": _reasoning_delta,
+    "text_delta": live_fold.text_delta,
+    "reasoning_delta": live_fold.reasoning_delta,
     "tool_output": action_fold.tool_output,
-    "engine_state": _engine_state,
+    "engine_state": live_fold.engine_state,
     "prompt_ready": lambda state, event: Changed(prompt=event.text),
 }
 _DELEGATE_FOLDS: Final = _FOLDS | {"model_responded": _spent, "history_condensed": _spent}
