@@ -9,11 +9,11 @@ from typing import Any
 
 from playwright.async_api import Error, Page
 
+from workbench.tools.browser.secret_fields import STYLE, masked
 from workbench.tools.browser.tabs import Tabs
 
 LONGEST_TREE = 16_000
 _PATIENCE = 5.0
-_PASSWORDS = "() => [...document.querySelectorAll('input[type=password]')].map(each => each.value)"
 
 
 async def seen(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
@@ -31,16 +31,10 @@ async def seen(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
 
 
 async def _tree(page: Page) -> str:
-    """The elements with their ids, without what stands in fields for passwords."""
+    """The elements with their ids, without what stands in fields for passwords and the like."""
     if page.url == "about:blank":
         return ""
-    tree = await page.aria_snapshot(mode="ai", timeout=_PATIENCE * 1000)
-    hidden = set()
-    for frame in page.frames:
-        with contextlib.suppress(Error):
-            hidden.update(await frame.evaluate(_PASSWORDS))
-    for value in filter(None, hidden):
-        tree = tree.replace(f": {value}\n", ": •••\n").removesuffix(f": {value}") if value in tree else tree
+    tree = await masked(page, await page.aria_snapshot(mode="ai", timeout=_PATIENCE * 1000))
     if len(tree) <= LONGEST_TREE:
         return tree
     cut = tree.rfind("\n", 0, LONGEST_TREE)
@@ -51,7 +45,9 @@ async def _picture(page: Page, wanted: bool) -> str:
     """What is in sight, as JPEG."""
     if not wanted or page.url == "about:blank":
         return ""
-    data = await page.screenshot(type="jpeg", quality=70, scale="css", timeout=_PATIENCE * 1000, animations="disabled")
+    data = await page.screenshot(
+        type="jpeg", quality=70, scale="css", timeout=_PATIENCE * 1000, animations="disabled", style=STYLE
+    )
     return base64.b64encode(data).decode()
 
 

@@ -1,0 +1,134 @@
+"""Fields of a page that hold passwords, codes and card numbers: what stands in them is for nobody; used by `seeing`.
+
+Which fields these are is asked of the page, element by element: how a value is written in the tree does not matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Final
+
+from playwright.async_api import Error, Page
+
+MASK: Final = "•••"
+_NAMES = ("current-password", "new-password", "one-time-code", "cc-number", "cc-csc", "cc-exp")
+_SECRET = ", ".join(
+    (
+        "input[type=password]",
+        *(f"input[autocomplete*={name} i], textarea[autocomplete*={name} i]" for name in _NAMES),
+        *(f"input[{where}*={word} i]" for where in ("name", "id") for word in ("passw", "pwd")),
+    )
+)
+STYLE: Final = f":is({_SECRET}) {{ -webkit-text-security: disc !important }}"
+"""So that pictures show dots in all of them, as browsers do for passwords."""
+_IS_SECRET = (
+    "e => /^(INPUT|TEXTAREA)$/.test(e.nodeName)"
+    " && !/^(checkbox|radio|file|submit|button|reset|image|range)$/.test(e.type)"
+    f" && (e.matches({_SECRET!r}) || !['', 'none', undefined].includes(getComputedStyle(e).webkitTextSecurity))"
+)
+_VALUES = (
+    """() => {
+  const secret = %s
+  const values = []
+  const visit = root => {
+    for (const e of root.querySelectorAll('*')) {
+      if (e.shadowRoot) visit(e.shadowRoot)
+      if (/^(INPUT|TEXTAREA)$/.test(e.nodeName) && e.value && secret(e)) values.push(e.value)
+    }
+  }
+  visit(document)
+  return values
+}"""
+    % _IS_SECRET
+)  # noqa: UP031 - it is full of braces
+_LINE = re.compile(r"( *)- '?[\w-]+(?: \"(?:[^\"\\]|\\.)*\")?((?: \[[^\[\]]*\])*)'?(:?)(.*)")
+"""A line of the tree: how far it is set in, what stands in brackets, and what it holds."""
+_REF = re.compile(r"\[ref=(\w+)\]")
+_FIELD = re.compile(r" *- '?(?:textbox|searchbox|combobox|spinbutton)\b")
+_MOST_FIELDS = 200
+_SHORT = 4
+"""Characters: a shorter value is not looked for in the rest of the page, where it would be anything."""
+_PATIENCE = 2_000.0
+
+
+async def masked(page: Page, tree: str) -> str:
+    """The tree without what stands in such fields, and without the same words elsewhere."""
+    try:
+        values = [value for frame in page.frames for value in await frame.evaluate(_VALUES)]
+    except Error:  # a page on its way: then no field of it is trusted
+        return _without(tree, set(_fields(tree)))
+    if not values:
+        return tree
+    fields = _fields(tree)
+    asked = await asyncio.gather(*(_is_secret(page, ref) for ref in fields[:_MOST_FIELDS]))
+    secret = {ref for ref, is_secret in zip(fields, asked, strict=False) if is_secret}
+    return _elsewhere(_without(tree, {*secret, *fields[_MOST_FIELDS:]}), values)
+
+
+async def _is_secret(page: Page, ref: str) -> bool:
+    """Whether the element is such a field; also where it cannot be asked any more."""
+    try:
+        return bool(await page.locator(f"aria-ref={ref}").evaluate(_IS_SECRET, timeout=_PATIENCE))
+    except Error:
+        return True
+
+
+def _fields(tree: str) -> list[str]:
+    """The ids of all fields that hold something."""
+    lines = tree.split("\n")
+    found = [number for number, line in enumerate(lines) if _FIELD.match(line) and _holds(lines, number)]
+    return [ref for number in found if (ref := _ref(lines[number]))]
+
+
+def _ref(line: str) -> str:
+    found = _LINE.fullmatch(line)
+    ref = _REF.search(found[2]) if found else None
+    return ref[1] if ref else ""
+
+
+def _holds(lines: list[str], number: int) -> bool:
+    """Whether text stands in the line, or right below it."""
+    found = _LINE.fullmatch(lines[number])
+    if found is None or not found[3]:
+        return False
+    inner = f"{found[1]}  - "
+    below = lines[number + 1 :]
+    return bool(found[4]) or any(line.startswith(f"{inner}text:") for line in _inside(below, inner))
+
+
+def _inside(lines: list[str], inner: str) -> list[str]:
+    """The lines that stand right below, up to the first that does not."""
+    for number, line in enumerate(lines):
+        if not line.startswith(inner):
+            return lines[:number]
+    return lines
+
+
+def _without(tree: str, secret: set[str]) -> str:
+    """The tree with a mask for what these fields hold."""
+    lines, deep, told = tree.split("\n"), -1, []
+    for line in lines:
+        found = _LINE.fullmatch(line)
+        if found and len(found[1]) <= deep:
+            deep = -1
+        if deep >= 0:
+            told.append(
+                f"{line.partition('- text:')[0]}- text: {MASK}" if line.lstrip().startswith("- text:") else line
+            )
+            continue
+        if found and _ref(line) in secret:
+            deep = len(found[1])
+            line = f"{line[: found.start(4)]} {MASK}" if found[4] else line
+        told.append(line)
+    return "\n".join(told)
+
+
+def _elsewhere(tree: str, values: list[str]) -> str:
+    """The tree without these words, as they are and as the tree writes them."""
+    for value in sorted({" ".join(value.split()) for value in values}, key=len, reverse=True):
+        if len(value) >= _SHORT:
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+            for form in (quoted, value, quoted.replace("'", "''"), value.replace("'", "''")):
+                tree = tree.replace(form, MASK)
+    return tree
