@@ -27,7 +27,7 @@ def assess_foreign(described: Mapping[str, Any]) -> Assessment:
     if described.get("description_hash_changed") or described.get("server_command_changed"):
         return one("HIGH", "has changed since it was approved", tool)
     words = f"{tool}\n{described.get('description', '')}\n{json.dumps(described.get('args', {}), ensure_ascii=False)}"
-    hidden = hides(words)
+    hidden = hides(words) or (METADATA.search(str(described.get("call", ""))) and "an address that gives out keys")
     if hidden:
         return one("HIGH", hidden, tool)
     for value in _texts(described.get("args", {})):
@@ -35,8 +35,8 @@ def assess_foreign(described: Mapping[str, Any]) -> Assessment:
             return one("HIGH", "an address that runs code or reads files", tool)
         if value.startswith(("/", "~")) and is_secret(value):
             return one("HIGH", "names what holds secrets", tool)
-    rated = _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
     call = str(described.get("call", ""))
+    rated = _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
     return rated._replace(reasons=tuple(f"{reason}: {call}" for reason in rated.reasons)) if call else rated
 
 

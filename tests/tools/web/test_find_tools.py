@@ -147,7 +147,8 @@ def test_a_session_keeps_what_was_found_over_a_restart_and_runs_it(tmp_path, mon
     (tmp_path / "api.json").write_text(json.dumps(document(paths, url="http://127.0.0.1:9/")))
     (workspace := tmp_path / "work").mkdir()
     where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
-    table = {"openapi": {"my": {"document": str(tmp_path / "api.json"), "key_env": "WORD"}}}
+    told = {"document": str(tmp_path / "api.json"), "base_url": "http://127.0.0.1:9/", "key_env": "WORD"}
+    table = {"openapi": {"my": told}}
     settings = Settings(model="openai/some", mode="never", tools=table)
     monkeypatch.setenv("WORD", "unlikely-0-word")
     echo = calls("execute_bash", 3, command="echo unlikely-0-word; echo $WORD.", security_risk="LOW")

@@ -59,6 +59,9 @@ class Opened:
 
 def opened(folder: Path, made: dict[str, Any], **table: Any) -> Opened:
     (folder / "api.json").write_text(json.dumps(made))
+    server = made["servers"][0]["url"] if made.get("servers") else ""
+    if "://127.0.0.1" in server or "://localhost" in server:
+        table.setdefault("base_url", server)  # without it none of this machine is called
     return Opened(folder, document=str(folder / "api.json"), **table)
 
 
@@ -469,6 +472,26 @@ def test_a_document_that_others_write_does_not_say_where_keys_go_nor_what_needs_
         said = Opened(tmp_path, document=place, key_env="THE_KEY", base_url="https://api.test/")
         assert assess_action(said["get"], {}, "/w", "/w").risk == "LOW"
         assert assess_action(Opened(tmp_path, document=place)["get"], {}, "/w", "/w").risk == "MEDIUM"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "169.254.169.254", "10.0.0.1", "2130706433"])
+def test_a_document_alone_leads_no_call_into_this_machine_or_its_network(tmp_path, site, monkeypatch, host):
+    site.pages["/v1/it"] = answer('{"inner": 1}')
+    made = document({"/it": {"get": operation("get")}}, url=f"http://{host}:{site.port}/v1")
+    (tmp_path / "own.json").write_text(json.dumps(made))
+    api = Opened(tmp_path, document=str(tmp_path / "own.json"))
+    for proxy in ("", site.url("/")):
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        said = api.call("get")
+        assert said.is_error
+        assert "not a public address" in said.text
+        assert "`base_url` in [tools.openapi.api]" in said.text
+    assert site.visits == []
+    assert assess_action(api["get"], {}, "/w", "/w").risk == ("HIGH" if host == "169.254.169.254" else "LOW")
+    monkeypatch.setenv("HTTP_PROXY", "")
+    if host in ("127.0.0.1", "localhost"):
+        named = Opened(tmp_path, document=str(tmp_path / "own.json"), base_url=f"http://{host}:{site.port}/v1")
+        assert "inner" in named.call("get").text
 
 
 @pytest.mark.parametrize(

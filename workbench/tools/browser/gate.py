@@ -21,6 +21,7 @@ from workbench.tools.web.proxies import unused_note
 _LONGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16
 _PATIENCE = 20.0
+_SETTING = "`private` in [tools.browser]"
 _LOOPBACK = ["127.0.0.0/8", "::1/128"]
 _HOP = re.compile(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
 _SITE = re.compile(rb"(?im)^sec-fetch-site:[ \t]*([\w-]+)[ \t]*\r$")
@@ -39,8 +40,8 @@ class Gate:
     """The proxy; `refused` tells what it kept the browser from since it was last emptied."""
 
     def __init__(self, private: bool | list[str]) -> None:
-        self._addresses = Addresses(private)
-        self._own = Addresses(_LOOPBACK)
+        self._addresses = Addresses(private, setting=_SETTING)
+        self._own = Addresses(_LOOPBACK, setting=_SETTING)
         self._named: set[Place] = set()
         self._going: set[Place] = set()
         self.pages: Callable[[], Sequence[str]] = list
@@ -168,8 +169,7 @@ class Gate:
     def _refuse(self, writer: asyncio.StreamWriter, host: str, port: int, why: str) -> None:
         hint = f"; goto('http://{host}:{port}/…') opens it by its address" if _is_own(host) else ""
         hint = "; only its own pages reach it" if (host, port) in self._named else hint
-        words = why.replace("tools.web_read", "tools.browser")
-        self._tell(f"{host}:{port} was not reached: {words}{hint}" if why else "")
+        self._tell(f"{host}:{port} was not reached: {why}{hint}" if why else "")
         writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
 
 

@@ -28,8 +28,8 @@ _IS_SECRET = (
     f" && (e.matches({_SECRET!r}) || !['', 'none', undefined].includes(getComputedStyle(e).webkitTextSecurity))"
 )
 _VALUES = (
-    """() => {
-  const secret = %s
+    f"() => {{ const secret = {_IS_SECRET};"
+    """
   const values = []
   const visit = root => {
     for (const e of root.querySelectorAll('*')) {
@@ -40,8 +40,7 @@ _VALUES = (
   visit(document)
   return values
 }"""
-    % _IS_SECRET
-)  # noqa: UP031 - it is full of braces
+)
 _LINE = re.compile(r"( *)- '?[\w-]+(?: \"(?:[^\"\\]|\\.)*\")?((?: \[[^\[\]]*\])*)'?(:?)(.*)")
 """A line of the tree: how far it is set in, what stands in brackets, and what it holds."""
 _REF = re.compile(r"\[ref=(\w+)\]")

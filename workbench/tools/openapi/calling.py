@@ -13,6 +13,7 @@ from workbench.tools.openapi.operation import Operation
 from workbench.tools.openapi.sending import Request, request_of
 from workbench.tools.openapi.source import Source
 from workbench.tools.schema import Action, Observation
+from workbench.tools.web.addresses import Addresses, Refused
 from workbench.tools.web.bodies import BadBody, Body
 from workbench.tools.web.calls import Calls, Interrupted, OutOfTime
 from workbench.tools.web.fetching import certificate_fault
@@ -37,8 +38,10 @@ class OperationObservation(Observation):
 class OperationExecutor(ToolExecutor[Any, OperationObservation]):
     """Calls one operation; one that only reads may be called side by side."""
 
-    def __init__(self, operation: Operation, source: Source, keys: Keys) -> None:
+    def __init__(self, operation: Operation, source: Source, keys: Keys, *, goes_anywhere: bool = True) -> None:
+        """`goes_anywhere`: the person named the server, so it may be one of their own network."""
         self._operation = operation
+        self._addresses = None if goes_anywhere else Addresses(setting=f"`base_url` in [tools.openapi.{source.name}]")
         self.source = source
         self._keys = keys
         self._calls = Calls()
@@ -58,6 +61,8 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
             return self._calls.run(lambda: self._answered(request), self.source.seconds)
         except (ValueError, NoKey) as error:
             return self._failed(f"The call was not made: {error}")
+        except Refused as error:
+            return self._failed(f"The call was not made: the document names a server that is not called. {error}")
         except Interrupted:
             return self._failed(f"The call was interrupted.{self._unknown}")
         except OutOfTime:
@@ -82,8 +87,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         import httpx
 
         try:  # the time of the whole call is limited where it is run
-            way = {"trust_env": False, "proxy": proxy_of(request.url) or None, "verify": _context()}
-            async with httpx.AsyncClient(timeout=None, **way) as client:
+            async with httpx.AsyncClient(timeout=None, **_way(request.url, self._addresses)) as client:
                 sent = client.build_request(**_wire(request))
                 for _ in range(_MOST_HOPS):
                     answer = await client.send(sent, stream=True)
@@ -132,10 +136,16 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         )
 
 
-def _context() -> Any:
+def _way(url: str, addresses: Addresses | None) -> dict[str, Any]:
+    """How the client gets there: only to what `addresses` allows, where there are any."""
     import httpx
 
-    return httpx.create_ssl_context()
+    context, proxy = httpx.create_ssl_context(), proxy_of(url)
+    if addresses is None:
+        return {"trust_env": False, "proxy": proxy or None, "verify": context}
+    from workbench.tools.openapi.reaching import CheckedTransport
+
+    return {"trust_env": False, "transport": CheckedTransport(addresses, proxy, verify=context)}
 
 
 def _wire(request: Request) -> dict[str, Any]:

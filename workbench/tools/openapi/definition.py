@@ -86,7 +86,8 @@ def _tools(
             )
         name = _free(f"{source.name}_{operation.id}", names, taken)
         names.add(name)
-        executor = OperationExecutor(operation, source, keys)
+        goes_anywhere = bool(source.base_url) or loaded.is_of(operation.base_url)
+        executor = OperationExecutor(operation, source, keys, goes_anywhere=goes_anywhere)
         yield OperationTool(name, operation, references, executor, is_old=is_old, is_settled=is_settled)
     if not names:
         reader.warnings.append("it has no operation that is wanted")

@@ -35,7 +35,11 @@ class Loaded:
 
     def settles(self, base_url: str) -> bool:
         """Whether the document may say that calls go there: its own server, or any where the person wrote the file."""
-        return self.is_own or (bool(self.address) and urlsplit(self.address)[:2] == urlsplit(base_url)[:2])
+        return self.is_own or self.is_of(base_url)
+
+    def is_of(self, base_url: str) -> bool:
+        """Whether that is the server the document was fetched from, which the person named."""
+        return bool(self.address) and urlsplit(self.address)[:2] == urlsplit(base_url)[:2]
 
 
 def load(source: Source, workspace: Path) -> Loaded:

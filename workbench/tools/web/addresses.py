@@ -31,10 +31,21 @@ class Refused(Exception):
     """An address that may not be reached, or a name that has none; the message is for the model."""
 
 
+class Unresolved(Refused):
+    """A name that has no address as far as is known here."""
+
+
 class Addresses:
     """What may be reached beside public addresses: nothing, everything (`True`), or the hosts and networks named."""
 
-    def __init__(self, private: bool | Sequence[str] = False, resolve: Resolve | None = None) -> None:
+    def __init__(
+        self,
+        private: bool | Sequence[str] = False,
+        resolve: Resolve | None = None,
+        setting: str = "`private` in [tools.web_read]",
+    ) -> None:
+        """`setting` is where the person can allow more."""
+        self._setting = setting
         self._all = private is True
         self._resolve = resolve or _resolved
         self._hosts: set[str] = set()
@@ -59,13 +70,13 @@ class Addresses:
             found = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
         except (OSError, UnicodeError) as error:
             note = unused_note(f"{'https' if port == 443 else 'http'}://{plain}:{port}")
-            raise Refused(f"The name {host} could not be resolved ({_why(error)}).{note}") from None
+            raise Unresolved(f"The name {host} could not be resolved ({_why(error)}).{note}") from None
         allowed = [each for each in found if plain in self._hosts or self._may(each)]
         if not allowed:
             what = f"{host} is" if plain in found else f"{host} leads to {', '.join(found[:3]) or 'nothing'}, which is"
             raise Refused(
                 f"{what} not a public address, and those are not reached from here. The person can allow it in the "
-                "settings (`private` in [tools.web_read])."
+                f"settings ({self._setting})."
             )
         return allowed[:_MOST]
 
