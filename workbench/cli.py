@@ -154,6 +154,7 @@ def _add_mcp(parser: _Parser) -> None:
 def _add_openapi(parser: _Parser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "changes", "approve"], help="(list)")
     parser.add_argument("name", nargs="?", metavar="NAME", help="of the document")
+    parser.add_argument("hash", nargs="?", default="", metavar="HASH", help="of the change that is approved")
 
 
 _OF_REACH = {"mcp": _add_mcp, "openapi": _add_openapi}

@@ -28,7 +28,7 @@ def openapi(arguments: Namespace) -> int:
     names = ", ".join(source.name for source in sources) or "none"
     for source in sources:
         if source.name == arguments.name:
-            _look(where, source, approves=arguments.action == "approve")
+            _look(where, source, arguments.hash if arguments.action == "approve" else None)
             return 0
     raise UsageError(f"which document? There are: {names}")
 
@@ -45,25 +45,35 @@ def _state(where: Locations, source: Source) -> str:
         return "a file"
     pinned = Pinned(source.document, where)
     if pinned.waiting is not None:
-        return f"has changed; what was agreed to is used until: ohw openapi approve {source.name}"
+        return f"has changed; what was agreed to is used until you have looked: ohw openapi changes {source.name}"
     return "as it was agreed to" if pinned.agreed is not None else "never fetched"
 
 
-def _look(where: Locations, source: Source, *, approves: bool) -> None:
+def _look(where: Locations, source: Source, approved: str | None) -> None:
+    """Show what differs, or agree to what was shown: what has the hash `approved`; an empty one means shown last."""
     pinned = Pinned(source.document, where)
     new = pinned.waiting if source.is_remote else None
     if new is None:
         say(f"nothing of {source.name} waits for approval")
         return
+    if approved is None:
+        _show(pinned, new, source.name)
+        return
+    agreed, look = approved or pinned.shown, f"look at it first: ohw openapi changes {source.name}"
+    if agreed != pinned.mark(new):
+        why = "has changed since it was shown" if agreed else "was not shown yet"
+        raise UsageError(f"what waits of {source.name} {why}; {look}")
+    if not pinned.approve(new):
+        raise UsageError(f"{source.name} has changed again since; {look}")
+    say(f"approved: {source.name}")
+
+
+def _show(pinned: Pinned, new: bytes, name: str) -> None:
     try:
         lines = list(changed_lines(parts_of(pinned.agreed or b""), parts_of(new)))
     except BadDocument as error:
         raise UsageError(f"the changed document cannot be used: {error}") from error
     for line in lines:
         say(visible(line, lines=False))
-    if not approves:
-        say(f"To use it so: ohw openapi approve {source.name}")
-    elif pinned.approve(new):
-        say(f"approved: {source.name}")
-    else:
-        raise UsageError(f"{source.name} has changed again since; look at it once more")
+    pinned.show(new)
+    say(f"To use it so from the next session on: ohw openapi approve {name} {pinned.mark(new)}")

@@ -23,6 +23,7 @@ class Pinned:
         folder = (locations or Locations.from_environment()).data / "openapi"
         self._file = folder / hashlib.sha256(address.encode(errors="replace")).hexdigest()[:32]
         self._new = self._file.with_suffix(".new")
+        self._shown = self._file.with_suffix(".shown")
 
     @property
     def agreed(self) -> bytes | None:
@@ -58,7 +59,22 @@ class Pinned:
         if self.waiting != shown:
             return False
         self._new.replace(self._file)
+        self._shown.unlink(missing_ok=True)
         return True
+
+    def mark(self, new: bytes) -> str:
+        """A short hash of a change: what it would be, and what it would replace."""
+        parts = (hashlib.sha256(each).digest() for each in (self.agreed or b"", new))
+        return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+
+    @property
+    def shown(self) -> str:
+        """The hash of what the person was shown last; empty where nothing was."""
+        return (_read(self._shown) or b"").decode("ascii", "replace")
+
+    def show(self, new: bytes) -> None:
+        """Remember that the person was shown this."""
+        self._keep(self._shown, self.mark(new).encode())
 
     @staticmethod
     def _keep(place: Path, content: bytes) -> None:
