@@ -117,7 +117,8 @@ FORM = {
 }
 PASSWORD = {"type": "object", "properties": {"password": {"type": "string"}}}
 PLEASE = {"role": "user", "content": {"type": "text", "text": "How many legs has a cat? sk-sample-123456"}}
-SAMPLE = {"messages": [PLEASE], "systemPrompt": "Be short.", "maxTokens": 50}
+SAMPLE = {"messages": [PLEASE], "systemPrompt": "Be short.", "maxTokens": 50, "temperature": 0.25}
+SAMPLE["stopSequences"] = ["END"]
 
 BEHAVIOUR = {
     "form": wish("elicitation/create", {"message": "Who are you?", "requestedSchema": FORM}),

@@ -15,11 +15,13 @@ ASK = ModelRequest([{"role": "user", "content": "Hi."}])
 USED = {"prompt_tokens": 1000, "completion_tokens": 100}
 
 
-def asked(server: ModelServer, name: str = "openai/fake", **table: object) -> tuple[ModelResponse, dict]:
+def asked(
+    server: ModelServer, name: str = "openai/fake", request: ModelRequest = ASK, **table: object
+) -> tuple[ModelResponse, dict]:
     profile = read_profile("p", {"model": name, "api_base": server.base_url, **table})
     model = open_profile(profile, "sk-tuned")
     try:
-        response = model.respond(ASK, lambda delta: None, Cancel())
+        response = model.respond(request, lambda delta: None, Cancel())
     finally:
         model.close()
     return response, server.requests[-1].body
@@ -30,6 +32,17 @@ def test_what_is_set_goes_along_with_each_call():
         _, body = asked(server, temperature=0, reasoning_effort="low", max_output_tokens=77)
     assert (body["temperature"], body["reasoning_effort"], body["max_tokens"]) == (0, "low", 77)
     assert body["messages"] == ASK.messages
+
+
+@pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
+@pytest.mark.parametrize("name", ["openai/fake", "hosted_vllm/fake"])
+def test_what_a_request_wants_goes_along_but_for_no_more_tokens_than_the_profile_allows(name):
+    wish = ModelRequest(ASK.messages, stop=("END",), max_tokens=50, temperature=0.25)
+    with ModelServer([Turn("Hello."), Turn("Hello.")]) as server:
+        _, body = asked(server, name, request=wish, temperature=1, max_output_tokens=77)
+        _, less = asked(server, name, request=wish, max_output_tokens=20)
+    assert (body["temperature"], body["max_tokens"], body["stop"]) == (0.25, 50, ["END"])
+    assert (less["temperature"], less["max_tokens"]) == (0.25, 20)
 
 
 def test_what_is_not_set_is_left_to_the_provider():

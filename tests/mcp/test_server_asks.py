@@ -157,11 +157,15 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
             "messages": [{"role": "user", "text": "How many legs has a cat? ‹secret A_SAMPLE_KEY›"}],
             "system": "Be short.",
             "max_tokens": 50,
+            "temperature": 0.25,
+            "stop": ["END"],
         }
         wait_for(lambda: desk.of("action_observed"), "the first call to end")
         told = result(desk)
         assert (told["content"]["text"], told["role"], told["stopReason"]) == ("Four.", "assistant", "endTurn")
         sent = desk.model.requests[1].messages
+        asked = desk.model.requests[1]
+        assert (asked.max_tokens, asked.temperature, asked.stop) == (50, 0.25, ("END",))
         assert [message["role"] for message in sent] == ["system", "user"]
         assert "sk-sample" not in json.dumps(sent)
         assert [(each.cost, each.usage.input) for each in desk.of("model_asked")] == [(0.25, 7)]

@@ -196,7 +196,7 @@ class ProviderModel:
         body: dict[str, Any] = {"messages": unsigned(request.messages)}
         body |= _options_of(request)
         placeholder = [{"role": "user", "content": "."}]  # replaced by `extra_body`
-        stream = self._complete(placeholder, extra_body=body, client=self._openai_client).completion_stream
+        stream = self._complete(placeholder, request, extra_body=body, client=self._openai_client).completion_stream
         response = stream.response
         with contextlib.closing(response):
             kind = response.headers.get("content-type", "")
@@ -221,13 +221,13 @@ class ProviderModel:
         messages = list(request.messages)
         if request.tools and takes_cache_marks(*self._target):  # a single question is not worth keeping
             messages = with_cache_marks(messages)
-        stream = self._complete(messages, **extra)
+        stream = self._complete(messages, request, **extra)
         for chunk in stream:
             yield chunk.model_dump(exclude_none=True, warnings=False)
         if stream.received_finish_reason is None:  # the library makes up an end where the provider sent none
             raise BrokenStream("the stream ended in the middle of the answer")
 
-    def _complete(self, messages: list[dict[str, Any]], **extra: Any) -> Any:
+    def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         litellm = load_litellm()
         return litellm.completion(
             model=self._target[0],
@@ -240,7 +240,7 @@ class ProviderModel:
             num_retries=0,
             drop_params=True,
             _skip_mcp_handler=True,  # otherwise any request with tools imports a package that we do not need
-            **self._tuning.parameters,
+            **self._tuning.of(request),
             **extra,
         )
 

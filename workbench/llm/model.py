@@ -51,6 +51,9 @@ class ModelRequest:
     tool_choice: ToolChoice = "auto"
     stop: Sequence[str] = ()
     """Words at which the answer ends; they are not part of it."""
+    max_tokens: int = 0
+    """The most that the answer may have; 0 leaves it to the profile and the provider."""
+    temperature: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.llm.model import ModelRequest
 from workbench.profiles import Profile
 
 _PRICES = {
@@ -23,6 +24,15 @@ class Tuning:
     """Parameters of each call, by litellm's names."""
     known: Mapping[str, Any] = field(default_factory=dict)
     """Entries that count before those of the price table."""
+
+    def of(self, request: ModelRequest) -> dict[str, Any]:
+        """The parameters of one call: what a request wants counts, but never for more tokens than the person set."""
+        wished = dict(self.parameters)
+        if request.max_tokens:
+            wished["max_tokens"] = min(request.max_tokens, wished.get("max_tokens") or request.max_tokens)
+        if request.temperature is not None:
+            wished["temperature"] = request.temperature
+        return wished
 
     def over(self, listed: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """The price table's entry with what is set over it; None where nothing is known."""

@@ -40,6 +40,18 @@ class SampleRequest:
     system: str = ""
     max_tokens: int = 0
     stop: tuple[str, ...] = ()
+    temperature: float | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """All of it, as the person sees it before it is sent."""
+        messages = [{"role": part.role, "text": part.text} for part in self.parts]
+        more = {"system": self.system, "stop": list(self.stop), "temperature": self.temperature}
+        return {
+            "messages": messages,
+            "max_tokens": self.max_tokens,
+            **{name: value for name, value in more.items() if value not in ("", [], None)},
+        }
 
 
 @dataclass(frozen=True)
@@ -69,12 +81,13 @@ def _read(server: str, params: t.CreateMessageRequestParams) -> SampleRequest:
         raise NotPossible(f"the MCP server {server} wanted the model to call tools of its own: refused")
     parts = tuple(_part(server, message) for message in params.messages)
     system = _shown(params.system_prompt or "")
-    size = sum(len(part.text) for part in parts) + len(system)
+    size = sum(len(part.text) for part in parts) + len(system) + sum(map(len, params.stop_sequences or ()))
     if not parts or len(parts) > _MOST_MESSAGES or size > _MOST_TEXT:
         raise NotPossible(
             f"the MCP server {server} wanted {size:,} characters in {len(parts)} messages sent to the model: refused"
         )
-    return SampleRequest(parts, system, params.max_tokens, tuple(params.stop_sequences or ()))
+    stop = tuple(map(_shown, params.stop_sequences or ()))
+    return SampleRequest(parts, system, max(params.max_tokens, 1), stop, params.temperature)
 
 
 def _part(server: str, message: Any) -> Part:

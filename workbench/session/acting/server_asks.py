@@ -146,9 +146,7 @@ class CallAsker:
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
         """What the model says, once it is approved; raises WorkbenchError."""
-        arguments = {"messages": [{"role": each.role, "text": each.text} for each in request.parts]}
-        more = {"system": request.system} if request.system else {}
-        action_id = self._propose(SAMPLING, {**arguments, **more, "max_tokens": request.max_tokens})
+        action_id = self._propose(SAMPLING, request.told)
         self._approve(action_id, seconds)
         self._tell(ActionStarted(action_id=action_id))
         token = CALL_PLACE.set(self._place)  # what it costs is the call's
@@ -239,7 +237,8 @@ class CallAsker:
 
 def _request(request: SampleRequest) -> ModelRequest:
     system = [{"role": "system", "content": request.system}] if request.system else []
-    return ModelRequest([*system, *(_message(part) for part in request.parts)], stop=request.stop)
+    messages = [*system, *(_message(part) for part in request.parts)]
+    return ModelRequest(messages, stop=request.stop, max_tokens=request.max_tokens, temperature=request.temperature)
 
 
 def _message(part: Part) -> dict[str, Any]:
