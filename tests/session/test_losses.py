@@ -1,5 +1,6 @@
 """What a command takes away is read from its data, whatever the reason for its risk says; a copy of it can be had."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,6 +22,7 @@ def losses(tmp_path, monkeypatch):
     folder = made.workspace
     (folder / ".gitignore").write_text("*.log\nbuild/\n")
     (folder / "a.log").write_text("a")
+    (folder / "tracked.txt").write_text("tracked")
     (folder / "build").mkdir()
     (folder / "build" / "b.log").write_text("b")
     made.take()
@@ -55,11 +57,130 @@ def assessed(losses, tmp_path):
         ("tar -xf new.tar -C build", 1),
         ("echo new > $where", 2),
         ("rm /elsewhere/$f", 0),
+        ("perl -pi -e s/a/b/ a.log", 1),
+        ("zip -qm new.zip a.log", 1),
+        ("sqlite3 a.log 'delete from t'", 1),
+        ("curl -O https://example.org/files/a.log?raw=1", 1),
+        ("split a.log build/b", 1),
+        ("gcc main.c -oa.log", 1),
+        ("yq -i '.a = 1' a.log", 1),
+        ("iconv main.c --output=a.log", 1),
+        ("gpg -o a.log -d main.gpg", 1),
+        ("cp elsewhere/b.log build", 1),
+        ("mytool -t build elsewhere/b.log", 1),
+        ("mytool *.log", 1),
+        ("mytool '*.log'", 0),
+        ("truncate -s 0 a.log", 1),
+        ("ls | tee a.log", 1),
+        ("dd if=/dev/zero of=a.log", 1),
+        ("install new.log build/b.log", 1),
+        ("rsync -a --delete new/ build", 1),
+        ("unzip -o new.zip", 2),
+        ("git archive -o a.log HEAD", 1),
+        ("python3 -m json.tool new.json a.log", 1),
+        ("/usr/bin/time -o a.log true", 1),
+        ("printf 'rm a.log' | sh", 2),
+        ("python3 -c \"connect('a.log')\"", 1),
+        ("rm build", 0),
+        ("rm tracked.txt", 0),
     ],
 )
 def test_a_copy_is_kept_of_what_no_version_holds(losses, assessed, command, count):
     kept = losses.keep(assessed(command), command, "one")
     assert (kept.count if kept else 0) == count
+
+
+def test_a_file_that_changed_after_the_last_version_is_kept_as_it_is_now(losses, assessed, tmp_path):
+    """Whatever its times and size say: another program may write at any moment before the command."""
+    file = tmp_path / "work/tracked.txt"
+    times = file.stat().st_mtime_ns
+    for text, restored in (("edited", "edited"), ("TRACKED", "TRACKED")):
+        file.write_text(text)
+        os.utime(file, ns=(times, times))
+        for command in ("rm tracked.txt", "rm -r .", "rm $f", "for f in *; do rm $f; done"):
+            told, doubt = reason_of(losses, assessed, command)
+            assert ("a copy is kept" in told, doubt) == (True, ""), (command, told)
+            copy = losses.keep(assessed(command), command, "one")
+            file.unlink()
+            losses.copies.restore(copy.id)
+            assert file.read_text() == restored
+            os.utime(file, ns=(times, times))
+
+
+def test_outside_of_the_workspace_no_copy_is_kept_and_that_is_said(losses, assessed, tmp_path):
+    inside, outside = tmp_path / "work", tmp_path / "elsewhere"
+    outside.mkdir()
+    (outside / "a.txt").write_text("a")
+    (inside / "link").symlink_to(outside)
+    for command in (f"rm -r {outside}", "rm link/a.txt"):
+        reason, doubt = reason_of(losses, assessed, command)
+        assert reason.startswith("deletes 1 file ")
+        assert (reason.endswith("(outside the workspace: no copy is kept)"), doubt) == (True, "")
+        assert losses.keep(assessed(command), command, "one") is None
+
+
+def test_through_a_link_what_lies_behind_it_is_kept(losses, assessed, tmp_path):
+    (tmp_path / "work/link.log").symlink_to("a.log")
+    (tmp_path / "work/folder").symlink_to("build")
+    for command, named in (("echo > link.log", "a.log"), ("rm folder/b.log", "build/b.log")):
+        kept = losses.keep(assessed(command), command, "one")
+        assert named in {change.path for change in losses.copies._repository.files_of(kept.version)}
+
+
+def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason(losses, assessed, tmp_path):
+    with (tmp_path / "work/model.log").open("wb") as file:
+        file.truncate(150_000_000)
+    found = losses.explained(assessed("mytool model.log"))
+    reason = found.found.parts[0].reason
+    assert reason.startswith("a command that is not known here; may change 1 file (model.log) (")
+    assert ("can NOT be brought back" in reason, found.doubt) == (True, "")
+
+
+def test_what_is_held_already_is_told_too(losses, assessed):
+    assert reason_of(losses, assessed, "rm tracked.txt")[0].endswith("(tracked.txt) (the file versions hold it)")
+    assert "1 of them not in git; a copy is kept" in reason_of(losses, assessed, "rm tracked.txt a.log")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("git checkout -- large.bin", {"large.bin"}),
+        ("git checkout .", {"large.bin"}),
+        ("git reset --hard", {"large.bin"}),
+        ("git stash", {"large.bin"}),
+        ("git clean -fd", {"new.bin"}),
+        ("git checkout -f other", {"large.bin", "a.log"}),
+        ("git reset", set()),
+        ("git status", set()),
+    ],
+)
+def test_of_what_git_itself_writes_over_a_copy_is_kept_where_no_version_holds_it(
+    losses, assessed, tmp_path, command, files
+):
+    work = tmp_path / "work"
+
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=work, check=True, capture_output=True)
+
+    def write(name: str, sign: bytes) -> None:
+        (work / name).write_bytes(sign * 5_000_001)
+
+    git("init", "-q", "-b", "main")
+    write("large.bin", b"a")
+    git("add", "-A")
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git(*author, "commit", "-qm", "one")
+    git("checkout", "-qb", "other")
+    git("add", "-f", "a.log")
+    git(*author, "commit", "-qm", "with a log")
+    git("checkout", "-q", "main")
+    (work / "a.log").write_text("of mine")
+    write("large.bin", b"b")
+    write("new.bin", b"c")
+    losses.copies._repository.take()
+    copy = losses.keep(assessed(command), command, "one")
+    kept = losses.copies._repository.files_of(copy.version) if copy else []
+    assert {change.path for change in kept} - {"new.bin"} | ({"new.bin"} & files) == files
 
 
 def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):

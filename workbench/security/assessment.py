@@ -14,7 +14,7 @@ ANY = "/**"
 """Behind a folder: files below it, and only the program that runs will know which."""
 
 
-Spares: TypeAlias = Literal["", "-", "x", "X"]
+Spares: TypeAlias = Literal["", "-", "x", "X", "m"]
 
 
 class Part(NamedTuple):
@@ -36,11 +36,16 @@ class Part(NamedTuple):
     changes: tuple[str, ...] = ()
     """Paths whose content it may write over; ANY as above."""
 
+    mentions: tuple[str, ...] = ()
+    """Its words as patterns, or the texts of its code: files of these names it may write over too, for all that is
+    known of it."""
+    folders: tuple[str, ...] = ()
+    """Where it runs, as far as that is known: what the names begin at."""
     protected: tuple[str, ...] = ()
     """Protected paths that it changes or deletes."""
     spares: Spares = ""
     """What it leaves there, by the flag of `git clean`: with `x` what git keeps, with `-` what git ignores too, and
-    with `X` all that git does not ignore."""
+    with `X` all that git does not ignore; with `m` what is as it was committed."""
 
 
 class Assessment(NamedTuple):

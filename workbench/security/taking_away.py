@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from workbench.security.assessment import ANY, Part
+from workbench.security.mentions import texts_of
 
 _DELETES = re.compile(
     r"rmtree|removedirs|\bunlink\w*|\brmdir\w*|\brmSync|\brm_rf?\b|\bos\.remove|\bimport\b[^\n]*\bremove\b|"
@@ -25,8 +26,8 @@ def loss_by(code: str) -> Literal["delete", "write", ""]:
 
 
 def losing(part: Part, code: str, workspace: str) -> Part:
-    """The part with the files of the workspace that its code may delete or write over: any of them."""
+    """The part with the files of the workspace that its code may delete or write over: any, or those it names."""
     use, everything = loss_by(code), (f"{workspace}{ANY}",)
     if use == "delete":
         return part._replace(deletes=everything)
-    return part._replace(changes=everything) if use else part
+    return part._replace(changes=everything) if use else part._replace(mentions=texts_of(code), folders=(workspace,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class Call:
         self.words = list(words)
         self.text = text
         self.said = (name, *(word.text for word in words))
+        self._given = words
         self.plain = False
         self.piped = False
         """Whether something is piped into it."""
@@ -87,7 +89,12 @@ class Call:
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         found = Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
-        return found._replace(deletes=deletes, changes=changes, spares=self.spares, protected=tuple(self.protected))
+        found = found._replace(deletes=deletes, changes=changes, spares=self.spares, protected=tuple(self.protected))
+        if self.risk == "LOW" or self.keeps or not self._given:
+            return found
+        folder, base = self.scan.folder or self.scan.places.workspace, self.base.text if self.base else ""
+        words = tuple(word.text if word.is_pattern else glob.escape(word.text) for word in self._given)
+        return found._replace(mentions=words, folders=(folder, f"{folder}/{base}") if base else (folder,))
 
     def use(self, word: Word, use: Use) -> None:
         """A word as a path that is read, written or deleted, or as a command that is run."""
@@ -141,6 +148,10 @@ class Call:
         """Files below this folder may be written over, which ones is not known here; that is rated elsewhere."""
         path = self.scan.absolute(word)
         self.changes.append(self.scan.below(word) if path is None else f"{os.path.normpath(path)}{ANY}")
+
+    def writes_anywhere(self) -> None:
+        """Any file of the workspace may be written over; that is rated elsewhere."""
+        self._may_touch(f"{self.scan.places.workspace}{ANY}", "write")
 
     def run_text(self, word: Word) -> None:
         """A word that is itself a command line."""

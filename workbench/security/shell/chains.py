@@ -64,6 +64,7 @@ def _higher(one: Part, other: Part) -> Part:
         paths=tuple(dict.fromkeys((*one.paths, *other.paths))),
         deletes=tuple(dict.fromkeys((*one.deletes, *other.deletes))),
         changes=tuple(dict.fromkeys((*one.changes, *other.changes))),
+        folders=tuple(dict.fromkeys((*one.folders, *other.folders))),
         protected=tuple(dict.fromkeys((*one.protected, *other.protected))),
     )
 

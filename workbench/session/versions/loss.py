@@ -21,6 +21,8 @@ _NOT_HELD = "not in git"
 _KEPT = f"{_NOT_HELD}; a copy is kept"
 _LOST = f"{_NOT_HELD}; can NOT be brought back: too much to keep a copy of"
 _HISTORY = "with git history, which can NOT be brought back"
+_HELD = "the file versions hold them"
+_OUTSIDE = "outside the workspace: no copy is kept"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Loss:
     """Those of any that no copy is kept of."""
     why_not: str = ""
     """Why no copy could be made, where it failed."""
+    is_maybe: bool = False
+    """Whether it is only named, and the program may leave it as it is."""
+    is_outside: bool = False
+    """Whether it lies outside the workspace, of which no copy is kept."""
 
     @property
     def can_be_kept(self) -> bool:
@@ -55,7 +61,7 @@ class Loss:
     @property
     def is_told(self) -> bool:
         """A file that is only changed is told of where it could not be had again."""
-        return self.deletes or not self.can_be_brought_back
+        return self.deletes or self.is_outside or not self.can_be_brought_back
 
     @property
     def can_be_brought_back(self) -> bool:
@@ -67,20 +73,21 @@ class Loss:
     def is_final(self) -> bool:
         """Whether something is deleted for good that no program makes again by itself."""
         is_made_again = PurePath(self.place).name in GENERATED and not self.has_history
-        return self.deletes and not self.can_be_brought_back and not is_made_again
+        return self.deletes and not (self.can_be_brought_back or is_made_again or self.is_outside)
 
 
 def told(losses: Sequence[Loss], root: Path) -> str:
     """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
     any_of = [loss for loss in losses if loss.is_any]
-    known = [loss for loss in losses if not loss.is_any]
-    return "; ".join([*([_of_known(known, root)] if known else ()), *(_of_any(loss, root) for loss in any_of)])
+    known = [loss for loss in losses if not (loss.is_any or loss.is_maybe or loss.is_outside)]
+    groups = (known, [loss for loss in losses if loss.is_outside], [loss for loss in losses if loss.is_maybe])
+    return "; ".join([*(_of_known(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
 
 
 def _of_known(losses: Sequence[Loss], root: Path) -> str:
     count = sum(loss.count for loss in losses)
     what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
-    what = what if all(loss.is_whole for loss in losses) else f"more than {MOST_FILES:,} files"
+    what = what if all(loss.is_whole for loss in losses) else f"more than {count - 1:,} files"
     places = [_name(Path(loss.place), root) for loss in losses]
     more = f" and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
     said = f"{_verb(losses)} {what} in {', '.join(places[:_MOST_PLACES])}{more}"
@@ -90,13 +97,17 @@ def _of_known(losses: Sequence[Loss], root: Path) -> str:
 
 
 def _fate(losses: Sequence[Loss]) -> str:
-    """Whether the files that no version holds can be had again; empty where there are none."""
+    """Whether the files can be had again; empty where there are none."""
     failed = next((loss.why_not for loss in losses if loss.why_not), "")
     if failed:
         return _failed(failed)
-    if not any(loss.files for loss in losses):
-        return ""
-    return _KEPT if all(loss.can_be_kept for loss in losses) else _LOST
+    if losses[0].is_outside:
+        return _OUTSIDE
+    count, lost = sum(loss.count for loss in losses), sum(len(loss.files) for loss in losses)
+    if not lost:
+        return "" if not count else _HELD if count > 1 else _HELD.replace("them", "it")
+    fate = _KEPT if all(loss.can_be_kept for loss in losses) else _LOST
+    return fate if lost == count else f"{lost:,} of them {fate}"
 
 
 def _of_any(loss: Loss, root: Path) -> str:
@@ -122,7 +133,9 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def _verb(losses: Sequence[Loss]) -> str:
-    return "deletes" if any(loss.deletes for loss in losses) else "changes"
+    if any(loss.deletes for loss in losses):
+        return "deletes"
+    return "may change" if losses[0].is_maybe else "changes"
 
 
 def _with(said: str, notes: Sequence[str]) -> str:
@@ -132,4 +145,5 @@ def _with(said: str, notes: Sequence[str]) -> str:
 
 def _name(place: Path, root: Path) -> str:
     is_folder = place.is_dir() and not place.is_symlink()
-    return visible(os.path.relpath(place, root) + ("/" if is_folder else ""), lines=False)
+    said = os.path.relpath(place, root) if place.is_relative_to(root) else str(place)
+    return visible(said + ("/" if is_folder else ""), lines=False)

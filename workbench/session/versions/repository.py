@@ -132,7 +132,11 @@ class Repository:
         """Those of these paths that are not as they were recorded, without asking git; None where it must be asked."""
         if any(path not in self._known or self._kind(path) != "fits" for path in paths):
             return None
-        return [path for path in paths if self._known[path] != _signature(self.workspace / path)]
+        return [path for path in paths if not self.is_as_recorded(path)]
+
+    def is_as_recorded(self, path: str) -> bool:
+        """Whether a file seems to be as the last version holds it, by its times and size alone."""
+        return path in self._known and self._known[path] == _signature(self.workspace / path)
 
     def keep(self, paths: Iterable[str], *, timeout: float = 30.0) -> str:
         """The version that holds just these files, also ignored ones."""
@@ -198,14 +202,18 @@ class Repository:
         return found
 
     def held(self, places: Sequence[str], *, timeout: float = 30.0) -> set[str]:
-        """The files at or below these paths that the last version holds."""
+        """The files at or below these paths that the last version holds just as they are now."""
         batches = [places[at : at + _ARGUMENTS] for at in range(0, len(places), _ARGUMENTS)]
-        said = b"".join(self._said(["ls-files", "-z", "--", *batch], timeout=timeout) for batch in batches)
-        return {os.fsdecode(name) for name in said.split(b"\0") if name}
+        listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
+        said = b"".join(self._said([*listed, *batch], timeout=timeout) for batch in batches)
+        entries = [entry.split(b" ", 1) for entry in said.split(b"\0") if entry]
+        changed = {name for tag, name in entries if tag == b"C"}
+        return {os.fsdecode(name) for tag, name in entries if name not in changed}
 
     def loose(self, place: str, *, timeout: float = 30.0) -> list[str]:
-        """The files at or below this path that the last version does not hold, ignored ones too; no repositories."""
-        said = self._said(["ls-files", "-z", "--others", "--", place], timeout=timeout)
+        """The files at or below this path that the last version does not hold as they are; no repositories."""
+        made = (f"--exclude={name}/" for name in sorted(GENERATED))
+        said = self._said(["ls-files", "-z", "--others", "--modified", *made, "--", place], timeout=timeout)
         names = (os.fsdecode(name) for name in said.split(b"\0") if name and not name.endswith(b"/"))
         return [name for name in names if not any((self.workspace / name).is_relative_to(one) for one in self._hidden)]
 
@@ -289,5 +297,4 @@ def _lines(blobs: Iterable[str]) -> bytes:
 def _why(command: str, answer: GitAnswer) -> str:
     if answer.code is None:
         return answer.error
-    last = answer.error.splitlines()[-1] if answer.error else f"exit code {answer.code}"
-    return f"git {command} failed: {last}"
+    return f"git {command} failed: {(answer.error.splitlines() or [f'exit code {answer.code}'])[-1]}"

@@ -80,8 +80,12 @@ def _zip(call: Call) -> None:
     call.raise_to("MEDIUM", "packs files")
     if {"-TT", "--unzip-command"} & flag_names(options) or any(word.text.startswith("-TT") for word in call.words):
         call.raise_to("HIGH", "runs another program")
+    moves = bool({"-m", "--move"} & flag_names(options))
     for at, word in enumerate(operands):
         call.use(word, "deep" if at else "write")
+        if at and moves:
+            call.raise_to("MEDIUM", "packs files, and deletes them")
+            call.takes_away(word, all_of_it=True)
 
 
 def _packs_in_place(call: Call) -> None:

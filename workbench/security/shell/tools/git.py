@@ -101,6 +101,11 @@ _TABLE: dict[str, Spec] = {
         "MEDIUM", "changes the branch", operands="text", flags=flags("HIGH", _LOSES, "-f --force --discard-changes -C")
     ),
 }
+_CHECKS_OUT = words(
+    "checkout switch restore reset merge rebase pull cherry-pick revert am apply stash read-tree checkout-index bisect "
+    "sparse-checkout submodule"
+)
+"""Verbs that write over files of the work tree, or delete them."""
 _SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
 _by_verb = subcommands(_TABLE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
 _BEFORE = Spec(
@@ -121,6 +126,8 @@ def _git(call: Call) -> None:
     if not call.words:
         return
     verb = call.words[0].text
+    if verb in _CHECKS_OUT:
+        _checks_out(call, verb)
     if any(word.runs for word in call.words) and verb in {"push", "fetch", "clone", "pull", "remote"}:
         call.raise_to("HIGH", "sends what another command printed")
     special = _SPECIAL.get(verb)
@@ -132,6 +139,17 @@ def _git(call: Call) -> None:
         _from_remote(call)
     _shown(call, verb)
     _by_verb(call)
+
+
+def _checks_out(call: Call, verb: str) -> None:
+    """What is not committed it may write over, which files is not known here; that is rated elsewhere."""
+    given = {word.text for word in call.words}
+    is_index_only = (verb == "reset" and not given & {"--hard", "--merge", "--keep"}) or (
+        verb == "restore" and given & {"--staged", "-S"} and not given & {"--worktree", "-W"}
+    )
+    if not is_index_only:
+        call.spares = "" if verb == "stash" and given & {"-a", "--all"} else "m"
+        call.writes_anywhere()
 
 
 def _shown(call: Call, verb: str) -> None:

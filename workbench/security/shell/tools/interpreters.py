@@ -44,6 +44,7 @@ _CODE_FLAGS = {
 }
 _MODULES_HIGH = {"http.server": "serves files to other machines", "pty": "starts a shell", "smtpd": "opens a port"}
 _MODULES = {"pip", "uv", "pytest", "black", "isort", "mypy", "ruff", "tox", "nox", "build", "coverage"}
+_UNPACKS = {"zipfile", "tarfile"}
 _LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar", "tokenize", "ast", "dis"}
 
 
@@ -90,6 +91,7 @@ def _from_stdin(call: Call) -> None:
         call.run_text(Word(call.stdin, call.stdin))
     elif call.piped or call.has_input:
         call.raise_to("HIGH", _PIPED)
+        call.writes_anywhere()
     else:
         call.raise_to("HIGH", "starts a shell that nobody sees")
 
@@ -141,6 +143,7 @@ def _code_from_stdin(call: Call) -> None:
         _code(call, Word(call.stdin, call.stdin))
     elif call.piped or call.has_input:
         call.raise_to("HIGH", _PIPED)
+        call.writes_anywhere()
 
 
 def _code(call: Call, code: Word) -> None:
@@ -159,8 +162,9 @@ def rated_code(code: str) -> Rating:
 def _module(call: Call, rest: list[Word]) -> None:
     name = rest[0].text
     if name in _LOW_MODULES:
-        for word in rest[1:]:
-            call.use(word, "read") if not word.text.startswith("-") else None
+        files = [word for word in rest[1:] if not word.text.startswith("-")]
+        for at, word in enumerate(files):
+            call.use(word, "write" if at and name == "json.tool" else "read")
     elif name in _MODULES_HIGH:
         call.raise_to("HIGH", _MODULES_HIGH[name])
     elif name in _MODULES:
@@ -169,6 +173,8 @@ def _module(call: Call, rest: list[Word]) -> None:
         call.raise_to("HIGH", _UNKNOWN)
     else:
         call.raise_to("MEDIUM", "runs code of the project")
+        if name in _UNPACKS:
+            call.writes_anywhere()
 
 
 def _data_base(call: Call) -> None:

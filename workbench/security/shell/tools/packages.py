@@ -21,6 +21,7 @@ def _make(call: Call) -> None:
     options, operands = call.options(spec)
     call.raise_to("MEDIUM", "runs the make file of the project")
     if call.has_input and any(option.flag in {"-f", "--file", "--makefile"} for option in options):
+        call.writes_anywhere()
         call.raise_to("HIGH", _GIVEN_MAKE_FILE)  # the parser may have passed over the `-` before a heredoc
     for option in options:
         value = option.value
@@ -53,6 +54,7 @@ _CARGO = subcommands(
 def _make_file(call: Call, file: Word) -> None:
     call.use(file, "read")
     if file.text in {"-", "/dev/stdin"}:
+        call.writes_anywhere()
         call.raise_to("HIGH", _GIVEN_MAKE_FILE)
     if call.risk != "LOW" and "outside" in call.reason:
         call.raise_to("HIGH", "runs a make file outside the workspace")

@@ -6,9 +6,39 @@ import re
 
 from workbench.security.secrets import holds_secret
 from workbench.security.shell.call import Call, Spec, flags, uses
-from workbench.security.shell.tools.rule import Rule, named, words
+from workbench.security.shell.tools.rule import Rule, flag_names, named, words
+from workbench.security.shell.words import literal
 
 _RUNS = "runs another program"
+_SPLIT = Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), values=words("-l -b -n -a -f --prefix"))
+_YQ = Spec(skip=1, flags=flags("MEDIUM", "changes files in place", "-i --inplace"))
+_XXD = Spec(values=words("-l -s -c -g -o"), flags=flags("MEDIUM", "writes bytes", "-r"))
+
+
+def _split(call: Call) -> None:
+    """The parts are called after the second operand, or a flag's value."""
+    call.apply(_SPLIT)
+    options, operands = call.options(_SPLIT)
+    given = [option.value for option in options if option.flag in {"-f", "--prefix"} and option.value]
+    prefix = given or ([literal("xx")] if call.name == "csplit" else operands[1:] or [literal("x")])
+    call.use(prefix[0]._replace(text=f"{prefix[0].text}*", is_pattern=True), "write")
+
+
+def _yq(call: Call) -> None:
+    """With `-i` the files that follow the expression are written."""
+    call.apply(_YQ)
+    options, operands = call.options(_YQ)
+    in_place = {"-i", "--inplace"} & flag_names(options)
+    for word in operands if in_place else ():
+        call.use(word, "write")
+
+
+def _xxd(call: Call) -> None:
+    """It writes to its second operand."""
+    call.apply(_XXD)
+    for word in call.options(_XXD)[1][1:]:
+        call.use(word, "write")
+
 
 RULES: dict[str, Rule] = {
     **named(
@@ -30,7 +60,7 @@ RULES: dict[str, Rule] = {
     ),
     "hash": Spec(operands="text", flags=flags("HIGH", "puts another program in the place of a command", "-p")),
     "type": Spec(operands="text"),
-    "yq": Spec(skip=1, flags=flags("MEDIUM", "changes files in place", "-i --inplace")),
+    "yq": _yq,
     "diff": Spec(values=words("-U -C -W -I -x --unified --context"), paths=uses("read", "-X --exclude-from")),
     "colordiff": Spec(values=words("-U -C")),
     "tree": Spec(
@@ -52,10 +82,11 @@ RULES: dict[str, Rule] = {
         "sort",
     ),
     "shuf": Spec(paths=uses("write", "-o --output"), values=words("-n -i")),
-    "xxd": Spec(values=words("-l -s -c -g -o"), flags=flags("MEDIUM", "writes bytes", "-r")),
+    "xxd": _xxd,
     "base64": Spec(values=words("-w --wrap -b")),
     "base32": Spec(values=words("-w --wrap")),
-    "split": Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), values=words("-l -b -n -a")),
+    "split": _split,
+    "csplit": _split,
     "bat": Spec(flags=flags("HIGH", _RUNS, "--pager"), values=words("-l -r --line-range --language --style --theme")),
     "batcat": Spec(flags=flags("HIGH", _RUNS, "--pager"), values=words("-l -r --line-range --language --style")),
     "man": Spec(
