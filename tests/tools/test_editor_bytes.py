@@ -106,3 +106,41 @@ def test_damaged_utf8_is_refused_and_left_alone(editor, project):
     path.write_bytes(raw)
     assert "without loss" in editor.refused("str_replace", path, old_str="old", new_str="new")
     assert path.read_bytes() == raw
+
+
+line_ends = st.sampled_from(["\n", "\r\n"])
+changes = st.sampled_from(["keep", "keep", "change", "drop", "add"])
+
+
+@given(
+    ends=st.lists(line_ends, min_size=2, max_size=12), what=st.lists(changes, min_size=12, max_size=12), data=st.data()
+)
+@settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_in_a_file_of_mixed_line_ends_every_line_that_stays_keeps_its_own(ends, what, data):
+    """`old_str` and `new_str` come with plain newlines and span lines that change and lines that do not."""
+    lines = [f"line {number}" for number in range(len(ends))]
+    first = data.draw(st.integers(0, len(ends) - 1))
+    last = data.draw(st.integers(first, len(ends) - 1))
+    new: list[str] = []
+    for number in range(first, last + 1):
+        done = what[number]
+        new += ["added"] if done == "add" else []
+        new += [] if done == "drop" else [lines[number] + " changed" * (done == "change")]
+    assume(new and new != lines[first : last + 1])
+    before = "".join(line + end for line, end in zip(lines, ends, strict=True))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.txt"
+        path.write_bytes(before.encode())
+        editor = Editor(Path(folder))
+        old = "\n".join(lines[first : last + 1])
+        editor.done("str_replace", path, old_str=f"{old}\n", new_str="\n".join([*new, ""]))
+        after = path.read_bytes().decode()
+        assert after.replace("\r\n", "\n").split("\n") == [*lines[:first], *new, *lines[last + 1 :], ""]
+        written = after.splitlines(keepends=True)
+        for number, (line, end) in enumerate(zip(lines, ends, strict=True)):
+            if line in (row.rstrip("\r\n") for row in written):
+                assert line + end in written
+            elif what[number] == "change":
+                assert f"{line} changed" in after
+        editor.done("undo_edit", path)
+        assert path.read_bytes() == before.encode()

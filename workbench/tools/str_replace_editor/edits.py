@@ -84,14 +84,28 @@ def replace_lines(text: str, first: int, last: int, new: str) -> Edited:
     return Edited.between(text, "".join((text[:start], changed, text[stop:])))
 
 
-def _rewritten(part: str, wanted: str) -> str:
-    """The part with its lines as wanted, hunk by hunk from the last, so that places before stay true."""
-    old, new = _LINE.findall(_plain_ends(part)), _LINE.findall(wanted)
-    for kind, first, end, from_, to in reversed(SequenceMatcher(None, old, new, autojunk=False).get_opcodes()):
-        if kind != "equal":
-            at, stop = (len("".join(old[:line])) for line in (first, end))
-            part = _Flat(part).splice(at, stop, "".join(new[from_:to])).text
-    return part
+def _rewritten(part: str, wanted: str, near: str = "\n") -> str:
+    """The part with its lines as wanted: those that stay keep their ends, new ones take the ends of those they replace.
+
+    `near` is the line end where the part has none.
+    """
+    raw, new = _LINE.findall(part), _LINE.findall(wanted)
+    old = [_plain_ends(line) for line in raw]
+    made: list[str] = []
+    for kind, first, end, from_, to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            made += raw[first:end]
+            continue
+        for number, line in enumerate(new[from_:to]):
+            place = min(first + number, max(end - 1, first))
+            made.append(line.replace("\n", _end_at(raw, place, near)))
+    return "".join(made)
+
+
+def _end_at(lines: list[str], place: int, near: str) -> str:
+    """The end of the line at a place, or of the nearest one before it that has an end."""
+    line = next((line for line in lines[place::-1] if line.endswith("\n")), "")
+    return "\r\n" if line.endswith("\r\n") else "\n" if line else near
 
 
 class _Flat:
@@ -110,10 +124,18 @@ class _Flat:
     def raw_place(self, place: int) -> int:
         return place + bisect_left(self._ends, place)
 
+    def is_mixed(self, first: int, end: int) -> bool:
+        """Whether lines end in both ways between these places of the plain text."""
+        part = self._raw[self.raw_place(first) : self.raw_place(end)] if self._ends else ""
+        return 0 < part.count("\r\n") < part.count("\n")
+
     def splice(self, first: int, end: int, new: str) -> Edited:
+        """The text with `new` in the place of what stands from `first` to `end` in the plain text."""
         start, stop = self.raw_place(first), self.raw_place(end)
-        if "\n" in new and self._ends and self._newline_near(first) == "\r\n":
-            new = new.replace("\n", "\r\n")
+        if "\n" in new and self._ends:
+            near = self._newline_near(first)
+            is_mixed = self.is_mixed(first, end)
+            new = _rewritten(self._raw[start:stop], new, near) if is_mixed else new.replace("\n", near)
         return Edited("".join((self._raw[:start], new, self._raw[stop:])), start, start + len(new))
 
     def _newline_near(self, place: int) -> str:
@@ -146,6 +168,8 @@ def _ambiguous(text: str, places: list[int]) -> str:
 
 def _spliced(flat: _Flat, place: int, old: str, new: str) -> Edited:
     """Only what differs between old and new is touched, so that the lines around it keep their line ends."""
+    if flat.is_mixed(place, place + len(old)):
+        return flat.splice(place, place + len(old), new)  # line by line
     head, tail = shared_ends(old, new)
     edited = flat.splice(place + head, place + len(old) - tail, new[head : len(new) - tail])
     start = flat.raw_place(place)
