@@ -18,7 +18,7 @@ from workbench.tools.completion import NoModel
 from workbench.tools.context import ToolContext
 from workbench.tools.json_schema import describe_type
 from workbench.tools.registry import Tool, list_registered_tools, resolve_tool
-from workbench.tools.selection import Selection, ToolState, select_tools
+from workbench.tools.selection import ToolState, select_tools
 from workbench.tools.tool import ToolDefinition
 
 _WIDTH = 100
@@ -54,7 +54,7 @@ def _page(
     try:
         found = [(state, tool) for state in selection.states for tool in _shown(state, context)]
         found += [(state, tool) for state in more for tool in state.tools or (None,)]
-        page = _as_json(found) if as_json else "\n\n".join(_lines(selection, found))
+        page = _as_json(found) if as_json else "\n\n".join(_lines(found))
     finally:
         selection.close()
     return page, selection.notices
@@ -81,7 +81,7 @@ def _entry(state: ToolState, tool: ToolDefinition) -> dict[str, Any]:
     return {**tool.to_openai_tool(), **tool.to_mcp_tool(), "on": state.is_on, "why": state.why}
 
 
-def _lines(selection: Selection, found: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:
+def _lines(found: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:
     for state, tool in found:
         name = tool.name if tool else state.name
         heading = f"{name:<22} {'on' if state.is_on else 'off'}: {state.why}"

@@ -135,7 +135,7 @@ class Talk:
         if (is_over or item.phase == "running") and self._once(item, "begun") and not is_silent:
             self._console.say(begun(item, self._state.workspace))
         if is_over and self._once(item, "ended"):
-            self._console.say(*ended(item, self._state.workspace))
+            self._console.say(*ended(item))
 
     def _once(self, item: ActionItem, what: str) -> bool:
         is_new = (item.action_id, what) not in self._told

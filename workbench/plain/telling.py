@@ -34,7 +34,7 @@ def told(item: Item, workspace: str) -> Iterator[str]:
             yield f"{item.text}."
         case ActionItem():
             yield begun(item, workspace)
-            yield from ended(item, workspace)
+            yield from ended(item)
 
 
 def begun(item: ActionItem, workspace: str) -> str:
@@ -44,7 +44,7 @@ def begun(item: ActionItem, workspace: str) -> str:
     return f"Step {item.number}{who}: {what}{one_line(item, workspace)}".rstrip()
 
 
-def ended(item: ActionItem, workspace: str) -> Iterator[str]:
+def ended(item: ActionItem) -> Iterator[str]:
     """How an action ended, and what it said; nothing while it goes on."""
     if item.phase in _ENDED:
         yield f"Step {item.number}: {_ENDED[item.phase]}{f'. {item.note}' if item.note else ''}"

@@ -130,7 +130,7 @@ class CallAsker:
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
         """The person's answer; None when none came. Raises WorkbenchError where nobody is there."""
-        action_id = self._propose(_ASK, {"question": text, "options": list(options)}, options=options)
+        action_id = self._propose(_ASK, {"question": text, "options": list(options)})
         if not self._asks.has_person:
             self._refuse(action_id)
         shown = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)
@@ -203,7 +203,7 @@ class CallAsker:
         if question is not None:
             question.withdraw()
 
-    def _propose(self, tool: str, arguments: dict[str, Any], options: tuple[str, ...] = ()) -> str:
+    def _propose(self, tool: str, arguments: dict[str, Any]) -> str:
         if self._cancel.is_set:
             raise NotAllowed(f"the call that the {self._agent} asked in is over")
         action_id = f"{self._id}:{next(self._numbers)}"

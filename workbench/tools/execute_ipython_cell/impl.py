@@ -99,7 +99,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         end, answer = cell.wait(action.timeout)
         if end in ("time", "stop"):
             end, answer = self._interrupt(worker, cell, end)
-            lead += [self._stopped(action, end, answer, is_late=cell.is_late)]
+            lead += [self._stopped(action, end, is_late=cell.is_late)]
         return self._told(cell, end, answer, lead)
 
     def _ready(self, action: ExecuteIPythonCellAction, lead: list[str]) -> Worker:
@@ -143,7 +143,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._later.start()
         return "stop", {}
 
-    def _stopped(self, action: ExecuteIPythonCellAction, end: End, answer: dict[str, Any], *, is_late: bool) -> str:
+    def _stopped(self, action: ExecuteIPythonCellAction, end: End, *, is_late: bool) -> str:
         why = f"Interrupted after {action.timeout:g} s" if is_late else "Interrupted"
         if end == "answer":
             return f"[{why}. {_STAYS}]"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, flag_names, named, words
 from workbench.security.shell.words import Word
@@ -34,7 +36,7 @@ def _tar(call: Call) -> None:
     makes, unpacks = bool(_MAKES & set(given)), bool(_UNPACKS & set(given))
     for word in operands if makes and "--remove-files" in given else ():
         call.takes_away(word, all_of_it=True)
-    call.apply(_TAR if makes else Spec(**{**_TAR.__dict__, "operands": "text"}))
+    call.apply(_TAR if makes else replace(_TAR, operands="text"))
     if archive and archive.text != "-" and (":" in archive.text and not archive.text.startswith(("/", "."))):
         call.raise_to("HIGH", "packs to or from another machine")
     elif archive:
@@ -45,8 +47,6 @@ def _tar(call: Call) -> None:
         call.raise_to("MEDIUM", "unpacks files")
         call.use(folder or Word(".", "."), "write")
         call.writes_below(folder or Word(".", "."))
-    if not operands and not makes and not unpacks:
-        return
 
 
 def _old_style(letters: str, rest: list[Word]) -> list[Word]:

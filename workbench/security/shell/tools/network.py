@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, always, flag_names, named, words
@@ -109,7 +110,7 @@ _SSH = Spec(
 def _ssh(call: Call) -> None:
     if [word.text for word in call.words] in (["-V"], []):
         return
-    options, operands = call.options(Spec(**{**_SSH.__dict__, "operands": "text"}))
+    options, operands = call.options(replace(_SSH, operands="text"))
     call.raise_to("HIGH", "works on another machine")
     for option in options:
         value = option.value.text if option.value else ""
@@ -129,9 +130,7 @@ def _copies_out(call: Call) -> None:
         | uses("write", "--log-file --backup-dir"),
         flags=flags("HIGH", "runs another program", "-e --rsh --rsync-path -S -o -F --daemon"),
     )
-    options, operands = call.options(
-        Spec(**{**spec.__dict__, "values": spec.values | {"-e", "--rsh", "--rsync-path", "-S"}})
-    )
+    options, operands = call.options(replace(spec, values=spec.values | {"-e", "--rsh", "--rsync-path", "-S"}))
     call.raise_to("MEDIUM", "copies files")
     for option in options:
         if option.flag in spec.flags and not (call.name == "rsync" and option.flag in {"-o", "-S", "-F"}):

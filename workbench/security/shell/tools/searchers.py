@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.tools.found import Found, find, runs_on_found
 from workbench.security.shell.tools.rule import Rule, named, words
@@ -38,7 +40,7 @@ def _grep(call: Call) -> None:
         for word in call.words
     )
     deep = deep or any(word.text in {"--recursive", "--dereference-recursive"} for word in call.words)
-    call.apply(Spec(**{**_GREP.__dict__, "operands": "deep"}) if deep else _GREP)
+    call.apply(replace(_GREP, operands="deep") if deep else _GREP)
 
 
 def _fd(call: Call) -> None:
@@ -48,7 +50,7 @@ def _fd(call: Call) -> None:
     spec = Spec(
         skip=1, values=words("-e -E -t -d -g --extension --exclude --type --max-depth --min-depth --changed-within")
     )
-    call.apply(Spec(**{**spec.__dict__, "flags": flags("HIGH", "runs a command for each file", "--exec --exec-batch")}))
+    call.apply(replace(spec, flags=flags("HIGH", "runs a command for each file", "--exec --exec-batch")))
     if command:
         call.raise_to("MEDIUM", "runs a command for each file")
         runs_on_found(call, Found([literal(".")]), command)
