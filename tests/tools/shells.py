@@ -1,5 +1,6 @@
 """A shell to try things in, and looks at processes; used by the tests of execute_bash."""
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,17 @@ class Bash:
         observation = self.tool(action)
         assert isinstance(observation, ExecuteBashObservation)
         return observation
+
+
+def until_printed(bash: Bash, pattern: str, printed: str = "") -> str:
+    """Wait until the running command has printed what matches."""
+    for _ in range(100):
+        if re.search(pattern, printed):
+            return printed
+        seen = bash("", timeout=0.3)
+        assert not seen.is_error, seen.text
+        printed += seen.output
+    raise AssertionError(f"{pattern!r} does not come: {printed[-500:]!r}")
 
 
 def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0) -> object:

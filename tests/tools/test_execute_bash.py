@@ -106,8 +106,10 @@ def test_a_hard_limit_leaves_the_command_running(bash: Bash) -> None:
 
 
 def test_the_end_of_a_command_nobody_waited_for_comes_with_the_next(bash: Bash, tmp_path: Path) -> None:
-    done = tmp_path / "done"
-    assert bash(f"sleep 0.6; echo late; touch {done}; (exit 9)", timeout=0.1).exit_code == -1
+    go, done = tmp_path / "go", tmp_path / "done"
+    waits = f"until [ -e {go} ]; do sleep 0.02; done"
+    assert bash(f"{waits}; echo late; touch {done}; (exit 9)", timeout=0.1).exit_code == -1
+    go.touch()
     eventually(done.exists, "the command did not go on")
     seen = bash("echo next", timeout=20)
     if seen.is_error:  # the prompt was not there yet
@@ -254,10 +256,12 @@ def test_live_output_between_calls_waits_for_the_next(bash: Bash, tmp_path: Path
     heard: list[str] = []
     assert bash.tool.executor is not None
     bash.tool.executor.on_output = heard.append
-    done = tmp_path / "done"
+    go, done = tmp_path / "go", tmp_path / "done"
+    waits = f"until [ -e {go} ]; do sleep 0.02; done"
     try:
-        first = bash(f"echo one; sleep 0.3; echo two; touch {done}; (exit 3)", timeout=0.1)
+        first = bash(f"echo one; {waits}; echo two; touch {done}; (exit 3)", timeout=0.1)
         before = "".join(heard)
+        go.touch()
         eventually(done.exists, "the command did not go on")
         assert "".join(heard) == before == first.output
         second = bash("", timeout=20)

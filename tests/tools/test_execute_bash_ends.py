@@ -171,8 +171,10 @@ def test_an_interrupt_without_a_call_does_nothing(bash: Bash) -> None:
     assert bash("echo on").exit_code == 0
 
 
-def test_input_that_nobody_reads_does_not_hang(bash: Bash) -> None:
-    bash("stty raw; sleep 20", timeout=0.3)
+def test_input_that_nobody_reads_does_not_hang(bash: Bash, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    bash(f"stty raw; touch {begun}; sleep 60", timeout=0.3)
+    eventually(begun.exists, "it does not run")
     seen = bash("x" * 200_000, is_input=True, timeout=0.3)
     assert seen.is_error
     assert "does not read its input" in seen.text

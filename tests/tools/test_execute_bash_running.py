@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.shells import Bash, eventually
+from tests.tools.shells import Bash, eventually, until_printed
 from workbench.tools.execute_bash import BashTool, ExecuteBashAction
 from workbench.tools.execute_bash.keys import KEYS
 
@@ -196,7 +196,7 @@ def test_a_process_with_very_many_open_files_can_use_it(tmp_path: Path) -> None:
     shell = Bash(tmp_path, no_change_timeout=20)
     try:
         assert shell("cat", timeout=0.2).exit_code == -1
-        assert "hello" in shell("hello", is_input=True, timeout=2).output
+        until_printed(shell, "hello", shell("hello", is_input=True, timeout=2).output)
     finally:
         shell.tool.close()
         for number in files:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.shells import Bash, eventually, processes
+from tests.tools.shells import Bash, eventually, processes, until_printed
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +31,6 @@ def is_the_same_shell_afterwards(bash: Bash) -> Iterator[None]:
     if seen.exit_code != 7:  # one test that fails does not take the others along
         bash("KEPT=kept; kept() { echo $KEPT; }", reset=True)
     assert (seen.output, seen.exit_code, seen.metadata.pid) == ("kept\n", 7, pid)
-
-
-def until(bash: Bash, pattern: str, printed: str = "") -> str:
-    """Wait until the running command has printed what matches."""
-    for _ in range(100):
-        if re.search(pattern, printed):
-            return printed
-        seen = bash("", timeout=0.3)
-        assert not seen.is_error, seen.text
-        printed += seen.output
-    raise AssertionError(f"{pattern!r} does not come: {printed[-500:]!r}")
 
 
 def leave(bash: Bash, key: str) -> int:
@@ -93,30 +82,30 @@ def test_1000_fast_interrupts_mix_up_no_results(tmp_path: Path) -> None:
 
 
 def test_a_python_prompt_is_written_to_and_left(bash: Bash) -> None:
-    until(bash, ">>>", bash(f"{sys.executable} -q -i -c ''").output)
+    until_printed(bash, ">>>", bash(f"{sys.executable} -q -i -c ''").output)
     bash("def double(x):\n    return 2 * x\n", is_input=True, timeout=0.5)
-    assert "84" in until(bash, "84", bash("double(42)", is_input=True).output)
+    assert "84" in until_printed(bash, "84", bash("double(42)", is_input=True).output)
     assert leave(bash, "C-d") == 0
 
 
 def test_a_question_of_the_shell_itself_takes_an_answer(bash: Bash) -> None:
-    until(bash, "Colour", bash("read -p 'Colour? ' colour; echo \"it is $colour\"").output)
+    until_printed(bash, "Colour", bash("read -p 'Colour? ' colour; echo \"it is $colour\"").output)
     assert bash("  dark blue ", is_input=True).output == "it is dark blue\n"
 
 
 def test_a_pager_turns_its_page_and_is_left(bash: Bash) -> None:
     pager = shutil.which("less") or shutil.which("more") or "more"
-    printed = until(bash, "RETURN|7\n8\n", bash(f"seq 1 1000 | {pager}", timeout=1).output)
+    printed = until_printed(bash, "RETURN|7\n8\n", bash(f"seq 1 1000 | {pager}", timeout=1).output)
     if "RETURN" in printed:  # less, about the terminal
-        printed = until(bash, "7\n8\n", bash("ENTER", is_input=True, timeout=1).output)
+        printed = until_printed(bash, "7\n8\n", bash("ENTER", is_input=True, timeout=1).output)
     assert "1000" not in printed
     assert leave(bash, "q") == 0
 
 
 @pytest.mark.parametrize("inner", ["bash --norc", "sh", "env -i bash --norc --noprofile -i"])
 def test_a_shell_inside_the_shell_works_and_is_left(bash: Bash, inner: str) -> None:
-    until(bash, "[#$] $", bash(inner, timeout=0.5).output)
-    assert "deep42" in until(bash, "deep42", bash("echo deep$((6*7))", is_input=True, timeout=1).output)
+    until_printed(bash, "[#$] $", bash(inner, timeout=0.5).output)
+    assert "deep42" in until_printed(bash, "deep42", bash("echo deep$((6*7))", is_input=True, timeout=1).output)
     assert bash("exit 3", is_input=True, timeout=20).exit_code == 3
 
 

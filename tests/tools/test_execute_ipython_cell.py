@@ -192,7 +192,7 @@ while True:
 
 
 def test_a_cell_that_does_not_heed_its_time_is_ended_with_all_it_started(fresh, mark):
-    seen = run(fresh, background(mark) + STUBBORN, timeout=3)
+    seen = run(fresh, background(mark) + STUBBORN, timeout=5)
     assert seen.timed_out
     assert "started" in seen.text
     assert "All variables are gone" in seen.text

@@ -217,7 +217,7 @@ def test_a_long_page_is_cut_and_says_so(tool, site):
 
 
 def test_pages_that_never_end_or_hang_do_not_hold_it_up(chromium, site, tmp_path):
-    with BrowserTool(tmp_path, executable=chromium, seconds=2, pictures=False) as tool:
+    with BrowserTool(tmp_path, executable=chromium, seconds=4, pictures=False) as tool:
         seen = use(tool, f"goto('{site.url('/half')}')")
         assert "had not loaded to its end" in seen.text
         assert "The beginning" in seen.text
