@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text import cut_middle, first_line, revealed, visible, well_formed
+from workbench.text import counted, cut_middle, first_line, revealed, visible, well_formed
 
 TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 
@@ -109,3 +109,7 @@ def test_what_is_revealed_is_visible_and_holds_no_word_of_two_look_alike_scripts
     for word in re.findall(r"[^\W\d_]+", shown):
         scripts = {unicodedata.name(sign, "").split(" ")[0] for sign in word}
         assert not ("LATIN" in scripts and scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}), word
+
+
+def test_what_is_counted_is_one_or_many():
+    assert [counted(count, "file") for count in (0, 1, 2, 1200)] == ["0 files", "1 file", "2 files", "1,200 files"]

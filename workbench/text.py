@@ -137,3 +137,8 @@ def first_line(text: str, width: int = 80) -> str:
     line = next((part for part in text.splitlines() if part.strip()), "").strip()
     shown = visible(line, lines=False)
     return shown if len(shown) <= width else shown[: width - 1] + "…"
+
+
+def counted(count: int, what: str) -> str:
+    """How many there are: `1 file`, `2 files`, `1,200 files`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

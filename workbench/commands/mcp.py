@@ -22,7 +22,7 @@ from workbench.mcp.servers import Server, Servers, find_servers, read_server
 from workbench.mcp.tokens import TokenStore
 from workbench.security.secrets import KNOWN
 from workbench.settings_edit import write_settings
-from workbench.text import first_line, visible
+from workbench.text import counted, first_line, visible
 
 _NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME https://…` adds one."
 
@@ -58,7 +58,7 @@ def _state_of(server: Server, entry: Entry) -> str:
         return f"changed: {', '.join(entry.waiting)}"
     if entry.failure:
         return f"failed: {entry.failure}"
-    return f"{len(entry.usable)} tool{'s' * (len(entry.usable) != 1)}" if entry.listed else "never started"
+    return counted(len(entry.usable), "tool") if entry.listed else "never started"
 
 
 def _listed(catalog: Catalog, found: Servers) -> str:
@@ -152,10 +152,7 @@ def _test(where: Locations, server: Server) -> None:
 
 def _counted(entry: Entry) -> str:
     counts = ((entry.usable, "tool"), (entry.prompts, "prompt"), (entry.resources, "resource"))
-    return (
-        ", ".join(f"{len(each)} {what}{'s' * (len(each) != 1)}" for each, what in counts if each)
-        or "It offers nothing."
-    )
+    return ", ".join(counted(len(each), what) for each, what in counts if each) or "It offers nothing."
 
 
 def _tools(entry: Entry) -> Iterator[str]:

@@ -8,7 +8,7 @@ from workbench.commands.given import say, workspace_of
 from workbench.config import Locations
 from workbench.session.versions.copies import Copies
 from workbench.session.versions.repository import Repository
-from workbench.text import first_line
+from workbench.text import counted, first_line
 
 
 def restore(arguments: Namespace) -> int:
@@ -16,7 +16,7 @@ def restore(arguments: Namespace) -> int:
     copies = Copies(Repository(Locations.from_environment(), workspace_of(arguments), "restore"))
     if arguments.id:
         count = copies.restore(arguments.id, force=arguments.force)
-        say(f"{count} file{'' if count == 1 else 's'} brought back" if count else "every file is there as it was")
+        say(f"{counted(count, 'file')} brought back" if count else "every file is there as it was")
         return 0
     for copy in copies.all():
         size = f"{copy.size / 1e6:,.1f} MB" if copy.size >= 100_000 else f"{copy.size:,} bytes"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.diff.hunks import FileDiff, Hunk
+from workbench.text import counted
 from workbench.tools.ask_human.question import who_asks
 from workbench.tui.diff.lines import paint_line
 from workbench.tui.diff.standing import Standing
@@ -113,7 +114,7 @@ def _outcome(item: ActionItem) -> str:
 
 
 def _counted(added: int, removed: int) -> str:
-    return f"{added} line{'' if added == 1 else 's'} added, {removed} removed"
+    return f"{counted(added, 'line')} added, {removed} removed"
 
 
 def _took(item: ActionItem) -> str:

@@ -17,6 +17,7 @@ from workbench.session.versions.copies import Copy
 from workbench.session.versions.loss import NO_COPY
 from workbench.session.versions.losses import Losses
 from workbench.session.versions.repository import VersionsFail
+from workbench.text import counted
 from workbench.tools.tool import ToolDefinition
 
 SHELL: Final = "execute_bash"
@@ -48,7 +49,7 @@ class SafetyNet:
             self._failed[action_id] = f"{NO_COPY}: {kept}"
             self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
         elif kept is not None:
-            said = f"a copy of {kept.count:,} file{'s' if kept.count > 1 else ''} is kept before they are changed or "
+            said = f"a copy of {counted(kept.count, 'file')} is kept before they are changed or "
             told = f"{said}deleted: `ohw restore {kept.id}` brings it back"
             self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
 
@@ -70,9 +71,7 @@ class SafetyNet:
     def _restored(self, copy_id: str) -> None:
         try:
             count = self.losses.copies.restore(copy_id)
-            said = (
-                f"{count:,} file{'s' if count > 1 else ''} brought back" if count else "every file is there as it was"
-            )
+            said = f"{counted(count, 'file')} brought back" if count else "every file is there as it was"
         except WorkbenchError as error:
             said = f"nothing was brought back: {error}"
         self._report([VersionTaken(notice=f"{said} (copy {copy_id})")])

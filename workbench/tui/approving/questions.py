@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.text import counted
+
 
 class QuestionDesk:
     """Knows which questions were put off or called for; `waiting` is always the list of the session state, in order."""
@@ -49,7 +51,7 @@ class QuestionDesk:
         """What the prompt's line says about questions that are not open; empty when none waits."""
         if not waiting:
             return ""
-        return f"{len(waiting)} action{'s' if len(waiting) > 1 else ''} waiting · F8"
+        return f"{counted(len(waiting), 'action')} waiting · F8"
 
     def rings(self, waiting: Sequence[str]) -> bool:
         """Whether to ring the bell now: once for each question that could not open."""

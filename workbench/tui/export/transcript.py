@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.wording.cards import shown_output
 from workbench.tui.wording.line_counts import count_lines
@@ -102,7 +102,7 @@ def _folds(item: ActionItem, workspace: str) -> Iterator[Fold]:
     output = item.output or shown_output(item)
     if output.strip():
         lines = output.rstrip("\n").count("\n") + 1
-        yield Fold(f"Output, {lines:,} line{'s' if lines != 1 else ''}", visible(output.rstrip("\n")))
+        yield Fold(f"Output, {counted(lines, 'line')}", visible(output.rstrip("\n")))
     for delta in item.files:
         path, sides = short_path(delta.path, workspace), (delta.before, delta.after)
         if delta.cut:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
+from workbench.text import counted
 from workbench.tui.fold.state import ActionItem
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def _in_words(item: ActionItem, event: ActionDecided, texts: dict[str, str | Non
         return "changed by you"
     diffs = [compare(delta.path, delta.before, delta.after) for delta in item.preview]
     count = sum(len(diff.hunks) for diff in diffs)
-    taken = f"{len(event.hunks)} of {count} hunk{'' if count == 1 else 's'}"
+    taken = f"{len(event.hunks)} of {counted(count, 'hunk')}"
     is_as_proposed = [texts.get(diff.path) for diff in diffs] == texts_with(diffs, event.hunks)
     if len(event.hunks) == count:
         return "changed by you"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.text import first_line, visible
+from workbench.text import counted, first_line, visible
 from workbench.tui.commands import COMMANDS, command_named, words_after
 from workbench.tui.prompting.fuzzy import best
 from workbench.tui.prompting.offers import ServerOffers
@@ -162,4 +162,4 @@ def _prompt(name: str, prompt: Prompt) -> Choice:
 
 def _lines(text: str) -> str:
     more = len(visible(text).strip().splitlines()) - 1
-    return f"{more} line{'s' if more > 1 else ''} more" if more > 0 else ""
+    return f"{counted(more, 'line')} more" if more > 0 else ""

@@ -21,7 +21,7 @@ from workbench.errors import WorkbenchError
 from workbench.security.rules.book import RuleBook
 from workbench.security.rules.files import add_rule, checked, drop_rule
 from workbench.security.rules.rule import Rule, RuleError, parse_rule
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.ruled import fitting
 from workbench.tui.fold.state import ActionItem, SessionState
@@ -212,4 +212,4 @@ class RulesScreen(ModalScreen[None]):
 
 
 def _count(count: int) -> str:
-    return "no action" if not count else f"{count} action{'s' if count != 1 else ''}"
+    return "no action" if not count else counted(count, "action")

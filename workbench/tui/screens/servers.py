@@ -20,7 +20,7 @@ from workbench.mcp.changes import changed_lines
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers
 from workbench.security.secrets import KNOWN
-from workbench.text import first_line, visible
+from workbench.text import counted, first_line, visible
 from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
@@ -153,11 +153,11 @@ def _state(server: Server, entry: Entry) -> tuple[str, str]:
         return "○ switched off", "$dim"
     if entry.waiting:
         count = len(entry.waiting)
-        return f"! {count} tool{'s' * (count != 1)} changed, off until you approve", "$warning"
+        return f"! {counted(count, 'tool')} changed, off until you approve", "$warning"
     if entry.failure:
         return "✗ cannot be used", "$error"
     count = len(entry.usable)
-    return (f"● {count} tool{'s' * (count != 1)}", "$success") if entry.listed else ("○ never started", "$dim")
+    return (f"● {counted(count, 'tool')}", "$success") if entry.listed else ("○ never started", "$dim")
 
 
 def _about(server: Server, entry: Entry) -> Iterator[Content]:

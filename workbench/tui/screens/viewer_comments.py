@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
+from workbench.text import counted
 from workbench.tui.review.comments import Comment
 from workbench.tui.screens.viewer_search import ViewerSearch
 from workbench.tui.widgets.review_line import ReviewLine
@@ -73,7 +74,7 @@ class ViewerComments(ViewerSearch):
         """All comments to the agent, as one message."""
         count = self.review.send_comments() if self.review else 0
         if count:
-            self.said = f"sent {count} comment{'s' if count != 1 else ''} to the agent"
+            self.said = f"sent {counted(count, 'comment')} to the agent"
             self._comments_changed()
 
     def _comments_changed(self) -> None:

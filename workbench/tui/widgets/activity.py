@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from workbench.text import first_line, visible
+from workbench.text import counted, first_line, visible
 from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.key_names import key_of
 
@@ -100,7 +100,7 @@ def _waiting(state: SessionState, key: str) -> str:
     if state.actions[state.waiting[0]].asks:
         return f"? the agent asks you something · {key}"
     count = len(state.waiting)
-    return f"? {count} action{'s' if count > 1 else ''} waiting for you · {key}"
+    return f"? {counted(count, 'action')} waiting for you · {key}"
 
 
 def _action(item: ActionItem) -> str:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from workbench.text import counted
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.messages import FileChosen
@@ -56,7 +57,7 @@ class ChangesPanel(LineList):
         if not files:
             return turn
         counts = plus_minus(sum(file.added for file in files), sum(file.removed for file in files))
-        return " · ".join(filter(None, (turn, f"{len(files)} file{'s' if len(files) > 1 else ''} {counts}")))
+        return " · ".join(filter(None, (turn, f"{counted(len(files), 'file')} {counts}")))
 
     def line(self, index: int, width: int) -> Line:
         """The row of a file."""

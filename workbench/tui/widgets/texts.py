@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.text import first_line, visible
+from workbench.text import counted, first_line, visible
 from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.copying import Copy, Copying
@@ -238,7 +238,7 @@ def _reasoning_line(item: AgentItem) -> str:
         last = item.reasoning[-400:].rstrip().rpartition("\n")[2]
         return f"{sign} reasoning … {first_line(last, 60)}"
     count = item.reasoning.strip().count("\n") + 1
-    return f"{sign} reasoning · {count} line{'s' if count > 1 else ''} · enter"
+    return f"{sign} reasoning · {counted(count, 'line')} · enter"
 
 
 def _tail_of(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.tools.ask_human.question import read_question
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem
 from workbench.tui.wording.few_changes import first_changes
@@ -122,7 +122,7 @@ def _output(text: str, item: ActionItem, width: int, *, head: bool = False, styl
     few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
     shown: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
     if more and shown:
-        hint = [Piece(f"{more} line{'s' if more > 1 else ''} more · enter", "dim")]
+        hint = [Piece(f"{counted(more, 'line')} more · enter", "dim")]
         shown[-1] = spread(shown[-1], hint, width - 3)
     return _bars(shown, item)
 

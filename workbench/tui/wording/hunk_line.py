@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.text import counted
 from workbench.tui.approving.proposal import Proposal
 from workbench.tui.wording.pieces import Line, Piece
 
@@ -12,7 +13,7 @@ def hunk_line(proposal: Proposal, current: int) -> Line:
     """`2 of 3 hunks taken   ✓ 1   × 2   ✓ 3 edited`; with many hunks only the one that is chosen."""
     count = proposal.count
     taken = count - len(proposal.out)
-    words = f"{taken} of {count} hunk{'s' if count > 1 else ''} taken"
+    words = f"{taken} of {counted(count, 'hunk')} taken"
     line = [Piece(words, "bold" if taken == count else "waiting")]
     if count <= _MOST_MARKS:
         for hunk in range(count):

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from workbench.text import first_line, visible
+from workbench.text import counted, first_line, visible
 from workbench.tui.wording.pieces import Line, Piece, clip, pad
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
         tail += [Piece(pad(folder, 16), "tool"), Piece("  ")]
     if width >= _WITH_COST:
         cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
-        steps = f"{entry.steps:,} step{'' if entry.steps == 1 else 's'}" if not entry.damaged else ""
+        steps = counted(entry.steps, "step") if not entry.damaged else ""
         tail += [Piece(pad(steps, 11, right=True), "dim"), Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
     style = "failed" if entry.damaged else style
     return [*tail, Piece(pad(state, 11), style), Piece(pad(when(entry.updated, now), 10, right=True), "dim")]

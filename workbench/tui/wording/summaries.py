@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from workbench.text import first_line, visible
+from workbench.text import counted, first_line, visible
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem
 from workbench.tui.wording.line_counts import count_lines
 
@@ -182,7 +182,7 @@ def _search(arguments: Mapping[str, Any], workspace: str) -> str:
 def _count_found(observation: Mapping[str, Any]) -> str:
     lines = observation.get("matched_lines")
     count, word = (observation.get("found"), "file") if lines is None else (lines, "line")
-    return f"{count} {word}{'' if count == 1 else 's'}" if isinstance(count, int) else ""
+    return counted(count, word) if isinstance(count, int) else ""
 
 
 def _plan(arguments: Mapping[str, Any]) -> str:

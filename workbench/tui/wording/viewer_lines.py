@@ -7,7 +7,7 @@ from pathlib import PurePath
 from textual.content import Content
 
 from workbench.diff.hunks import FileDiff
-from workbench.text import visible
+from workbench.text import counted, visible
 
 
 def viewer_title(scope: str, diff: FileDiff | None, hunk: int, place: int, count: int) -> Content:
@@ -35,9 +35,9 @@ def _counts(diff: FileDiff) -> tuple[tuple[str, str], tuple[str, str]]:
 def _hunks(hunk: int, count: int) -> str:
     if hunk >= 0:
         return f"   hunk {hunk + 1} of {count}"
-    return f"   {count} hunk{'s' if count != 1 else ''}"
+    return f"   {counted(count, 'hunk')}"
 
 
 def comments_waiting(count: int, key: str) -> str:
     """That comments are not sent yet."""
-    return f"{count} comment{'s' if count != 1 else ''} not sent · {key} sends" if count else ""
+    return f"{counted(count, 'comment')} not sent · {key} sends" if count else ""
