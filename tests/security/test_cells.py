@@ -24,7 +24,7 @@ RATED = [
     ("%%time\nx = 1", "MEDIUM"),
     ("%%bash\nls", "MEDIUM"),
     ("%%writefile a.py\nx = 1", "MEDIUM"),
-    ("import os; os.system('x')", "HIGH"),
+    ("import os; os.system('rm -rf ~')", "HIGH"),
     ("!rm -rf /", "HIGH"),
     ("if x:\n    !rm \\\n  -rf ~", "HIGH"),
     ("x[a + 1] = !rm -rf ~", "HIGH"),

@@ -1,17 +1,20 @@
-"""The risk of a cell of IPython: its Python by the words in it, its magics and shell lines by what they run."""
+"""The risk of a cell of IPython: its Python by what it calls, its magics and shell lines by what they run."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from workbench.security.assessment import Assessment, Part, one, shortened, summed
+from workbench.security.assessment import ANY, Assessment, Part, one, shortened, summed
 from workbench.security.file_actions import assess_file
 from workbench.security.hidden import hides
+from workbench.security.mentions import texts_of
 from workbench.security.places import Places
 from workbench.security.protected import words
+from workbench.security.python.analysis import Surroundings, parts_of
+from workbench.security.python.source import LONGEST, TooMuchCode, parsed
 from workbench.security.shell.scan import assess_command
-from workbench.security.shell.tools.interpreters import rated_code
 from workbench.security.taking_away import losing
 
 _JOINED = re.compile(r"\\\r?\n")
@@ -28,32 +31,66 @@ _WRITES = words("writefile file")
 
 def assess_cell(code: str, places: Places, folder: str = "") -> Assessment:
     """The rating of a cell that runs in `folder`."""
+    why = _unreadable(code)
+    if why:
+        return _not_read(code, why, places)
     text = _JOINED.sub(" ", code)
-    if hides(code):
-        return one("HIGH", hides(code), code)
     first, _, body = text.lstrip().partition("\n")
     if first.startswith("%%"):
         return _whole(first[2:], body, places, folder)
-    return summed(_parts(text, places, folder))
+    return summed(_parts(code, text, places, folder))
 
 
-def _parts(text: str, places: Places, folder: str) -> Iterator[Part]:
-    """The parts of a cell without a magic of its own."""
+def assess_python(code: str, places: Places, folder: str = "") -> Assessment:
+    """The rating of plain Python that runs in `folder`."""
+    why = _unreadable(code)
+    return _not_read(code, why, places) if why else summed(_python(code, places, folder))
+
+
+def _unreadable(code: str) -> str:
+    """Why code is not looked at; empty when it is."""
+    return f"longer than {LONGEST:,} characters, so it was not analysed" if len(code) > LONGEST else hides(code)
+
+
+def _not_read(code: str, why: str, places: Places) -> Assessment:
+    """Code that nobody looks into may delete anything."""
+    return summed([Part(shortened(code), "HIGH", why, deletes=(f"{places.workspace}{ANY}",))])
+
+
+def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
+    """The parts of a cell without a magic of its own: what is Python as it stands is for IPython too."""
+    tree = _tree(code)
+    if tree is not None:
+        yield from _python(code, places, folder, tree)
+        return
     plain: list[str] = []
     for line in text.splitlines():
         found = _LINE.match(line) or _assigned(line)
         if found is None or _HELP.match(line):
-            plain.append(line)
+            plain.append("" if _HELP.match(line) else line)
             continue
         sign, rest = found["sign"], found["rest"].strip()
-        plain.append(line if sign in ",;/" else "")
+        plain.append(line if sign in ",;/" else f"{line[: found.start('sign')]}{_in_its_place(rest)}")
         if sign.startswith("!"):
             yield from _command(rest.lstrip("!"), places, folder)
         elif sign.startswith("%"):
             yield from _magic(rest.lstrip("%"), places, folder)
     source = "\n".join(plain)
-    if source.strip():
-        yield losing(_python(source), source, places.workspace)
+    if set(source.split()) - {"None"}:
+        yield from _python(source, places, folder)
+
+
+def _in_its_place(magic: str) -> str:
+    """What Python reads for a magic: a change of folder counts for the lines behind it."""
+    name, _, rest = magic.lstrip("%").partition(" ")
+    return f"os.chdir({rest.strip() or '~'!r})" if name in {"cd", "pushd"} else "None"
+
+
+def _tree(code: str) -> ast.Module | None:
+    try:
+        return parsed(code)
+    except (SyntaxError, TooMuchCode):
+        return None
 
 
 def _assigned(line: str) -> re.Match[str] | None:
@@ -65,11 +102,30 @@ def _assigned(line: str) -> re.Match[str] | None:
     return None
 
 
-def _python(code: str) -> Part:
-    if "get_ipython" in code:
-        return Part(shortened(code.strip()), "HIGH", "runs code that uses get_ipython")
-    risk, reason = rated_code(code)
-    return Part(shortened(code.strip()), risk, reason)
+def _python(code: str, places: Places, folder: str, tree: ast.Module | None = None) -> Iterator[Part]:
+    """The code as a whole, and what it does part by part."""
+
+    def rate(command: str) -> tuple[Part, ...]:
+        return assess_command(command, places, folder).parts
+
+    places = places.remembering()
+    names, folders = texts_of(code), (folder or places.workspace,)
+    yield Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=names, folders=folders)
+    around = Surroundings(places, folder or places.workspace, rate, magic=_called(places, folder))
+    yield from parts_of(code, around, tree)
+
+
+def _called(places: Places, folder: str) -> Callable[[str, str], tuple[Part, ...]]:
+    """What `get_ipython().NAME(text)` does."""
+
+    def rate(name: str, text: str) -> tuple[Part, ...]:
+        if name in {"system", "getoutput", "getoutput_raw", "system_raw"}:
+            return tuple(_command(text, places, folder))
+        if name in {"run_line_magic", "magic"}:
+            return tuple(_magic(text, places, folder))
+        return assess_cell(text, places, folder).parts
+
+    return rate
 
 
 def _command(command: str, places: Places, folder: str) -> Iterator[Part]:
@@ -88,7 +144,7 @@ def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
     if name in _PACKAGES:
         yield from _command(f"{name} {rest}", places, folder)
     elif name in _OF_PYTHON and rest:
-        yield losing(_python(rest), rest, places.workspace)
+        yield from _python(_behind_flags(rest), places, folder)
     elif name in _QUIET:
         yield Part(shortened(f"%{line}"), "LOW")
     elif name in _SHELLS:
@@ -101,6 +157,11 @@ def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
         yield losing(Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here"), line, places.workspace)
 
 
+def _behind_flags(rest: str) -> str:
+    """The statement behind the flags of `%timeit`, which are letters and numbers."""
+    return re.sub(r"\A(?:-[a-z]\s*[\d.]*\s+)+", "", rest)
+
+
 def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
     """A cell whose first line is a magic."""
     name, _, rest = first.partition(" ")
@@ -111,6 +172,7 @@ def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
         found = assess_command(body, places, folder)
         return summed([*found.parts, Part(shortened(f"%%{name}"), "MEDIUM", "runs a shell command")])
     if name in _OF_PYTHON:
-        return summed(_parts(f"{rest if name != 'capture' else ''}\n{body}", places, folder))
+        inner = f"{_behind_flags(rest) if name != 'capture' else ''}\n{body}"
+        return summed(_parts(inner, inner, places, folder))
     unknown = one("HIGH", "runs the cell with a magic that is not known here", f"%%{first}\n{body}")
     return unknown._replace(parts=tuple(losing(part, body, places.workspace) for part in unknown.parts))

@@ -35,6 +35,18 @@ def _bash(command: str, places: Places) -> Assessment:
     return assess_command(command, places)
 
 
+def _python(code: str, places: Places) -> Assessment:
+    from workbench.security.cells import assess_python
+
+    return assess_python(code, places)
+
+
+def _cell(code: str, places: Places) -> Assessment:
+    from workbench.security.cells import assess_cell
+
+    return assess_cell(code, places)
+
+
 def _file(described: Mapping[str, Any], places: Places) -> Assessment:
     """A file action; `setup` may name a link that is to be assumed, as in `lib -> /somewhere`."""
     link = _LINK.search(str(described.get("setup", "")))
@@ -74,6 +86,8 @@ def _config(described: Mapping[str, Any], places: Places) -> Assessment:
 
 _KINDS: dict[str, Callable[[Any, Places], Assessment]] = {
     "bash": _bash,
+    "python": _python,
+    "cell": _cell,
     "file": _file,
     "mcp": _mcp,
     "terminal": _terminal,

@@ -69,15 +69,9 @@ def _shell(command: str, places: Places, folder: str, *, is_input: bool) -> Asse
 
 def _code(code: str, places: Places, folder: str, *, is_cell: bool) -> Assessment:
     """A piece of Python; in a cell there may be magics and shell lines too."""
-    if is_cell:
-        from workbench.security.cells import assess_cell
+    from workbench.security.cells import assess_cell, assess_python
 
-        return assess_cell(code, places, folder)
-    from workbench.security.shell.tools.interpreters import rated_code
-    from workbench.security.taking_away import losing
-
-    rated = one(*rated_code(code), code)
-    return rated._replace(parts=tuple(losing(part, code, places.workspace) for part in rated.parts))
+    return (assess_cell if is_cell else assess_python)(code, places, folder)
 
 
 def _with_program(rated: Assessment, tool: ToolDefinition, arguments: Mapping[str, Any]) -> Assessment:

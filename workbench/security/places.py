@@ -78,7 +78,7 @@ class Places:
         real = self.resolved(path)
         if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/") or path in _HARMLESS_DEVICES:
             return "LOW", ""
-        reason = _code_reason(real) or _code_reason(path)
+        reason = code_reason(real) or code_reason(path)
         if reason:
             return "HIGH", reason
         if is_secret(real):
@@ -108,7 +108,7 @@ class Places:
     def protects(self, path: str, *, deep: bool = False) -> bool:
         """Whether to write it is asked about in every mode; `deep` with all that is below it."""
         real = self.resolved(path)
-        return bool(_code_reason(real) or _code_reason(path)) or (deep and within(self.workspace, real))
+        return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
 
     def _holds_secrets(self, real: str) -> bool:
         return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
@@ -148,8 +148,8 @@ def _reading_device(real: str) -> Rating:
     )
 
 
-def _code_reason(path: str) -> str:
-    """Why a path is protected; empty when it is not."""
+def code_reason(path: str) -> str:
+    """Why a path is protected by its name; empty when it is not."""
     folded = path.casefold()
     parts = folded.split("/")
     for part in parts:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from workbench.security.assessment import ANY, Part, Spares, shortened
 from workbench.security.risk import Risk, higher
 from workbench.security.shell.guarding import guard_words
+from workbench.security.shell.inner_python import rated_python
 from workbench.security.shell.words import UNKNOWN, Word
 from workbench.security.taking_away import loss_by
 
@@ -143,6 +144,11 @@ class Call:
         use = loss_by(code)
         if use:
             self._may_touch(f"{self.scan.places.workspace}{ANY}", use)
+
+    def runs_python(self, code: str) -> None:
+        """Python code that stands in the words, or is fed in: what it does are parts of the line."""
+        self.raise_to("MEDIUM", "runs code")
+        self.raise_to(*rated_python(self.scan, code, is_shown=code in self.text))
 
     def writes_below(self, word: Word) -> None:
         """Files below this folder may be written over, which ones is not known here; that is rated elsewhere."""

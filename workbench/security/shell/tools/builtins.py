@@ -8,7 +8,7 @@ from itertools import pairwise
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.origins import ARGUMENTS
 from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
-from workbench.security.shell.tools.interpreters import _script
+from workbench.security.shell.tools.files_run import run_script
 from workbench.security.shell.tools.rule import Rule, words
 from workbench.security.shell.variables import poisons
 from workbench.security.shell.words import UNKNOWN, Word
@@ -120,7 +120,7 @@ def _source(call: Call) -> None:
     if not call.words:
         return
     script = call.words[0]
-    _script(call, script)
+    run_script(call, script)
     if call.piped or script.runs or script.text in {"-", "/dev/stdin"}:
         call.raise_to("HIGH", "runs what is piped into it")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from workbench.security.places import Rating, within
+from workbench.security.places import Rating
 from workbench.security.shell.call import Call, Spec
+from workbench.security.shell.tools.files_run import UNKNOWN_CODE, run_module, run_script
 from workbench.security.shell.tools.rule import Rule, always, named, words
 from workbench.security.shell.words import UNKNOWN, Word
 
 _PIPED = "runs what is piped into it"
-_UNKNOWN = "runs code that is not known before"
 _DANGEROUS_CODE = re.compile(
     r"\b(?:system|popen\w*|exec[lv]?[pe]*|spawn\w*|fork|subprocess|execSync|execFile\w*|child_process|shell_exec|passthru|"
     r"rmtree|rmSync|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
@@ -42,10 +42,7 @@ _CODE_FLAGS = {
     "julia": words("-e --eval"),
     "pwsh": words("-c -Command -EncodedCommand"),
 }
-_MODULES_HIGH = {"http.server": "serves files to other machines", "pty": "starts a shell", "smtpd": "opens a port"}
-_MODULES = {"pip", "uv", "pytest", "black", "isort", "mypy", "ruff", "tox", "nox", "build", "coverage"}
-_UNPACKS = {"zipfile", "tarfile"}
-_LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar", "tokenize", "ast", "dis"}
+_PYTHON = re.compile(r"(?:python|pypy|ipython)[\d.]*w?")
 
 
 def _shell(call: Call) -> None:
@@ -59,30 +56,11 @@ def _shell(call: Call) -> None:
         call.raise_to("HIGH", "starts a shell that nobody sees")
     operands = [word for word in call.words if not word.text.startswith(("-", "+"))]
     if operands and "-s" not in texts:
-        _script(call, operands[0])
+        run_script(call, operands[0])
     elif "-n" in texts and not call.piped:
         return
     else:
         _from_stdin(call)
-
-
-def _script(call: Call, script: Word) -> None:
-    """A script file that is run: of the project, or from elsewhere."""
-    call.raise_to("MEDIUM", "runs a script of the project")
-    path = call.scan.absolute(script)
-    if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
-        call.raise_to("HIGH", "runs a script that is not known before")
-        return
-    call.paths.append(path)
-    risk, reason = call.scan.rating(path, "read")
-    if risk != "LOW":
-        call.raise_to("HIGH", "runs a script from outside the workspace" if risk == "MEDIUM" else reason)
-
-
-def _anybody_writes(call: Call, path: str) -> bool:
-    """Whether the script lies where anything may have put it; a workspace in /tmp is the person's own."""
-    places = call.scan.places
-    return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(places.resolved(path), places.workspace)
 
 
 def _from_stdin(call: Call) -> None:
@@ -105,7 +83,7 @@ def interpreter(call: Call) -> None:
         word = rest.pop(0)
         text = word.text
         if text == "-m" and rest:
-            _module(call, rest)
+            run_module(call, rest)
             return
         flag = _code_flag(text, code_flags)
         if flag is not None:
@@ -121,7 +99,7 @@ def interpreter(call: Call) -> None:
         if text == "-" or not text:
             break
         if not text.startswith("-"):
-            _script(call, word)
+            run_script(call, word)
             return
         if re.match(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z", text) and rest:
             call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")
@@ -148,7 +126,10 @@ def _code_from_stdin(call: Call) -> None:
 
 def _code(call: Call, code: Word) -> None:
     if UNKNOWN in code.text:
-        call.raise_to("HIGH" if code.runs else "MEDIUM", _UNKNOWN)
+        call.raise_to("HIGH" if code.runs else "MEDIUM", UNKNOWN_CODE)
+    elif _PYTHON.fullmatch(call.name):
+        call.runs_python(code.text)
+        return
     call.raise_to(*rated_code(code.text))
     call.runs_code(code.text)
 
@@ -157,24 +138,6 @@ def rated_code(code: str) -> Rating:
     """The risk of code in whatever language, by the words in it."""
     found = _DANGEROUS_CODE.search(code)
     return ("HIGH", f"runs code that uses {found[0].strip()[:20]}") if found else ("MEDIUM", "runs code")
-
-
-def _module(call: Call, rest: list[Word]) -> None:
-    name = rest[0].text
-    if name in _LOW_MODULES:
-        files = [word for word in rest[1:] if not word.text.startswith("-")]
-        for at, word in enumerate(files):
-            call.use(word, "write" if at and name == "json.tool" else "read")
-    elif name in _MODULES_HIGH:
-        call.raise_to("HIGH", _MODULES_HIGH[name])
-    elif name in _MODULES:
-        call.run_words(rest)
-    elif UNKNOWN in name:
-        call.raise_to("HIGH", _UNKNOWN)
-    else:
-        call.raise_to("MEDIUM", "runs code of the project")
-        if name in _UNPACKS:
-            call.writes_anywhere()
 
 
 def _data_base(call: Call) -> None:
@@ -189,10 +152,19 @@ def _data_base(call: Call) -> None:
         call.raise_to("HIGH", _PIPED)
 
 
+_OWN_AGENT = words("demo run resume")
+_OWN_CHANGES = words("delete remove rm rename approve test login")
+
+
 def _agent(call: Call) -> None:
     first = call.words[0].text if call.words else ""
-    harmless = call.name == "ohw" and first in {"sessions", "locate", "tools", "risk"}
-    call.raise_to(*(("MEDIUM", "asks the workbench") if harmless else ("HIGH", "starts an agent that nobody watches")))
+    asks = call.name == "ohw" and first in {"sessions", "locate", "tools", "risk", "models"}
+    if asks and not _OWN_CHANGES.intersection(word.text for word in call.words):
+        call.raise_to("MEDIUM", "asks the workbench")
+    elif call.name == "ohw" and first not in _OWN_AGENT and not first.startswith("-"):
+        call.raise_to("HIGH", "changes what the workbench may do")
+    else:
+        call.raise_to("HIGH", "starts an agent that nobody watches")
 
 
 _EDITOR_FLAG = re.compile(r"[+:]|-[a-zA-Z]*[cSu]\Z|-[eE]?s\Z|--cmd|--eval|--script|--load|--funcall|-f\Z|-l\Z|-x\Z")

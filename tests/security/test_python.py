@@ -1,0 +1,167 @@
+"""Python code is rated by what it calls: with what its names really mean, and with the paths and commands given."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.security.cells import assess_cell, assess_python
+from workbench.security.described import assess_line
+from workbench.security.places import Places
+from workbench.security.python.source import LONGEST
+from workbench.security.shell.scan import assess_command
+
+DATA = Path(__file__).parent / "data"
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+def lines(name: str) -> list[str]:
+    """Pieces of code of one line each; a line break in one is written as `\\n`."""
+    return [line.replace("\\n", "\n") for line in (DATA / name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("code", lines("python_dangerous.txt"))
+def test_what_reaches_out_hides_or_cannot_be_taken_back_is_high(code):
+    assert assess_cell(code, PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize("code", lines("python_harmless.txt"))
+def test_what_stays_in_the_workspace_is_not(code):
+    found = assess_cell(code, PLACES)
+    assert found.risk == "MEDIUM", found.parts
+
+
+@pytest.mark.parametrize(
+    ("code", "risk", "reason"),
+    [
+        ("open('a.txt')", "LOW", ""),
+        ("open('a.txt', 'w')", "MEDIUM", "changes the workspace"),
+        ("open('/etc/hosts', 'a')", "HIGH", "writes outside the workspace"),
+        ("open('.env')", "HIGH", "reads what holds secrets"),
+        ("open('.git/hooks/pre-push', mode='x')", "HIGH", "changes what git runs and keeps"),
+        ("open(name)", "MEDIUM", "reads a path that is not known before it runs"),
+        ("open(name, 'w')", "HIGH", "changes a path that is not known before it runs"),
+        ("shutil.rmtree('src')", "HIGH", "deletes a folder for good"),
+        ("os.system('ls')", "MEDIUM", "runs a shell command"),
+        ("subprocess.run(['sudo', 'ls'])", "HIGH", "acts with the rights of another user"),
+        ("requests.get('https://example.com')", "MEDIUM", "reads from the network"),
+        ("requests.post('https://example.com', data=x)", "HIGH", "sends data to another machine"),
+        ("requests.post('http://localhost:1/a', data=x)", "MEDIUM", "sends data to this machine"),
+        ("eval(x)", "HIGH", "runs code that is not known before"),
+    ],
+)
+def test_each_call_is_a_part_with_its_own_risk_and_reason(code, risk, reason):
+    parts = assess_python(f"y = 1\n{code}", PLACES).parts
+    assert [(part.text, part.risk, part.reason) for part in parts if part.text == code] == [(code, risk, reason)]
+
+
+def test_a_part_names_the_files_that_are_read_written_and_lost():
+    code = "import shutil\nd = 'a'\nshutil.copy(f'{d}/x', 'b')\nfor p in ['c', 'd']: os.remove(p)\nz.extractall('out')"
+    parts = assess_python(code, PLACES).parts
+    w = PLACES.workspace
+    assert {path for part in parts for path in part.paths} == {f"{w}/{name}" for name in ("a/x", "b", "c", "d", "out")}
+    assert {path for part in parts for path in part.deletes} == {f"{w}/c", f"{w}/d"}
+    assert {path for part in parts for path in part.changes} == {f"{w}/b", f"{w}/out/**"}
+    assert [part.protected for part in assess_python("open('.envrc', 'w')", PLACES).parts[1:]] == [(f"{w}/.envrc",)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        """python3 -c "import shutil; shutil.move('a', '/etc')\"""",
+        "python3 - <<'EOF'\nfrom os import system as s\ns('rm -rf ~')\nEOF",
+        'uv run python -c \'open("/etc/x", "w")\'',
+        'cd .. && python3 -c \'open("x", "w")\'',
+    ],
+)
+def test_python_in_a_command_line_is_rated_as_in_a_cell(line):
+    assert assess_command(line, PLACES).risk == "HIGH"
+
+
+def test_words_in_a_text_or_in_the_name_of_a_method_are_no_danger():
+    line = """python3 -c "import re, json; re.compile('eval(x)'); json.dump({}, open('out.json', 'w'))\""""
+    assert assess_command(line, PLACES).risk == "MEDIUM"
+
+
+def test_a_cell_is_read_in_the_folder_that_it_runs_in():
+    assert assess_cell("open('x', 'w')", PLACES, "/home/u/other").risk == "HIGH"
+    assert assess_cell("import os\nos.chdir('/')\nopen('x', 'w')", PLACES).risk == "HIGH"
+    assert assess_cell("%cd /\nopen('x', 'w')", PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize("code", ["match x:\n  case", "print 'a'", "x = = 1", "def f(:\n  pass"])
+def test_what_does_not_parse_is_rated_by_its_words(code):
+    assert assess_cell(code, PLACES).risk == "MEDIUM"
+    assert assess_cell(f"{code}\nos.system('rm -rf ~')", PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "-" * 15_000 + "1",
+        "a" + "+a" * 9_000,
+        "x" + "[0]" * 4_000,
+        "(" * 9_000,
+        "x = 'a'\n" + "x = x + x\n" * 900 + "open(x, 'w')",
+        "".join(f"os.system('ls {i}')\n" for i in range(800)),
+        "a" * 1_000_000,
+    ],
+)
+def test_code_of_any_shape_and_size_gets_a_rating(code):
+    start = time.process_time()
+    assert assess_cell(code, PLACES).risk in {"MEDIUM", "HIGH"}
+    assert time.process_time() - start < 5
+    if len(code) > LONGEST:
+        assert assess_cell(code, PLACES).risk == "HIGH"
+
+
+_WORDS = st.sampled_from(
+    [
+        "open",
+        "(",
+        ")",
+        "[",
+        "]",
+        "os",
+        ".",
+        "system",
+        "'a'",
+        '"/etc/x"',
+        "=",
+        "x",
+        ",",
+        "+",
+        "/",
+        ":",
+        "\n",
+        "for",
+        "in",
+        "import",
+        "as",
+        "getattr",
+        "f'{x}'",
+        "lambda",
+        "%",
+        "!",
+        "with",
+        "def",
+        "**",
+        "{}",
+    ]
+)
+
+
+@given(st.lists(_WORDS, max_size=60))
+def test_any_code_gets_a_rating(found):
+    assert assess_cell(" ".join(found), PLACES).risk in {"LOW", "MEDIUM", "HIGH"}
+
+
+def test_risk_takes_python_and_cells_too():
+    assert assess_line('{"kind": "python", "input": "open(\'/etc/x\', \'w\')"}', PLACES).risk == "HIGH"
+    assert assess_line('{"kind": "cell", "input": "!ls"}', PLACES).risk == "MEDIUM"
+    assert assess_line('{"kind": "python", "input": "!ls"}', PLACES).reasons == (
+        "runs code",
+        "runs code that cannot be read here",
+    )

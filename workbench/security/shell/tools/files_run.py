@@ -1,0 +1,81 @@
+"""What an interpreter is given to run: a script file, or a module of Python (`python -m`); for `interpreters`."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.places import within
+from workbench.security.shell.call import Call
+from workbench.security.shell.tools.rule import words
+from workbench.security.shell.words import UNKNOWN, Word, literal
+
+UNKNOWN_CODE = "runs code that is not known before"
+_MODULES_HIGH = {
+    "http.server": "serves files to other machines",
+    "pty": "starts a shell",
+    "code": "starts a shell",
+    "smtpd": "opens a port",
+    "pyftpdlib": "opens a port",
+    **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "opens a connection to anywhere"),
+    **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), "runs a program in a place that nobody sees"),
+    **dict.fromkeys(("keyring", "pickle"), "hands out what is stored, or runs it"),
+    "twine": "publishes packages",
+}
+_MODULES = words("pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage")
+_LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar", "tokenize", "ast", "dis"}
+
+
+def run_script(call: Call, script: Word) -> None:
+    """A script file that is run: of the project, or from elsewhere."""
+    call.raise_to("MEDIUM", "runs a script of the project")
+    path = call.scan.absolute(script)
+    if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
+        call.raise_to("HIGH", "runs a script that is not known before")
+        return
+    call.paths.append(path)
+    risk, reason = call.scan.rating(path, "read")
+    if risk != "LOW":
+        call.raise_to("HIGH", "runs a script from outside the workspace" if risk == "MEDIUM" else reason)
+
+
+def _anybody_writes(call: Call, path: str) -> bool:
+    """Whether the script lies where anything may have put it; a workspace in /tmp is the person's own."""
+    places = call.scan.places
+    return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(places.resolved(path), places.workspace)
+
+
+def run_module(call: Call, rest: list[Word]) -> None:
+    """Rate `python -m` by its module."""
+    name = rest[0].text
+    if name in _LOW_MODULES:
+        files = [word for word in rest[1:] if not word.text.startswith("-")]
+        for at, word in enumerate(files):
+            call.use(word, "write" if at and name == "json.tool" else "read")
+    elif name in _MODULES_HIGH:
+        call.raise_to("HIGH", _MODULES_HIGH[name])
+    elif name.partition(".")[0] == "workbench":
+        call.run_words([literal("ohw"), *rest[1:]])
+    elif name in _MODULES:
+        call.run_words(rest)
+    elif UNKNOWN in name:
+        call.raise_to("HIGH", UNKNOWN_CODE)
+    else:
+        call.raise_to("MEDIUM", "runs code of the project")
+        _module_files(call, name, rest[1:])
+
+
+def _module_files(call: Call, name: str, rest: list[Word]) -> None:
+    """Modules of Python itself that write where their words say, or run what stands in them."""
+    operands = [word for word in rest if not word.text.startswith("-")]
+    if name in {"venv", "virtualenv", "zipapp", "compileall", "py_compile"}:
+        for word in operands:
+            call.use(word._replace(text=f"{word.text.rstrip('/')}/made"), "write")
+    elif name in {"zipfile", "tarfile"}:
+        if {"-e", "--extract"} & {word.text for word in rest} and len(operands) > 1:
+            call.use(operands[1], "write")
+        call.writes_anywhere()
+    elif name == "timeit":
+        for word in rest:
+            call.runs_python(word.text) if not re.match(r"-[nrusvp]|\d", word.text) else None
+    elif name in {"pdb", "trace", "cProfile", "profile", "runpy"} and operands:
+        run_script(call, operands[-1] if name == "trace" else operands[0])
