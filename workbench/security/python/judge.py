@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -83,9 +84,8 @@ class Judge:
         for sign in (UNKNOWN, CONTENT, PLAIN):
             text = text.replace(sign, _FOUND)
         if text.startswith("/"):
-            return [text]
-        folders = self._folders
-        return [None if folder is None else f"{folder}/{text}" if text != "." else folder for folder in folders]
+            return [_tidy(text)]
+        return [None if folder is None else _tidy(f"{folder}/{text}") for folder in self._folders]
 
     def uses(self, node: ast.expr, values: Values, kind: Kind) -> None:
         """A call reads, writes or deletes a file."""
@@ -185,6 +185,11 @@ class Judge:
                         reason if reason and "outside" not in reason else "runs a script from outside the workspace"
                     )
                 self.found(node, risk, reason, paths=(path,) if path else ())
+
+
+def _tidy(path: str) -> str:
+    """The path without `.` in it; what `..` leads to only the disk knows."""
+    return path if "/../" in path else os.path.normpath(path)
 
 
 def line_of(words: Sequence[Values]) -> str:
