@@ -196,8 +196,8 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._ran_before = True
 
     def working_dir(self) -> str | None:
-        """Where the cells are now."""
-        return self._kernels.folder or None
+        """Where the cells are now; the folder they will start in before that."""
+        return self._kernels.folder
 
     def interrupt(self) -> None:
         """Interrupt the cell that runs."""

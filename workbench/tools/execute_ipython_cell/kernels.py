@@ -29,7 +29,7 @@ class Kernels:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self.current: Worker | None = None
         self.interpreter = Interpreter("", True)
-        self.folder = ""
+        self.folder = str(workspace)
         """Where the cells are now."""
 
     @property
