@@ -26,7 +26,9 @@ def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
 
     refused = world.ohw("mcp", "test", "fake")
     assert (refused.returncode, "the environment variable OUTER is not set" in refused.stderr) == (1, True)
+    assert "fake  failed: the MCP server fake cannot be used: the environment" in world.ohw("mcp").stdout
     tried = world.ohw("mcp", "test", "fake", OUTER="x")
+    assert "failed" not in world.ohw("mcp").stdout
     assert "3 tools, 1 prompt, 1 resource" in tried.stdout
     assert "destructive" in tried.stdout
 

@@ -139,7 +139,9 @@ def _test(where: Locations, server: Server) -> None:
         client.connect().result()
         took = time.monotonic() - began
     except ServerFailed as error:
-        raise type(error)(KNOWN.masked(str(error))) from None
+        why = KNOWN.masked(str(error))
+        client.catalog.failed(server, why)  # so that lists and the screen tell it too
+        raise type(error)(why) from None
     finally:
         client.close()
     entry = client.catalog.entry(server)

@@ -13,7 +13,7 @@ from workbench.mcp.catalog import Catalog
 from workbench.mcp.connection import Connection
 from workbench.mcp.definitions import Definition, digest
 from workbench.mcp.faults import CallRefused, ServerFailed
-from workbench.mcp.keeper import Keeper
+from workbench.mcp.listener import Listener
 from workbench.mcp.requests import Asker, Requests
 from workbench.mcp.servers import Server
 
@@ -100,7 +100,7 @@ class MCPClient:
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
         async def run() -> T:
             if self._connection is None:
-                self._connection = Connection(self.server, Keeper(self.server, self.catalog, self._requests))
+                self._connection = Connection(self.server, Listener(self.server, self.catalog, self._requests))
             return await self._connection.use(work)
 
         try:

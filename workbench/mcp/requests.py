@@ -1,4 +1,4 @@
-"""What a server asks for by itself, answered by whoever made the call it works on; used by `client` and `keeper`.
+"""What a server asks for by itself, answered by whoever made the call it works on; used by `client` and `listener`.
 
 A question belongs to a call: while the person thinks, that call does not time out, and with its end the question ends.
 Outside of a call, and for what its settings switch off, a server gets a refusal that says why.

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 _LARGEST_LOG = 1_000_000
 _MOST_PAGES = 50
 _MOST_LISTED = 2_000
-_KEPT = ("name", "description", "inputSchema", "annotations")
 
 
-class Keeper:
+class Listener:
     """Hears a connection of one server."""
 
     def __init__(self, server: Server, catalog: Catalog, requests: Requests) -> None:
