@@ -25,6 +25,7 @@ from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
 from workbench.session.session import EXIT, Session
+from workbench.session.written_mentions import mentioned
 from workbench.text import visible
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
@@ -51,7 +52,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
         outlet.notices(opened.notices)
         try:
-            driven = _Run(opened, outlet)
+            driven = _Run(opened, outlet, folder)
             code = driven.drive(prompt)
             questions, unsaved = open_questions(opened.session, driven.left), opened.session.unsaved
         finally:
@@ -132,8 +133,9 @@ def json_line(event: Event) -> str:
 class _Run:
     """Drives a session in a worker thread; the main thread waits and takes the signals."""
 
-    def __init__(self, opened: OpenedSession, outlet: Outlet) -> None:
+    def __init__(self, opened: OpenedSession, outlet: Outlet, folder: Path) -> None:
         self._opened = opened
+        self._folder = folder
         self._outlet = outlet
         self._rested = threading.Event()
         self._signal = 0
@@ -144,7 +146,8 @@ class _Run:
 
     def drive(self, prompt: str) -> int:
         session = self._opened.session
-        session.send(prompt)
+        servers = self._opened.servers
+        session.send(prompt, mentioned(prompt, self._folder, servers.is_resource if servers else None))
         worker = Worker(session, self._rested.set, self._opened.fail)
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:

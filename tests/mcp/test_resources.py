@@ -52,6 +52,24 @@ def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(t
         assert kept.count("resources_read") == 2
 
 
+def test_a_run_without_a_screen_takes_what_its_message_mentions(world):
+    world.locations.config.mkdir(parents=True)
+    told = fake_server(world.home, {"note": "the note of the server"})
+    lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
+    world.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
+    (world.project / "plan.txt").write_text("the plan of the folder")
+    model = world.script({"tool": "finish", "arguments": {"message": "Done."}})
+    run = world.ohw("run", "See @fake:note, @plan.txt and @nothing.", "--json", "--model", model)
+    assert run.returncode == 0, run.stderr
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    (message,) = [event for event in events if event["kind"] == "user_message"]
+    assert message["mentions"] == ["fake:note", "plan.txt"]
+    assert [file["text"] for file in message["attached"] if file["path"] == "plan.txt"] == ["the plan of the folder"]
+    (read,) = [event for event in events if event["kind"] == "resources_read"]
+    assert [(each["name"], each["text"]) for each in read["resources"]] == [("fake:note", "the note of the server")]
+    assert not world.processes()
+
+
 def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatch):
     with mcp_desk(tmp_path, monkeypatch, says("one")) as desk:
         desk.opened.session.send("See @fake:hang://1", ["fake:hang://1"])

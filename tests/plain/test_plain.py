@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mcp.conftest import fake_server
 from tests.terminal.allowed import strange
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
@@ -245,6 +246,30 @@ def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: W
         terminal.wait_for("Not asked again.", 60)
         leave(terminal)
         assert b"Trust this folder?" not in terminal.raw
+
+
+def test_a_servers_prompt_is_told_and_sent_only_when_the_person_says_so(world: World):
+    world.locations.config.mkdir(parents=True)
+    table = fake_server(world.home)
+    lines = [f"{name} = {json.dumps(value)}" for name, value in table.items()]
+    world.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
+    assert world.ohw("mcp", "test", "fake").returncode == 0
+    with plain(world, finish("Fine."), finish("Done.")) as terminal:
+        asked(terminal, "\n>")
+        terminal.type("/fake:none\n")
+        terminal.wait_for("There is no prompt fake:none. There are /fake:review.")
+        terminal.type("/fake:review\n")
+        terminal.wait_for("Not asked: file is wanted")
+        terminal.type("/fake:review file=a.py\n")
+        terminal.wait_for("End of the prompt. /send sends it as a message.", 60)
+        terminal.wait_for("Review a.py.")
+        assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go"]
+        terminal.type("/send\n")
+        terminal.wait_for("Done.", 60)
+        terminal.type("/send\n")
+        terminal.wait_for("There is no prompt to send")
+        leave(terminal)
+    assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go", "Review a.py."]
 
 
 def test_plain_mode_loads_no_screen():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 from workbench.plain.telling import change_lines, file_line, standing, tasks, told
@@ -27,6 +27,7 @@ WORDS: Final = {
     "model NAME": "another model from here on: a profile, or PROVIDER/NAME",
     "compact": "have the history summed up, so that it takes less of the model's window",
     "compact undo": "send the history whole again, as before it was summed up",
+    "send": "send what an MCP server's prompt said",
     "stop": "stop the agent, as ctrl+c does",
     "exit": "the same: it ends the run",
     "quit": "leave, as ctrl+d does; the session is kept",
@@ -34,19 +35,19 @@ WORDS: Final = {
 _KEYS: Final = (
     "A line is a message to the agent; while it works the message waits for its next step.",
     "@FILE in a message sends the file along. !COMMAND runs a shell command of your own.",
+    "/SERVER:PROMPT NAME=VALUE asks an MCP server for one of its prompts and tells what it says; /send sends that.",
 )
 
 
 class Commands:
-    """Carries out a command; `say` tells lines, `ask_again` opens what waits, `leave` ends."""
+    """Carries out a command; `say` tells lines, `others` are carried out elsewhere."""
 
     def __init__(
         self,
         state: SessionState,
         link: Link,
         say: Callable[..., None],
-        ask_again: Callable[[], None],
-        leave: Callable[[], None],
+        others: Mapping[str, Callable[[], None]],
     ) -> None:
         self._state = state
         self._link = link
@@ -54,14 +55,13 @@ class Commands:
         self._simple: dict[str, Callable[[], None]] = {
             "help": lambda: say(*_KEYS, *(f"/{name}: {what}" for name, what in WORDS.items())),
             "status": lambda: say(*standing(state)),
-            "question": ask_again,
             "tasks": lambda: say(*tasks(state)),
             "diff": lambda: say(*_changes(state)),
             "history": lambda: say(*(line for item in state.items for line in told(item, state.workspace))),
             "compact": link.compact,
             "stop": self._stop,
             "exit": self._stop,
-            "quit": leave,
+            **others,
         }
 
     def run(self, line: str) -> None:

@@ -13,7 +13,9 @@ from workbench.plain.asking import LineAsker
 from workbench.plain.commands import Commands
 from workbench.plain.console import Console
 from workbench.plain.question import Question
+from workbench.plain.server_prompts import ServerPrompts
 from workbench.plain.telling import begun, ended, standing, told
+from workbench.session.written_mentions import mentioned
 from workbench.text import first_line
 from workbench.tui.approving.decision import Always, Answer, Decision, Outcome
 from workbench.tui.approving.rule_trial import try_rule
@@ -23,7 +25,6 @@ from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState,
 from workbench.tui.fold.story import apply
 from workbench.tui.links.link import Incoming, Link, LinkLost
 from workbench.tui.prompting.offers import ServerOffers
-from workbench.tui.prompting.wishes import mentioned
 
 _PROMPT: Final = "> "
 _RECALLED: Final = 12
@@ -46,7 +47,10 @@ class Talk:
         self._console = console
         self._offers = offers
         self._asker = LineAsker(console)
-        self._commands = Commands(state, link, console.say, self._ask_again, self._leave)
+        self._prompts = ServerPrompts(link, offers, console.say, self._send)
+        self._commands = Commands(
+            state, link, console.say, {"question": self._ask_again, "quit": self._leave, "send": self._prompts.send}
+        )
         self._question: tuple[_Shown, asyncio.Task[None]] | None = None
         self._settled: set[_Shown] = set()
         self._later: set[_Shown] = set()
@@ -67,7 +71,7 @@ class Talk:
             self._console.say(f"You: {message}")
             self._send(message)
         follower = asyncio.create_task(self._follow())
-        follower.add_done_callback(self._followed)
+        follower.add_done_callback(self._ended)
         code = await self._code
         follower.cancel()
         if self._question is not None:
@@ -75,9 +79,9 @@ class Talk:
         self._console.ask("")
         return code
 
-    def _followed(self, follower: asyncio.Task[None]) -> None:
+    def _ended(self, task: asyncio.Task[None]) -> None:
         """A fault of ours ends plain mode with what it was; it must not hang."""
-        if not follower.cancelled() and (fault := follower.exception()) is not None and not self._code.done():
+        if not task.cancelled() and (fault := task.exception()) is not None and not self._code.done():
             self._code.set_exception(fault)
 
     async def _follow(self) -> None:
@@ -106,6 +110,7 @@ class Talk:
         for message in messages:
             changed = apply(self._state, message)
             self._tell(changed)
+            self._prompts.take(changed.prompt)
             if isinstance(message, LinkLost) and message.for_good:
                 self._end(1)
                 return False
@@ -154,7 +159,7 @@ class Talk:
         if self._question is None and open_ones:
             task = asyncio.create_task(self._ask(open_ones[0], waiting))
             self._question = (open_ones[0], task)
-            task.add_done_callback(self._asked)
+            task.add_done_callback(self._ended)
         elif self._question is None:
             is_free = self._is_ready and (bool(self._later) or not self._state.is_running) and not self._sent
             self._console.ask(_PROMPT if is_free and self._state.work != "starting" else "")
@@ -169,10 +174,6 @@ class Talk:
         self._question = None
         self._carry(key, outcome)
         self._look()
-
-    def _asked(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (fault := task.exception()) is not None and not self._code.done():
-            self._code.set_exception(fault)
 
     def _carry(self, key: _Shown, outcome: Outcome) -> None:
         action_id, fingerprint, _ = key
@@ -200,7 +201,8 @@ class Talk:
         elif self._question is not None and line.strip() not in ("/stop", "/exit", "/quit", "/status"):
             self._asker.take(line)
         elif line.startswith("/"):
-            self._commands.run(line)
+            if not self._prompts.asks(line):
+                self._commands.run(line)
             self._look()
         elif line.startswith("!"):
             self._link.run_command(line[1:].strip())

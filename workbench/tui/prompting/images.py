@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from workbench.session.written_mentions import mention_names
 from workbench.text import visible
 from workbench.tools.image_files import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.tui.fold.chips import chip, size_of
-from workbench.tui.prompting.wishes import mention_names, mention_of
+from workbench.tui.prompting.wishes import mention_of
 
 _LONGEST_PASTE = 4_000
 

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from workbench.session.written_mentions import mentioned
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import UserItem
 from workbench.tui.prompting.completer import Completer, Names
@@ -17,7 +18,6 @@ from workbench.tui.prompting.files import FileIndex
 from workbench.tui.prompting.history import History
 from workbench.tui.prompting.images import images_named, look_at
 from workbench.tui.prompting.offers import ServerOffers
-from workbench.tui.prompting.wishes import mentioned
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
