@@ -1,11 +1,16 @@
-"""Files that are written whole or not at all; for the person's settings and rules."""
+"""Files that are written whole or not at all: settings and rules of the person's, what was agreed to, what is known."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from workbench.errors import UsageError
 
 
 def replace_file(path: Path, raw: bytes) -> None:
@@ -25,3 +30,11 @@ def replace_file(path: Path, raw: bytes) -> None:
         with suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def replace_json(path: Path, told: Mapping[str, Any]) -> None:
+    """The same with data as JSON; raises UsageError."""
+    try:
+        replace_file(path, json.dumps(told, indent=1).encode())
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -15,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.config import Locations, private_folder
-from workbench.errors import UsageError
 from workbench.mcp.definitions import Definition, checked, digest, name_of
 from workbench.mcp.servers import Server
+from workbench.whole_files import replace_json
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class Catalog:
             old = _loaded(path)
             new = change(old)
             if new != old or not path.exists():
-                _write(path, {"server": server.name, **asdict(new)})
+                replace_json(path, {"server": server.name, **asdict(new)})
         return new
 
     @contextmanager
@@ -138,15 +137,6 @@ def _changes(old: Mapping[str, Definition], new: Mapping[str, Definition]) -> di
         for name in sorted({*old, *new})
         if name not in new or name not in old or digest(new[name]) != digest(old[name])
     }
-
-
-def _write(path: Path, told: dict[str, Any]) -> None:
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            json.dump(told, file, indent=1)
-        Path(file.name).replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _loaded(path: Path) -> Entry:

@@ -10,18 +10,16 @@ import hashlib
 import importlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
 
 from workbench.config import Locations, private_folder
 from workbench.errors import UsageError
 from workbench.mcp.servers import Server, expanded
 from workbench.security.secrets import KNOWN
+from workbench.whole_files import replace_json
 
 _SERVICE = "ohw-mcp"
 _EARLY = 30.0
@@ -97,9 +95,9 @@ class TokenStore:
         private_folder(self._folder)
         told = asdict(sign_in)
         if self._to_keyring(json.dumps(told)):
-            self._save({"place": "keyring"})
+            replace_json(self._path, {"place": "keyring"})
             return "the keyring of the system"
-        self._save(told)
+        replace_json(self._path, told)
         return str(self._path)
 
     def forget(self) -> bool:
@@ -116,14 +114,6 @@ class TokenStore:
         with (private_folder(self._folder) / f"{self._key}.lock").open("a", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
-
-    def _save(self, told: dict[str, Any]) -> None:
-        try:
-            with tempfile.NamedTemporaryFile("w", dir=self._folder, delete=False, encoding="utf-8") as file:
-                json.dump(told, file)
-            Path(file.name).replace(self._path)
-        except OSError as error:
-            raise UsageError(f"cannot write {self._path}: {error.strerror or error}") from error
 
     def _from_keyring(self) -> str:
         """Raises ValueError where it cannot be had."""

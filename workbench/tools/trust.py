@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Final
 
 from workbench.config import Locations, private_folder
 from workbench.errors import UsageError
+from workbench.whole_files import replace_json
 
 TOOLS: Final = ".ohw/tools"
 RULES: Final = ".ohw/rules.toml"
@@ -111,13 +111,8 @@ def agree(locations: Locations, workspace: Path, content: str) -> None:
 
 
 def _write(locations: Locations, known: Mapping[str, str]) -> None:
-    folder = private_folder(locations.data)
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-            json.dump(known, file, indent=1)
-        Path(file.name).replace(_file(locations))
-    except OSError as error:
-        raise UsageError(f"cannot write {_file(locations)}: {error.strerror or error}") from error
+    private_folder(locations.data)
+    replace_json(_file(locations), known)
 
 
 def _file(locations: Locations) -> Path:

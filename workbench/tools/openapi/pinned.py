@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 from workbench.config import Locations, private_folder
 from workbench.errors import UsageError
 from workbench.tools.openapi.changes import parts_of
 from workbench.tools.openapi.documents import BadDocument
+from workbench.whole_files import replace_file
 
 
 class Pinned:
@@ -80,9 +80,8 @@ class Pinned:
     def _keep(place: Path, content: bytes) -> None:
         """Where that fails there is no copy."""
         try:
-            with tempfile.NamedTemporaryFile(dir=private_folder(place.parent), delete=False) as file:
-                file.write(content)
-            Path(file.name).replace(place)
+            private_folder(place.parent)
+            replace_file(place, content)
         except (OSError, UsageError):
             return
 
