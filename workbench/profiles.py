@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.toml_lines import near
+from workbench.near_names import near
 
 CALLS = ("auto", "native", "text")
 NO_MODEL = "none"

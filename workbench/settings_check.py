@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.near_names import near
 from workbench.profiles import CALLS, checked_address, read_profiles
 from workbench.settings_file import check_plain, check_servers
 from workbench.terminal import read_terminal
-from workbench.toml_lines import near
 
 ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal", "mcpServers")
 """Tables and lists, which neither the environment nor a flag can hold."""

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.toml_lines import broken, line_of, near
+from workbench.near_names import near
+from workbench.toml_lines import broken, line_of
 
 _TABLES = ("tools", "models", "mcpServers")
 """Tables whose entries stand each for itself."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from workbench.errors import UsageError
-from workbench.toml_lines import nearest
+from workbench.near_names import nearest
 
 Auto: TypeAlias = Literal["auto"] | bool
 """True, false, or whether the terminal is known to understand it."""

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.near_names import nearest
 from workbench.text import visible
-from workbench.toml_lines import nearest
 from workbench.tools.tool import ToolDefinition
 
 ADVICE = "[Advice: "

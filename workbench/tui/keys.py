@@ -16,7 +16,8 @@ from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
 
-from workbench.toml_lines import line_of, near
+from workbench.near_names import near
+from workbench.toml_lines import line_of
 
 ANSWERS: Final = frozenset(
     (

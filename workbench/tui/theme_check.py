@@ -9,7 +9,8 @@ from typing import Any
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from workbench.toml_lines import line_of, near, nearest
+from workbench.near_names import near, nearest
+from workbench.toml_lines import line_of
 
 _COLOURS = (
     *("primary", "secondary", "warning", "error", "success", "accent"),

@@ -9,8 +9,9 @@ from typing import Any
 
 from textual.app import App
 
+from workbench.near_names import near
 from workbench.text import visible
-from workbench.toml_lines import line_of, near
+from workbench.toml_lines import line_of
 from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder
 
 EVERY = 1.5

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
 
 from workbench.errors import UsageError
-from workbench.toml_lines import nearest
+from workbench.near_names import nearest
 
 Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Source: TypeAlias = Literal["person", "folder", "session"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from workbench.toml_lines import nearest
+from workbench.near_names import nearest
 from workbench.tools.beneath import is_beneath, text_beneath
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.kept import Kept

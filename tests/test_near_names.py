@@ -1,0 +1,25 @@
+"""The name that was meant by one with a slip in it."""
+
+import pytest
+
+from workbench.near_names import near, nearest
+
+SETTINGS = ["mode", "model", "models", "theme", "confirm_unknown", "mcpServers"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("modle", "model"),
+        ("mdoel", "model"),
+        ("modee", "mode"),
+        ("moddels", "models"),
+        ("Theme", "theme"),
+        ("mcpservers", "mcpServers"),
+        ("confirm", "confirm_unknown"),
+        ("zzz", ""),
+    ],
+)
+def test_the_nearest_name_is_the_one_with_the_fewest_slips(written, meant):
+    assert nearest(written, SETTINGS) == meant
+    assert near(written, SETTINGS) == (f"; did you mean {meant!r}?" if meant else "")
