@@ -37,7 +37,10 @@ while time.monotonic() < until and watcher.problem and not looks:
 print(len(looks) > 0)
 watcher.close()
 """
-WATCHES = "the system watches no more folders (fs.inotify.max_user_watches)"
+WHY = {
+    "watches": "the system watches no more folders (fs.inotify.max_user_watches)",
+    "handles": "Too many open files",
+}
 NAMESPACE = ["unshare", "--user", "--map-root-user"]
 
 
@@ -67,8 +70,4 @@ def test_without_a_limit_it_watches(tmp_path: Path) -> None:
 def test_under_a_limit_it_says_so_and_looks_regularly(tmp_path: Path, wanted: str) -> None:
     limit = wanted if wanted == "handles" or own_limits() else "handles"  # where namespaces are off, the other limit
     said, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))
-    why = {
-        "watches": "the system watches no more folders (fs.inotify.max_user_watches)",
-        "handles": "Too many open files",
-    }
-    assert (said, has_looked) == (f"False|{why[limit]}", "True")
+    assert (said, has_looked) == (f"False|{WHY[limit]}", "True")

@@ -117,7 +117,7 @@ async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen(
 
 
 async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monkeypatch):
-    monkeypatch.setattr("workbench.tui.screens.sessions_doing._QUIET", 3_600.0)
+    monkeypatch.setattr("workbench.tui.screens.sessions_doing.QUIET", 3_600.0)
     three()
     path = keep("s5", "somebody works here", at=START - timedelta(hours=1))
     lock = SessionLock.take(path)
@@ -133,7 +133,7 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
         await on_screen(pilot, "d again deletes for good: write a README")
         await pilot.press("d")  # too quick: it may have been typed ahead
         assert len(list(path.parent.glob("*.session"))) == 5
-        monkeypatch.setattr("workbench.tui.screens.sessions_doing._QUIET", 0.0)
+        monkeypatch.setattr("workbench.tui.screens.sessions_doing.QUIET", 0.0)
         await pilot.press("d")
         await on_screen(pilot, "Sessions · 3", "deleted")
         left = sorted(each.name for each in path.parent.glob("*.session"))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 QUIET = 0.5
-"""Seconds a question must be visible without a key before it takes an answer."""
+"""Seconds a question must be visible without a key before it takes an answer.
+
+What deletes, calls a model or trusts a folder waits as long: nothing that was typed ahead counts.
+"""
 
 
 class Arming:

@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
+from workbench.tui.approving.arming import QUIET
 from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.setting.trials import Trials
@@ -25,8 +26,6 @@ from workbench.tui.wording.pieces import pad
 
 DEMO: Final = Way("scripted/demo")
 """What the screen dismisses with for the demo."""
-_QUIET: Final = 0.5
-"""Seconds of quiet before an enter counts: what was typed ahead calls no model."""
 _INTRO: Final = (
     "No model is set up yet. Choose one: enter makes one test call, and what works is kept in your settings."
 )
@@ -208,7 +207,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.query_one("#first-note", Static).update(Content("\n").join(parts))
 
     def _wait(self) -> None:
-        self._quiet_from = time.monotonic() + _QUIET
+        self._quiet_from = time.monotonic() + QUIET
 
 
 def _options(ways: Sequence[Way]) -> Iterator[Option]:

@@ -16,13 +16,11 @@ from textual.widgets import Input, Static
 
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.tui.approving.arming import QUIET
 from workbench.tui.background import in_daemon
 from workbench.tui.shelf import Shelf
 from workbench.tui.widgets.session_list import SessionList
 from workbench.tui.wording.session_rows import SessionRow, title
-
-_QUIET = 0.5
-"""Seconds before a second `d` counts: letters that were typed ahead for the line never delete."""
 
 
 class SessionsDoing(ModalScreen[str | None]):
@@ -78,7 +76,7 @@ class SessionsDoing(ModalScreen[str | None]):
             self.say("this is the session on the screen; open another one to delete it")
         elif row.is_busy:
             self.say("another process works in this session; end that first")
-        elif self._deleting != row.entry.id or time.monotonic() - self._asked < _QUIET:
+        elif self._deleting != row.entry.id or time.monotonic() - self._asked < QUIET:
             self._deleting, self._asked = row.entry.id, time.monotonic()
             self.say(f"d again deletes for good: {title(row.entry)}")
         else:

@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
+from workbench.tui.approving.arming import QUIET
 from workbench.tui.setting.rows import SettingRow
 from workbench.tui.widgets.painting import css_beside
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from workbench.tui.setting.entries import Entry
 
 _RISKY: Final = {("mode", "never"): "Every action would run without a question, in this session and in each new one."}
-_QUIET: Final = 0.5
-"""Seconds before a second enter counts."""
 
 
 class SettingEdit(ModalScreen[str | None]):
@@ -86,7 +85,7 @@ class SettingEdit(ModalScreen[str | None]):
         name, _ = self._entry.choices[chosen.option_index]
         warning = _RISKY.get((self._entry.name, name), "")
         before, at = self._warned
-        if warning and (before != name or time.monotonic() - at < _QUIET):
+        if warning and (before != name or time.monotonic() - at < QUIET):
             self._warned = (name, time.monotonic())
             self._note(f"{warning} Enter again saves it.")
         elif problem := self._check(self._entry, name):

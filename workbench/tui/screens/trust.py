@@ -15,12 +15,11 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
+from workbench.tui.approving.arming import QUIET
 from workbench.tui.key_names import key_of
 from workbench.tui.trusting import TrustQuestion, contents, kind_of, started_by
 from workbench.tui.widgets.painting import css_beside
 
-_QUIET: Final = 0.5
-"""Seconds it stands before `yes` can be taken: no key meant for something else trusts a folder."""
 _MOST: Final = 8
 _CHOICES: Final = (
     "No: leave them out in this session",
@@ -57,7 +56,7 @@ class TrustScreen(ModalScreen[bool]):
         choices = self.query_one(OptionList)
         choices.focus()
         choices.highlighted = 0
-        self.set_timer(_QUIET, self._arm)
+        self.set_timer(QUIET, self._arm)
 
     def on_key(self, event: events.Key) -> None:
         """Words are for the prompt."""
