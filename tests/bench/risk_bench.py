@@ -28,7 +28,10 @@ def measures() -> list[Measure]:
 
 
 def _shapes(size: int) -> list[str]:
-    pieces = ("ls;", "a b ", "$(", "`x` ", "'x' ", "x | ", "a=b\n", "{ ", "cat <<E\nx\nE\n", "\\\n", "[[ a ]];", "(")
+    pieces = (
+        *("ls;", "a b ", "$(", "`x` ", "'x' ", "x | ", "a=b\n", "{ ", "cat <<E\nx\nE\n", "\\\n", "[[ a ]];", "("),
+        *("ls -la src; ", '"a b" ', '"$x" ', '"$(x)" ', "/usr/bin/x ", "a[1]=2;", "$((x)) ", "ls a/b && ", "cd a; "),
+    )
     plain = "echo '" + "x" * (size - 7) + "'"
     heredoc = "cat > f <<'E'\n" + "some words\n" * ((size - 18) // 11) + "E"
     few = "git log --oneline | head -5 && cat README.md > out.txt; " * 20

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from workbench.security import protected as names
@@ -16,6 +18,10 @@ Rating: TypeAlias = tuple[Risk, str]
 _HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full"})
 _PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/nix", "/System", "/Library")
 _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
+_REMEMBERED = 2_048
+_CODE_FOLDERS = frozenset(names.CODE_FOLDERS)
+_IN_CODE_PATHS = frozenset(path.partition("/")[0] for path in names.CODE_PATHS)
+_CODE_ENDINGS = tuple(names.CODE_ENDINGS)
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 
@@ -46,15 +52,23 @@ class Places:
         for link, target in self.links.items():
             if within(path, link):
                 path = target + path[len(link) :]
+        folder, _, name = path.rpartition("/")
+        if self.known is not None and folder.startswith("/") and name not in {"", ".", ".."}:
+            return self._below(f"{self.resolved(folder).rstrip('/')}/{name}")
+        return _real(path)
+
+    @staticmethod
+    def _below(path: str) -> str:
+        """The real path of what lies in a folder whose own real path it is: few are links."""
         try:
-            return os.path.realpath(path)
+            return _real(path) if stat.S_ISLNK(os.lstat(path).st_mode) else path
         except (OSError, ValueError):
             return path
 
     def reading(self, path: str, *, deep: bool = False) -> Rating:
         """The risk of reading an absolute path; `deep` when all that is below it is read too."""
         real = self.resolved(path)
-        if is_secret(real) or is_secret(path):
+        if is_secret(real) or (path != real and is_secret(path)):
             return "HIGH", "reads what holds secrets"
         if path in _HARMLESS_DEVICES or path.startswith("/dev/fd/"):
             return "LOW", ""
@@ -119,6 +133,14 @@ def within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def is_secret(path: str) -> bool:
     """Whether a file of this name usually holds keys, tokens or passwords, or is a folder of such."""
     folded = path.casefold()
@@ -148,18 +170,20 @@ def _reading_device(real: str) -> Rating:
     )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def code_reason(path: str) -> str:
     """Why a path is protected by its name; empty when it is not."""
     folded = path.casefold()
     parts = folded.split("/")
-    for part in parts:
-        if part in names.CODE_FOLDERS:
-            return names.CODE_FOLDERS[part]
+    if not _CODE_FOLDERS.isdisjoint(parts):
+        return next(names.CODE_FOLDERS[part] for part in parts if part in names.CODE_FOLDERS)
     if parts[-1] in names.CODE_NAMES:
         return names.CODE_NAMES[parts[-1]]
-    for piece, reason in names.CODE_PATHS.items():
+    for piece, reason in names.CODE_PATHS.items() if not _IN_CODE_PATHS.isdisjoint(parts) else ():
         if f"/{piece}/" in f"{folded}/":
             return reason
+    if not folded.endswith(_CODE_ENDINGS):
+        return ""
     return next((reason for ending, reason in names.CODE_ENDINGS.items() if folded.endswith(ending)), "")
 
 

@@ -66,6 +66,8 @@ def _is_seen(command: tuple[str, ...], seen: list[list[Word]]) -> bool:
 
 def _fits(command: tuple[str, ...], words: list[Word]) -> bool:
     """In their order, or at least each of them somewhere."""
+    if command[0] == "COPROC":  # bash prints the name of a coprocess into a substitution, and reads it as a command
+        command = command[1:]
     if command[0] != words[0].text:
         return False
     command = tuple(_FILE_OF_PROCESS.sub("/dev/fd/63", argument) for argument in command)

@@ -1,4 +1,4 @@
-"""Sums, subscripts, comparisons and counting loops: what they set, and what is reckoned in them; used by the walk."""
+"""Sums, subscripts and loops: what they set, and what is reckoned in them; used by the walk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _ALL = re.compile(r"[@*]|-?\d+")
 _PROMPT = re.compile(r"@P\}\Z")
 _BODIES = frozenset({"do_group", "compound_statement"})
 _SUM = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))")
-_COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
 def expanded(scan: Scan, node: Node) -> None:
@@ -119,17 +118,3 @@ def _takes(scan: Scan, name: str, values: list[Word], *, is_asked: bool) -> None
         scan.origins.assign(name, " ".join(word.raw for word in values) if values else '"$@"')
     if is_asked:
         scan.origins.outside("REPLY")
-
-
-def compared(scan: Scan, node: Node) -> None:
-    """`[[ x -eq y ]]` reckons both its sides."""
-    for child in node.children:
-        if child.type == "binary_expression":
-            if any(each.type == "test_operator" and scan.reader.raw(each) in _COMPARES for each in child.children):
-                scan.origins.reckon(
-                    " ".join(scan.reader.raw(each) for each in child.children if each.type != "test_operator")
-                )
-            else:
-                compared(scan, child)
-        elif child.type in {"parenthesized_expression", "negation_expression", "unary_expression"}:
-            compared(scan, child)

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _DEEPEST = 6
 _MOST_PARTS = 150
+_MOST_PATHS = 200
+"""Words that are looked at as paths: each is looked up on the disk."""
+_FEW_NODES = 250
 _OPEN = re.compile(rf"[{UNKNOWN}*?\[{{]")
 _PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
 _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
@@ -85,6 +88,7 @@ class Scan:
         self.behind: dict[int, list[Node]] = {}
         """Redirects that the parser gives to a whole list, by the last command of it, whose they are."""
         self.room = _MOST_PARTS
+        self.steps = iter(range(_MOST_PATHS))
         self.sets = False
         """Whether a variable is set or taken away anywhere in it."""
         self.stops = False
@@ -129,8 +133,10 @@ class Scan:
 
     def _as_if_not_gone(self, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
         """Rate all again for changes of folder that fail: one of them, or all."""
-        for fails in {frozenset(range(self.moves)), *(frozenset({move}) for move in range(min(self.moves, 3)))}:
+        single = min(self.moves, 3) if root.descendant_count < _FEW_NODES else 0
+        for fails in {frozenset(range(self.moves)), *(frozenset({move}) for move in range(single))}:
             other = self._child()
+            other.steps = iter(range(_MOST_PATHS))
             other.depth, other.fails = self.depth, fails
             other.folder, other.values, other.origins = start[0], dict(start[1]), Origins()
             other.reader = Reader(self.reader.source, other.values, other.origins)
@@ -200,6 +206,7 @@ class Scan:
         child = Scan(self.places, self.folder, self.depth + 1)
         child.values = self.values
         child.origins = self.origins
+        child.steps = self.steps
         child.reader = self.reader
         child.functions = self.functions
         child.room = self.room
@@ -214,6 +221,8 @@ class Scan:
 
     def absolute(self, word: Word) -> str | None:
         """The path of a word; None when it is not known."""
+        if next(self.steps, None) is None:
+            raise TooMuch
         text = word.text
         if text == "-":
             return "/dev/stdin"

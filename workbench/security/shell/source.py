@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,9 +15,11 @@ LONGEST = 10_000
 """Characters of a command line that is looked at at all."""
 MOST_PIPES = 400
 """Pipes in it: the parser takes time with the square of them."""
-MOST_NODES = 1_500
+MOST_NODES = 900
 """Parts of its syntax tree; more takes too long to look at."""
 _MOST_HEREDOCS = 60
+_MOST_STRINGS = MOST_NODES // 3
+"""Strings in double quotes, each of which is three parts at least."""
 
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
@@ -33,6 +36,7 @@ _HEREDOC = re.compile(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
 _PLAIN_MARK = re.compile(r"""\w+|'\w+'|"\w+\"""")
 _GLUED_MARK = re.compile(rf"((?<!<)<<(?!<)-?[ \t]*{_MARK})(?=[;&|()<>])")
 _NOT_QUOTED = re.compile(r"""(?:[^'"#<\\]|<(?!<))*""")
+_STRINGS = re.compile(r"""\\.|'[^']*'|("(?:[^"\\]|\\.)*")""", re.DOTALL)
 _GOES_ON = re.compile(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
 
 
@@ -42,6 +46,8 @@ def is_too_dense(text: str) -> bool:
         return True
     if len(text) < MOST_NODES:
         return False
+    if "<<" not in text and sum(1 for found in islice(_STRINGS.finditer(text), MOST_NODES) if found[1]) > _MOST_STRINGS:
+        return True
     plain = _NOT_QUOTED.match(text)
     head = plain[0] if plain else ""
     return len(head.split()) + sum(map(head.count, ";(){}`")) + sum(map(head.count, "<>&")) // 2 > MOST_NODES

@@ -18,7 +18,7 @@ _LITERAL_LINES = re.compile(r"<<-?\s*['\"\\].*", re.DOTALL)
 
 def holds_command(text: str) -> bool:
     """Whether a text, its quotes removed, is a subscript with a command, or the second half of one."""
-    return bool(_INSIDE.search(text) or _SECOND_HALF.search(text))
+    return ("[" in text or "(" in text) and bool(_INSIDE.search(text) or _SECOND_HALF.search(text))
 
 
 def any_holds_command(words: Iterable[Word]) -> bool:

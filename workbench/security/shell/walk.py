@@ -11,6 +11,7 @@ from workbench.security.places import within
 from workbench.security.risk import Risk
 from workbench.security.shell.assigning import assigned, declared
 from workbench.security.shell.chains import chain
+from workbench.security.shell.conditions import tested
 from workbench.security.shell.pieces import (
     LEAVES,
     ansi_string,
@@ -21,8 +22,7 @@ from workbench.security.shell.pieces import (
     without_errors,
     words_of,
 )
-from workbench.security.shell.reckoning import compared, expanded, names_of_loop, reckoned
-from workbench.security.shell.subscripts import RUNS, quotes_command
+from workbench.security.shell.reckoning import expanded, names_of_loop, reckoned
 from workbench.security.shell.tools import judge
 from workbench.security.shell.words import UNKNOWN, Word
 
@@ -248,16 +248,6 @@ def _function(scan: Scan, node: Node) -> None:
     scan.folder, scan.origins.certain = folder, certain
 
 
-def _tested(scan: Scan, node: Node) -> None:
-    text = scan.reader.raw(node)
-    trick = quotes_command(text) or re.search(r"\s-[vR]\s+[^\s]*\$", text)
-    scan.parts.append(Part(shortened(text), "HIGH" if trick else "LOW", RUNS if trick else ""))
-    for child in node.children:
-        visit(scan, child)
-    if text.startswith("[["):
-        compared(scan, node)
-
-
 _VISITS: dict[str, Callable[[Scan, Node], None]] = {
     "command": _command,
     "ansi_c_string": ansi_string,
@@ -280,5 +270,5 @@ _VISITS: dict[str, Callable[[Scan, Node], None]] = {
     "subscript": reckoned,
     "arithmetic_expansion": reckoned,
     "compound_statement": reckoned,
-    "test_command": _tested,
+    "test_command": tested,
 }

@@ -42,7 +42,7 @@ class Word(NamedTuple):
     @property
     def names_secret(self) -> bool:
         """Whether it holds a variable that by its name keeps a secret."""
-        return bool(_SECRET_VARIABLE.search(self.raw))
+        return "$" in self.raw and bool(_SECRET_VARIABLE.search(self.raw))
 
 
 _SECRET_VARIABLE = re.compile(

@@ -18,6 +18,7 @@ _AWK_RUNS = re.compile(r"system\s*\(|\|&?\s*(?:getline|\"|[a-zA-Z_])|[\"\w)]\s*\
 _AWK_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\n\\"])+/')
 _AWK_READS = re.compile(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
 _AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
+_AWK_WRITES_ANYWHERE = re.compile(r"print[^;}]{0,400}>>?\s*[a-zA-Z($]")
 
 
 def _sed(call: Call) -> None:
@@ -87,12 +88,11 @@ def _awk_script(call: Call, script: Word) -> None:
     if "ENVIRON" in script.text:
         call.raise_to("MEDIUM", "prints variables of the surroundings")
     _awk_reads(call, plain)
-    for found in _AWK_WRITES.finditer(plain):
-        target = found[1].strip('"')
-        if found[1].startswith('"'):
-            call.use(Word(target, target), "write")
-        elif re.search(r"print[^;}]*>>?\s*[a-zA-Z($]", plain):
-            call.raise_to("HIGH", "awk writes a file whose name is not known before")
+    for target in dict.fromkeys(_AWK_WRITES.findall(plain)):
+        if target.startswith('"'):
+            call.use(Word(target.strip('"'), target), "write")
+    if ">" in plain and _AWK_WRITES_ANYWHERE.search(plain):
+        call.raise_to("HIGH", "awk writes a file whose name is not known before")
 
 
 def _awk_reads(call: Call, plain: str) -> None:
