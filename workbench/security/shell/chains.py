@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.security.assessment import MOST_REASONS, Part
 from workbench.security.risk import higher
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _LEAVES = re.compile(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
 _MOVES = (("cd",), ("pushd",), ("popd",))
+_State: TypeAlias = tuple[str | None, str | None, bool]
 _IF_NOT = "if the change of folder before it fails"
 
 
@@ -27,20 +28,52 @@ def chain(scan: Scan, node: Node) -> None:
     scan.visit(left)
     if left.type == "variable_assignment":
         before[scan.reader.raw(left).partition("=")[0]] = ""
-    folder, gone, unsure = scan.folder, scan.gone, scan.unsure
+    folder, gone = scan.folder, scan.gone
     if joint == "&&":
-        scan.unsure = False
-        scan.folder = folder if gone is None else gone
+        state = _held(scan)
         scan.visit(right)
-        if gone is not None:
-            scan.folder, scan.gone = folder, scan.gone or scan.folder
-        scan.unsure |= unsure
+        _behind(scan, state)
         _doubt(scan, node, before)
         return
     scan.visit(right)
     _doubt(scan, node, before)
     if joint == "||" and right.type != "subshell" and _LEAVES.search(scan.reader.raw(right)):
         scan.folder, scan.unsure, scan.gone = folder if gone is None else gone, False, None
+
+
+def _held(scan: Scan) -> _State:
+    """What comes now runs only where the changes of folder worked."""
+    state = (scan.folder, scan.gone, scan.unsure)
+    scan.folder, scan.unsure = scan.folder if scan.gone is None else scan.gone, False
+    return state
+
+
+def _behind(scan: Scan, state: _State) -> None:
+    folder, gone, unsure = state
+    if gone is not None:
+        scan.folder, scan.gone = folder, scan.gone or scan.folder
+    scan.unsure |= unsure
+
+
+def branches(scan: Scan, node: Node) -> None:
+    """`if cd X; then …` runs the first branch only where it worked; no branch knows what another one sets."""
+    conditions = [child for child in node.children[1:] if child.is_named][:1]
+    then = next((at for at, child in enumerate(node.children) if child.type == "then"), 0)
+    single = sum(child.is_named for child in node.children[:then]) == 1
+    holds = single and conditions[0].type in {"command", "list"} and "||" not in scan.reader.raw(conditions[0])
+    state: _State | None = None
+    for child in node.children:
+        if child.type == "then" and holds:
+            state = _held(scan)
+        elif child.type in {"elif_clause", "else_clause"}:
+            if state:
+                _behind(scan, state)
+            state = None
+            scan.forget()
+        scan.visit(child)
+    if state:
+        _behind(scan, state)
+    scan.forget()
 
 
 def _doubt(scan: Scan, node: Node, before: Mapping[str, str]) -> None:

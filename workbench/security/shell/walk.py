@@ -10,7 +10,7 @@ from workbench.security.assessment import Part, not_plain, shortened
 from workbench.security.places import within
 from workbench.security.risk import Risk
 from workbench.security.shell.assigning import assigned, declared
-from workbench.security.shell.chains import chain
+from workbench.security.shell.chains import branches, chain
 from workbench.security.shell.conditions import tested
 from workbench.security.shell.pieces import (
     LEAVES,
@@ -211,13 +211,19 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
         scan.parts[at:] = not_plain(scan.parts[at:])
 
 
+def _if(scan: Scan, node: Node) -> None:
+    certain = dict(scan.origins.certain)
+    branches(scan, node)
+    scan.origins.keep_only(certain)
+
+
 def _loop(scan: Scan, node: Node) -> None:
     """What runs again, or perhaps: nothing of before is certain in it or after it."""
     scan.forget()
     if node.type in _COUNTING:
         names_of_loop(scan, node)
     certain = dict(scan.origins.certain)
-    if node.type != "if_statement" and re.search(r"\b(?:cd|pushd|popd)\b", scan.reader.raw(node)):
+    if re.search(r"\b(?:cd|pushd|popd)\b", scan.reader.raw(node)):
         scan.folder = None
     for child in node.children:
         visit(scan, child)
@@ -259,7 +265,7 @@ _VISITS: dict[str, Callable[[Scan, Node], None]] = {
     "for_statement": _loop,
     "c_style_for_statement": _loop,
     "while_statement": _loop,
-    "if_statement": _loop,
+    "if_statement": _if,
     "case_statement": _loop,
     "function_definition": _function,
     "list": chain,
