@@ -83,4 +83,5 @@ def _pattern(word: Word) -> str:
     """A word as bash may have made words of it: any number where it is not known."""
     if word.is_pattern or word.text == UNKNOWN or (UNKNOWN in word.text and not word.raw.startswith('"')):
         return r"(?:\n.*?)??" if word.is_pattern or word.text == UNKNOWN else r"(?:\n.*?)"
-    return r"\n" + re.escape(word.text.replace("\n", " ")).replace(re.escape(UNKNOWN), ".*?")
+    text = _FILE_OF_PROCESS.sub("/dev/fd/63", word.text)
+    return r"\n" + re.escape(text.replace("\n", " ")).replace(re.escape(UNKNOWN), ".*?")

@@ -61,6 +61,10 @@ class Call:
         self.said = (name, *(word.text for word in words))
         self._given = words
         self.plain = False
+        self.is_unknown = False
+        """Whether no rule is known for it."""
+        self.unread = False
+        """Whether its rule says that its words are texts."""
         self.piped = False
         """Whether something is piped into it."""
         self.stdin: str | None = None
@@ -72,6 +76,8 @@ class Call:
         self.deletes: list[str] = []
         self.changes: list[str] = []
         self.protected: list[str] = []
+        self.spared: set[str] = set()
+        """Protected paths that may be changed like others: what they hold is of no worth."""
         self.spares: Spares = ""
         self.base: Word | None = None
         """The folder it works in, where a flag says so."""
@@ -193,6 +199,7 @@ class Call:
         """The rule that a table states."""
         self.raise_to(spec.risk, spec.reason)
         self.keeps |= spec.keeps
+        self.unread = spec.operands == "text"
         options, operands = self.options(spec)
         for option in options:
             self._option(option, spec)

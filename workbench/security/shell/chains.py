@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.security.assessment import MOST_REASONS, Part
 from workbench.security.risk import higher
+from workbench.security.shell.origins import Origins
+from workbench.security.shell.source import MOST_PATHS
+from workbench.security.shell.words import Reader
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from workbench.security.shell.scan import Scan
 
+_FEW_NODES = 250
 _LEAVES = re.compile(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
 _MOVES = (("cd",), ("pushd",), ("popd",))
 _State: TypeAlias = tuple[str | None, str | None, bool]
@@ -80,6 +84,19 @@ def _doubt(scan: Scan, node: Node, before: Mapping[str, str]) -> None:
     """Behind a whole chain only what was set before it, or by its first part, is set for certain."""
     if node.parent is None or node.parent.type != "list":
         scan.origins.keep_only(before)
+
+
+def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
+    """Rate all again for changes of folder that fail: one of them, or all."""
+    single = min(scan.moves, 3) if root.descendant_count < _FEW_NODES else 0
+    for fails in {frozenset(range(scan.moves)), *(frozenset({move}) for move in range(single))}:
+        other = scan.child()
+        other.steps, other.depth, other.fails = iter(range(MOST_PATHS)), scan.depth, fails
+        other.folder, other.values, other.origins = start[0], dict(start[1]), Origins()
+        other.reader = Reader(scan.reader.source, other.values, other.origins)
+        other.functions = set(scan.functions)
+        other.visit(root)
+        scan.parts[at:] = both_ways(scan.parts[at:], other.parts)
 
 
 def both_ways(parts: list[Part], other: list[Part]) -> list[Part]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _COPIES = frozenset({"cp", "gcp", "ln", "install", "rsync", "scp"})
 _GIT_READS = frozenset({"add", "commit", "diff", "log", "show", "blame", "stage"})
 _LEAVES_OUT = re.compile(r"--?(?:exclude|ignore|skip|config|git-dir|work-tree|include|filter)|-[xcm]\Z|--message")
+_ONLY_TEXT = frozenset(
+    {"basename", "dirname", "true", "false", ":", "expr", "seq", "which", "whereis", "type", "man", "tr"}
+)
 _CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
 _STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
 _HOLDS_PROTECTED = frozenset({".github", ".config"})
@@ -22,6 +25,8 @@ _MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})
 
 def guard_words(call: Call) -> None:
     """A call that is not LOW may write each path in its words: a protected one is asked about."""
+    if call.risk == "LOW" and call.unread and call.name not in _ONLY_TEXT:
+        _read_words(call)
     if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
         return
     if call.reason.startswith(("reads ", "leaves ")):
@@ -29,11 +34,21 @@ def guard_words(call: Call) -> None:
     changed = {*call.changes, *call.deletes}
     for text in _values(call):
         path = _path(call, text)
-        if path is None or (call.name in _COPIES and path in call.paths and path not in changed):
+        if path is None or path in call.spared or (call.name in _COPIES and path in call.paths and path not in changed):
             continue
         if call.scan.places.protects(path) or _receives_protected(call, path):
             call.protected += [] if path in call.protected else [path]
             call.raise_to("HIGH", "may change a protected path")
+
+
+def _read_words(call: Call) -> None:
+    """Where the rule says nothing of its words, a path in them is read, for all that is known here."""
+    for text in _values(call):
+        if ("/" in text or text.startswith("~")) and "://" not in text:
+            path = _path(call, text)
+            risk, reason = call.scan.rating(path, "read") if path is not None else ("LOW", "")
+            if risk != "LOW":
+                call.raise_to(risk, reason)
 
 
 def _verb(call: Call) -> str:
@@ -54,7 +69,8 @@ def _path(call: Call, text: str) -> str | None:
 def _values(call: Call) -> Iterator[str]:
     before = ""
     for word in call.words:
-        if not _LEAVES_OUT.match(before) and not _LEAVES_OUT.match(word.text):
+        left_out = _LEAVES_OUT.match(before) or _LEAVES_OUT.match(word.text)
+        if not left_out or (call.is_unknown and " " not in word.text):
             yield from _values_of(call, word)
         before = word.text
 

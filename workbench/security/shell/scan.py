@@ -13,11 +13,12 @@ from workbench.security.places import Places, Rating
 from workbench.security.risk import Risk
 from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
-from workbench.security.shell.chains import both_ways
+from workbench.security.shell.chains import as_if_not_gone
 from workbench.security.shell.origins import TEMPORARY, Origins
 from workbench.security.shell.source import (
     LONGEST,
     MOST_NODES,
+    MOST_PATHS,
     apart,
     bare_words,
     is_too_dense,
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 _DEEPEST = 6
 _MOST_PARTS = 150
-_MOST_PATHS = 200
-"""Words that are looked at as paths: each is looked up on the disk."""
-_FEW_NODES = 250
 _OPEN = re.compile(rf"[{UNKNOWN}*?\[{{]")
 _PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
 _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
@@ -88,7 +86,7 @@ class Scan:
         self.behind: dict[int, list[Node]] = {}
         """Redirects that the parser gives to a whole list, by the last command of it, whose they are."""
         self.room = _MOST_PARTS
-        self.steps = iter(range(_MOST_PATHS))
+        self.steps = iter(range(MOST_PATHS))
         self.sets = False
         """Whether a variable is set or taken away anywhere in it."""
         self.stops = False
@@ -125,24 +123,11 @@ class Scan:
             start, at = (self.folder, dict(self.values)), len(self.parts)
             walk.visit(self, root)
             if self.doubted:
-                self._as_if_not_gone(root, start, at)
+                as_if_not_gone(self, root, start, at)
         except (TooMuch, RecursionError):
             self.parts.append(Part(shortened(text), "HIGH", "too long or too deeply nested to be analysed"))
         finally:
             self.reader = outer
-
-    def _as_if_not_gone(self, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
-        """Rate all again for changes of folder that fail: one of them, or all."""
-        single = min(self.moves, 3) if root.descendant_count < _FEW_NODES else 0
-        for fails in {frozenset(range(self.moves)), *(frozenset({move}) for move in range(single))}:
-            other = self._child()
-            other.steps = iter(range(_MOST_PATHS))
-            other.depth, other.fails = self.depth, fails
-            other.folder, other.values, other.origins = start[0], dict(start[1]), Origins()
-            other.reader = Reader(self.reader.source, other.values, other.origins)
-            other.functions = set(self.functions)
-            walk.visit(other, root)
-            self.parts[at:] = both_ways(self.parts[at:], other.parts)
 
     def visit(self, node: Node) -> None:
         """Rate what a node holds."""
@@ -164,7 +149,7 @@ class Scan:
     def rescan(self, lines: list[str]) -> None:
         """Lines that are commands only where the parser is wrong: what is dangerous in them counts."""
         for line in lines:
-            inner = self._child()
+            inner = self.child()
             inner.run(line)
             self.parts += [part for part in inner.parts if part.risk == "HIGH"]
 
@@ -177,14 +162,14 @@ class Scan:
     def inner(self, text: str) -> Rating:
         """The rating of a command line inside this one; its parts are kept."""
         self.count()
-        child = self._child()
+        child = self.child()
         child.run(text)
         return self._taken(child)
 
     def inner_words(self, words: list[Word]) -> Rating:
         """The rating of words that are run as a command."""
         self.count()
-        child = self._child()
+        child = self.child()
         child.piped = self.piped
         call = Call(child, words[0].text, words[1:], " ".join(word.raw for word in words))
         call.piped = self.piped
@@ -202,7 +187,8 @@ class Scan:
             del self.parts[at:]
         return reason if risk == "HIGH" else ""
 
-    def _child(self) -> Scan:
+    def child(self) -> Scan:
+        """A scan of something inside of this one."""
         child = Scan(self.places, self.folder, self.depth + 1)
         child.values = self.values
         child.origins = self.origins

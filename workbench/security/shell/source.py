@@ -17,6 +17,8 @@ MOST_PIPES = 400
 """Pipes in it: the parser takes time with the square of them."""
 MOST_NODES = 900
 """Parts of its syntax tree; more takes too long to look at."""
+MOST_PATHS = 200
+"""Words that are looked at as paths: each is looked up on the disk."""
 _MOST_HEREDOCS = 60
 _MOST_STRINGS = MOST_NODES // 3
 """Strings in double quotes, each of which is three parts at least."""
@@ -98,8 +100,8 @@ def passes_over(root: Node, text: str) -> bool:
 
 
 def misleads(text: str) -> bool:
-    """Whether bash itself finds another end of `$$(` than it then makes of it."""
-    return "$$" in text and bool(_MISLEADS.search(text))
+    """Whether the parser may find another end than bash does: of `$$(`, and of an expansion with an escaped brace."""
+    return ("$$" in text and bool(_MISLEADS.search(text))) or ("\\}" in text and "${" in text)
 
 
 def _leaves(node: Node) -> Iterator[Node]:

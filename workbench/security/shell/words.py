@@ -22,6 +22,7 @@ _DOUBLE_ESCAPE = re.compile(r'\\([$`"\\])')
 _PATTERN = re.compile(r"(?<!\\)[*?\[]|(?<!\\)\{[^{}]*(?:,|\.\.)")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
+_ANSI_SIGNS = "\\'\"?"
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
 
 
@@ -170,7 +171,9 @@ def _ansi(found: re.Match[str]) -> str:
         return _character(int(code[1:], 16))
     if code[0] in "01234567":
         return _character(int(code, 8))
-    return UNKNOWN if code[0] == "c" and len(code) > 1 else code
+    if code[0] == "c" and len(code) > 1:
+        return UNKNOWN
+    return code if code in _ANSI_SIGNS else f"\\{code}"
 
 
 def _character(number: int) -> str:

@@ -13,6 +13,7 @@ from workbench.security.shell.tools import (
     changers,
     cloud,
     git,
+    hosts,
     interpreters,
     launchers,
     network,
@@ -35,6 +36,7 @@ RULES: dict[str, Rule] = {
     **changers.RULES,
     **archives.RULES,
     **git.RULES,
+    **hosts.RULES,
     **network.RULES,
     **packages.RULES,
     **python_packages.RULES,
@@ -102,15 +104,35 @@ def _unknown(call: Call) -> None:
     if call.name in call.scan.functions:
         call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
     _may_run(call)
+    call.is_unknown = True
+    before = ""
     for word in call.words:
         if word.runs:
             call.raise_to("MEDIUM", "a command that is not known here, with what another one printed")
-        if word.text.startswith(("/", "~", "..")) or "/." in word.text:
-            call.use(word, "read")
-        elif word.names_secret:
+        if word.names_secret:
             call.use(word, "text")
+        _may_touch(call, word, before)
+        before = word.text
 
 
+def _may_touch(call: Call, word: Word, before: str) -> None:
+    """Each word, and what stands in a flag, may be a path or an address; what is said to be an output is written."""
+    flag, _, value = word.text.partition("=") if word.text.startswith("-") else (before, "", word.text)
+    if not value and len(flag) > 2 and flag[0] == "-" and flag[1] != "-":
+        flag, value = flag[:2], flag[2:]
+    if before in _SAID and " " in value:
+        return
+    if "://" in value and (word.runs or UNKNOWN in value):
+        call.raise_to("HIGH", "sends what is not known before to another machine")
+    elif value.startswith(("/", "~", "..")) or "/." in value or flag in _OUTPUTS:
+        home = f"{call.scan.places.home}{value[1:]}" if value.startswith("~/") else value
+        call.use(word._replace(text=home), "write" if flag in _OUTPUTS else "read")
+
+
+_OUTPUTS = words(
+    "-o -O --output --out --outfile --output-file --outdir --out-dir --output-dir --output-directory --dest "
+    "--destination --target-dir --log-file --logfile --save --save-to --export --dump --write-to"
+)
 _SAID = words("-m --message -t --title -b --body --description --notes --comment --subject")
 _RUNNABLE = words(
     "rm sudo doas su dd mkfs shred sh bash zsh dash fish python python3 perl ruby node php curl wget nc ncat ssh scp "

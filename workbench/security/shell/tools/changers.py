@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 
+from workbench.security.places import within
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, flag_names, named, words
 from workbench.security.shell.words import Word
 
 _INTO = uses("write", "-t --target-directory")
 _COPY_VALUES = words("-S --suffix -m -o -g --mode --owner --group --context")
+_LOCK = re.compile(r"(?:(?:refs/)?[\w./-]*)?\.?[\w-]+\.lock")
+_TEMPLATES = words("example sample template dist")
 _WRITE = Spec("MEDIUM", "changes files", operands="write")
 
 
@@ -36,8 +40,19 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
         return
     call.paths.append(path)
     call.deletes.append(path)
+    if _is_lock(call, path):
+        call.raise_to("MEDIUM", "takes away a lock of git")
+        call.spared.add(path)
+        return
     call.guard(path, deep=deep)
     call.raise_to(*call.scan.places.deleting(path, deep=deep))
+
+
+def _is_lock(call: Call, path: str) -> bool:
+    """A lock that git left behind: it holds nothing."""
+    folder = f"{call.scan.places.workspace}/.git/"
+    real = call.scan.places.resolved(path)
+    return real.startswith(folder) and bool(_LOCK.fullmatch(real[len(folder) :]))
 
 
 def _cp(call: Call) -> None:
@@ -49,8 +64,24 @@ def _cp(call: Call) -> None:
     sources, targets = (operands, [into]) if into else (operands[:-1], operands[-1:])
     for word in sources:
         call.use(word, "deep" if deep else "read")
+    keeps = any(option.flag in {"-n", "--no-clobber"} for option in options)
     for word in targets:
-        _written_into(call, word, sources, deep=deep)
+        if not (len(sources) == 1 and _from_template(call, sources[0], word, keeps=keeps)):
+            _written_into(call, word, sources, deep=deep)
+
+
+def _from_template(call: Call, source: Word, target: Word, *, keeps: bool) -> bool:
+    """`cp .env.example .env` where there is none yet: nothing of worth is lost."""
+    made, path = f"{target.text}.", call.scan.absolute(target)
+    template = source.text.startswith(made) and source.text[len(made) :] in _TEMPLATES
+    if not template or path is None or not source.is_literal or not target.is_literal:
+        return False
+    real = call.scan.places.resolved(path)
+    if not within(real, call.scan.places.workspace) or (os.path.lexists(real) and not keeps):
+        return False
+    call.paths.append(path)
+    call.changes.append(path)
+    return True
 
 
 def _target(options: list[Option]) -> Word | None:

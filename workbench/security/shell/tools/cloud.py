@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.security.shell.call import Call, Spec
+from workbench.security.shell.call import Call, Spec, uses
 from workbench.security.shell.tools.rule import Rule, named, subcommands, words
 from workbench.security.shell.words import Word
 
@@ -68,12 +68,31 @@ def _docker(call: Call) -> None:
             _mounted(call, value or texts[at + 1])
     verb = next((text for text in texts if not text.startswith("-")), "")
     if verb == "exec" or [text for text in texts if not text.startswith("-")][:2] == ["compose", "exec"]:
-        call.raise_to("HIGH", "changes a container that is in use, which cannot be taken back")
+        _in_container(call, texts.index("exec") + 1)
         return
     if verb == "run":
         call.raise_to("MEDIUM", "runs a program in a container")
         return
     _docker_verb(call)
+
+
+def _in_container(call: Call, at: int) -> None:
+    """A command in a container that is in use: what it deletes or writes there cannot be taken back."""
+    rest = call.words[at:]
+    while rest and rest[0].text.startswith("-"):
+        flag = rest.pop(0).text
+        if flag in _EXEC_VALUES and rest:
+            rest.pop(0)
+    parts = call.scan.parts
+    before = len(parts)
+    call.raise_to("MEDIUM", "runs a program in a container that is in use")
+    call.run_words(rest[1:])
+    if any(part.deletes or part.changes for part in parts[before:]) or not rest[1:]:
+        call.raise_to("HIGH", "changes a container that is in use, which cannot be taken back")
+    parts[before:] = [part._replace(deletes=(), changes=(), paths=(), protected=()) for part in parts[before:]]
+
+
+_EXEC_VALUES = words("-e --env --env-file -u --user -w --workdir --index --detach-keys")
 
 
 def _mounted(call: Call, mount: str) -> None:
@@ -110,6 +129,30 @@ _TERRAFORM = subcommands(
     },
     _HIGH,
 )
+_DUMP = Spec(
+    "MEDIUM",
+    "copies a data base out",
+    operands="text",
+    values=words("-h -p -U -u -d -n -t -F --host --port --user --username --db --collection"),
+    paths=uses("write", "-f --file -o --out -r --result-file --archive"),
+)
+_REDIS_READS = words(
+    "ping info get mget keys scan exists ttl pttl type dbsize llen lrange hget hgetall hkeys hlen smembers scard "
+    "zrange zcard strlen time lastsave object memory latency slowlog"
+)
+
+
+def _redis(call: Call) -> None:
+    """What only asks is told by its verb; what is piped into it, and all else, may change or delete."""
+    options, operands = call.options(Spec(values=words("-h -p -n -a -u -r -i --user --pass")))
+    verb = operands[0].text.casefold() if operands else ""
+    odd = {option.flag for option in options} & {"--eval", "--rdb", "--pipe", "-x", "-X", "--functions-rdb"}
+    if verb in _REDIS_READS and not odd:
+        call.raise_to("MEDIUM", "asks a service")
+    else:
+        call.raise_to("HIGH", "changes a service")
+
+
 _READ_VERBS = ("describe", "list", "get", "ls", "show", "head", "help", "version")
 
 
@@ -138,5 +181,8 @@ RULES: dict[str, Rule] = {
     **named(
         _HIGH, "ansible ansible-playbook vagrant packer vault consul nomad salt puppet chef-client virsh lxc incus"
     ),
-    **named(_HIGH, "redis-cli mongo mongosh dropdb createdb pg_restore mysqladmin pg_dump mysqldump mongodump"),
+    **named(_HIGH, "mongo mongosh dropdb pg_restore mysqladmin mongorestore"),
+    "createdb": Spec("MEDIUM", "makes a data base", operands="text"),
+    **named(_DUMP, "pg_dump pg_dumpall mysqldump mongodump"),
+    "redis-cli": _redis,
 }

@@ -1,4 +1,4 @@
-"""git and the programs of its hosts."""
+"""git."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from workbench.security.places import is_made_again
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
+from workbench.security.shell.tools.git_more import MORE, beside
 from workbench.security.shell.tools.rule import Rule, flag_names, subcommands, words
 from workbench.security.shell.words import UNKNOWN, Word, literal
 
@@ -107,7 +108,7 @@ _CHECKS_OUT = words(
 )
 """Verbs that write over files of the work tree, or delete them."""
 _SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
-_by_verb = subcommands(_TABLE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
+_by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
 _BEFORE = Spec(
     values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
     flags=flags("HIGH", "changes what git runs", "-c --config-env"),
@@ -138,6 +139,7 @@ def _git(call: Call) -> None:
     if verb in {"fetch", "pull", "clone", "ls-remote"}:
         _from_remote(call)
     _shown(call, verb)
+    beside(call, verb)
     _by_verb(call)
 
 
@@ -274,26 +276,4 @@ _SPECIAL = {
     "bisect": _bisect,
 }
 
-_HOST_LOOK = Spec("MEDIUM", "asks the host of the repository", operands="text")
-_HOST_HIGH = Spec("HIGH", "changes something on the host for good", operands="text")
-_host = subcommands(
-    {
-        "auth token": Spec("HIGH", "prints a token", operands="text"),
-        "auth status": Spec(
-            "MEDIUM", "asks the host", operands="text", flags=flags("HIGH", "prints a token", "-t --show-token")
-        ),
-        **dict.fromkeys(
-            words(
-                "auth|secret|ssh-key|gpg-key|alias|extension|repo delete|repo edit|repo archive|"
-                "release delete|api|codespace|"
-                "gist create|workflow run|issue delete|pr merge|run delete|variable",
-                "|",
-            ),
-            _HOST_HIGH,
-        ),
-    },
-    _HOST_LOOK,
-    "-R --repo",
-)
-
-RULES: dict[str, Rule] = {"git": _git, "gh": _host, "glab": _host, "hub": _host}
+RULES: dict[str, Rule] = {"git": _git}

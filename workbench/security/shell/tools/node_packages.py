@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 
 from workbench.security.shell.call import Call, Spec
-from workbench.security.shell.tools.installing import ASKS, BUILD, CODE, DECLARED, LOOK, NEW, PUBLISH, RUNS_REMOTE
+from workbench.security.shell.tools.installing import (
+    ASKS,
+    BUILD,
+    CODE,
+    DECLARED,
+    FOR_PERSON,
+    LOOK,
+    NEW,
+    PUBLISH,
+    RUNS_REMOTE,
+)
 from workbench.security.shell.tools.rule import Rule, subcommands, words
 from workbench.security.shell.tools.wrapping import run_wrapped, wrap
 
@@ -17,18 +27,39 @@ _NPM_TABLE: dict[str, Spec] = {
         words("publish unpublish deprecate owner access token login adduser logout team org hook star"), PUBLISH
     ),
     **dict.fromkeys(words("dedupe prune uninstall remove rm un update upgrade link unlink pack init cache"), DECLARED),
-    **dict.fromkeys(words("dlx create"), RUNS_REMOTE),
+    **dict.fromkeys(words("dist-tag|dist-tags|star|unstar|trust|profile|npm|tag", "|"), PUBLISH),
+    **dict.fromkeys(words("query sbom completion help-search get-name"), LOOK),
+    **dict.fromkeys(words("diff stars bugs repo licenses"), ASKS),
+    **dict.fromkeys(("dlx", "create", "plugin import", "import-plugin"), RUNS_REMOTE),
+    **dict.fromkeys(("plugin list", "pkg get", "store path", "store status", "pm ls", "pm hash", "env list"), LOOK),
+    **dict.fromkeys(("setup", "self-update", "upgrade-self", "global", "policies"), FOR_PERSON),
     **dict.fromkeys(("config", "set", "config set"), Spec("HIGH", "changes where packages come from", operands="text")),
     **dict.fromkeys(("config get", "config list", "get"), Spec("MEDIUM", "shows settings", operands="text")),
 }
 _npm_verb = subcommands(_NPM_TABLE, BUILD, "--prefix -C --workspace -w --filter")
 
 
+_LOOKS = words("ls list ll la why explain root bin prefix outdated view info version")
+
+
 def _npm(call: Call) -> None:
     rest = [word for word in call.words if not word.text.startswith("-")]
     verb = rest[0].text if rest else ""
     names = {word.text.partition("=")[0] for word in call.words}
-    if names & {"--registry", "-g", "--global", "--location", "--userconfig", "--script-shell", "--node-options"}:
+    looks = verb in _LOOKS and not names & {"--registry", "--userconfig", "--script-shell", "--node-options"}
+    if verb == "version" and len(call.words) > 1:
+        call.raise_to("MEDIUM", "changes the version, and commits it")
+    if verb == "upgrade" and call.name == "bun":
+        call.raise_to(FOR_PERSON.risk, FOR_PERSON.reason)
+    if not looks and names & {
+        "--registry",
+        "-g",
+        "--global",
+        "--location",
+        "--userconfig",
+        "--script-shell",
+        "--node-options",
+    }:
         call.raise_to("HIGH", "installs from another source, or to another place")
     if verb in {"install", "i", "add", "in"}:
         call.raise_to("MEDIUM", NEW if len(rest) > 1 else DECLARED.reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.security.shell.call import Call, Spec, flags, uses
-from workbench.security.shell.tools.installing import BUILD, CODE, LOOK, NEW, PUBLISH
+from workbench.security.shell.tools.installing import BUILD, CODE, FOR_PERSON, LOOK, NEW, PUBLISH, RUNS_REMOTE
 from workbench.security.shell.tools.rule import Rule, flag_names, named, subcommands, words
 from workbench.security.shell.words import Word
 
@@ -43,7 +43,13 @@ _CARGO = subcommands(
         ),
         **dict.fromkeys(words("tree metadata version help search locate-project verify-project pkgid"), LOOK),
         **dict.fromkeys(words("publish yank owner login logout"), PUBLISH),
-        "install": Spec("HIGH", "installs a program for this person", operands="text"),
+        **dict.fromkeys(words("read-manifest config --list"), LOOK),
+        **dict.fromkeys(("install", "uninstall"), FOR_PERSON),
+        "generate": RUNS_REMOTE,
+        **dict.fromkeys(
+            ("new", "init"),
+            Spec("MEDIUM", "makes a project", operands="write", values=words("--name --edition --vcs"), keeps=True),
+        ),
         "add": Spec("MEDIUM", NEW, operands="text"),
     },
     BUILD,
@@ -72,14 +78,35 @@ def _cargo(call: Call) -> None:
                 call.run_text(option.value._replace(text=f"{front}{option.value.text}"))
         call.run_words(operands[1:])
         return
+    _cargo_settings(call)
     _CARGO(call)
+
+
+def _cargo_settings(call: Call) -> None:
+    """What cargo runs may be said in front, and its folder may lie outside."""
+    for flag, value in zip(call.words, call.words[1:], strict=False):
+        setting = value.text if flag.text == "--config" else flag.text.removeprefix("--config=")
+        if flag.text.startswith("--config") and re.search(
+            r"runner|rustc|linker|wrapper|credential|registr|\.toml", setting
+        ):
+            call.raise_to("HIGH", "changes what cargo runs")
+        if flag.text in {"--manifest-path", "-C"}:
+            call.use(value, "read")
+            if call.risk != "LOW":
+                call.raise_to("HIGH", "runs code outside the workspace")
+        elif flag.text in {"--target-dir", "--out-dir", "--artifact-dir"}:
+            call.use(value, "write")
 
 
 _GO = subcommands(
     {
         **dict.fromkeys(
             words("version env doc list help"),
-            Spec("LOW", operands="text", flags=flags("HIGH", "changes what go runs", "-w -u")),
+            Spec(
+                "LOW",
+                operands="text",
+                flags=flags("HIGH", "changes what go runs", "-w -u") | flags("MEDIUM", CODE, "-export"),
+            ),
         ),
         "vet": Spec("MEDIUM", CODE, operands="text", flags=flags("HIGH", "runs another program", "-vettool")),
         **dict.fromkeys(

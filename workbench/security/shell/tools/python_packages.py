@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.security.shell.call import Call, Spec, uses
-from workbench.security.shell.tools.installing import CODE, DECLARED, LOOK, NEW, PUBLISH, RUNS_REMOTE
+from workbench.security.shell.tools.installing import CODE, DECLARED, LOOK, NEW, PUBLISH, RUNS_REMOTE, SHELL
 from workbench.security.shell.tools.rule import Rule, subcommands, words
 from workbench.security.shell.tools.wrapping import run_wrapped, wrap
 from workbench.security.shell.words import UNKNOWN, Word, literal
@@ -47,9 +47,22 @@ def _pip_install(call: Call, packages: list[Word]) -> None:
             call.raise_to("HIGH", "installs what is at an address") if remote else call.use(option.value, "read")
 
 
+_SOURCES = Spec("HIGH", "changes where packages come from, or what opens them", operands="text")
 _UV_TABLE: dict[str, Spec] = {
-    **dict.fromkeys(("sync", "lock", "venv", "add", "remove", "init", "build", "export", "python"), DECLARED),
+    **dict.fromkeys(("sync", "lock", "venv", "add", "remove", "build", "export", "python"), DECLARED),
     **dict.fromkeys(("tree", "version", "help", "pip list", "pip show", "pip freeze", "python list"), LOOK),
+    **dict.fromkeys(
+        words(
+            "show|env list|env info|env show|cache dir|tool list|tool dir|python find|python dir|"
+            "config --list|list|info|dep show|self show|debug",
+            "|",
+        ),
+        LOOK,
+    ),
+    **dict.fromkeys(("install", "update", "upgrade", "lock"), DECLARED),
+    **dict.fromkeys(("new", "init"), Spec("MEDIUM", "makes a project", operands="write", keeps=True)),
+    **dict.fromkeys(("config", "source", "auth", "login", "index"), _SOURCES),
+    "shell": SHELL,
     "publish": PUBLISH,
     "tool": RUNS_REMOTE,
     "self": PUBLISH,
@@ -77,6 +90,17 @@ def _uv(call: Call) -> None:
         _pip(call)
     elif verb == "run" and call.name in {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "pixi"}:
         _uv_run(call)
+    else:
+        _uv_other(call, verb)
+
+
+def _uv_other(call: Call, verb: str) -> None:
+    """`version` with words changes it, `config NAME` shows a setting; all else is in the table."""
+    names = {word.text for word in call.words[1:]}
+    if verb == "version" and names - {"--short", "-s"}:
+        call.raise_to("MEDIUM", "changes the version")
+    if verb == "config" and len(names) == 1 and not any(name.startswith("--un") for name in names):
+        call.raise_to("MEDIUM", "shows settings")
     else:
         _uv_verb(call)
 
