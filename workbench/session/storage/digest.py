@@ -5,46 +5,49 @@ SQLite goes through the rows; of a hundred thousand events a handful are read wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from workbench.session.events import Event, UserMessage
+from workbench.session.events import ActionProposed, Event, UserMessage
 from workbench.session.storage.store import Store
 
 PLAN_TOOL: Final = "task_tracker"
-_ASKED: Final = "('model_responded', 'model_asked', 'history_condensed')"
-_SPENT: Final = f"""
-SELECT count(*), count(cost), coalesce(sum(cost), 0.0), coalesce(sum(input), 0) + coalesce(sum(output), 0) FROM (
-  SELECT json_extract(json, '$.cost') AS cost, json_extract(json, '$.usage.input') AS input,
-    json_extract(json, '$.usage.output') AS output FROM events WHERE kind IN {_ASKED} AND seq < ?1
-  UNION ALL
-  SELECT json_extract(json, '$.event.cost'), json_extract(json, '$.event.usage.input'),
-    json_extract(json, '$.event.usage.output') FROM events
-    WHERE kind = 'delegate_step' AND seq < ?1 AND json_extract(json, '$.event.kind') IN {_ASKED})"""
-_IS_ACTION: Final = """
-FROM events WHERE seq < ?1 AND (kind IN ('action_proposed', 'person_command')
+_CALL: Final = "what IN ('model_responded', 'model_asked', 'history_condensed')"
+_ACTION: Final = """(kind IN ('action_proposed', 'person_command')
   OR kind = 'files_changed' AND json_extract(json, '$.by') = 'person'
-  OR kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_proposed')"""
-_PLANS: Final = f"""
-SELECT seq, json_extract(json, '$.action_id') FROM events WHERE seq < ?1 AND kind = 'action_proposed'
+  OR kind = 'delegate_step' AND what = 'action_proposed')"""
+_PLAN: Final = f"""kind = 'action_proposed'
   AND instr(json, '{PLAN_TOOL}') > 0 AND json_extract(json, '$.tool') = '{PLAN_TOOL}'"""
+_FILES: Final = """instr(json, '"files_changed":[]') = 0 AND instr(json, '"files_changed": []') = 0"""
+_TOLD: Final = f"""(kind IN ('session_started', 'settings_changed', 'files_changed', 'run_ended')
+  OR kind = 'action_observed' AND {_FILES}
+  OR kind = 'delegate_step' AND instr(json, '"files_changed"') > 0 AND {_FILES}
+  OR kind = 'version_taken' AND instr(json, '"files":[]') = 0 AND instr(json, '"files": []') = 0)"""
+_ROWS: Final = """
+FROM (SELECT seq, kind, json,
+  CASE kind WHEN 'delegate_step' THEN json_extract(json, '$.event.kind') ELSE kind END AS what,
+  CASE kind WHEN 'delegate_step' THEN '$.event' ELSE '$' END AS place FROM events
+  WHERE seq < ?1 AND kind <> 'action_assessed' AND kind <> 'action_decided' AND kind <> 'action_started')"""
+_LOOK: Final = f"""
+SELECT
+  group_concat(CASE WHEN {_CALL} THEN
+    json_extract(json, place || '.cost', place || '.usage.input', place || '.usage.output') END),
+  count(CASE WHEN {_ACTION} THEN 1 END),
+  group_concat(CASE WHEN {_TOLD} THEN seq END),
+  max(CASE kind WHEN 'model_responded' THEN seq END),
+  group_concat(CASE WHEN {_PLAN} THEN seq END),
+  group_concat(CASE kind WHEN 'user_message' THEN seq END) {_ROWS}"""
+"""All of it in one go through the rows: to go through them is what takes long."""
 _BEGUN: Final = f"""
 SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is no step of the agent's
   ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,
-  coalesce(json_extract(json, '$.event.tool'), json_extract(json, '$.tool'), '') {_IS_ACTION} ORDER BY seq"""
+  coalesce(json_extract(json, '$.event.tool'), json_extract(json, '$.tool'), '') {_ROWS} WHERE {_ACTION} ORDER BY seq"""
 _STARTED: Final = """
 SELECT seq, coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'))
 FROM events WHERE seq < ?1 AND (kind = 'action_started'
   OR kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_started') ORDER BY seq"""
-_FILES: Final = """instr(json, '"files_changed":[]') = 0 AND instr(json, '"files_changed": []') = 0"""
-_TOLD: Final = f"""
-SELECT seq FROM events WHERE seq < ?1 AND (kind IN ('session_started', 'settings_changed', 'files_changed', 'run_ended')
-  OR kind = 'action_observed' AND {_FILES}
-  OR kind = 'delegate_step' AND instr(json, '"files_changed"') > 0 AND {_FILES}
-  OR kind = 'version_taken' AND instr(json, '"files":[]') = 0 AND instr(json, '"files": []') = 0
-  OR seq = (SELECT seq FROM events WHERE seq < ?1 AND kind = 'model_responded' ORDER BY seq DESC LIMIT 1))"""
-_MESSAGES: Final = "SELECT seq FROM events WHERE seq < ?1 AND kind = 'user_message'"
 _RESULT: Final = """
 SELECT seq FROM events WHERE seq > ? AND kind = 'action_observed' AND json_extract(json, '$.action_id') = ? LIMIT 1"""
 
@@ -75,18 +78,34 @@ class Digest:
 
 def digest(store: Store, start: int) -> Digest:
     """What came before that event. Raises StoreError."""
-    calls, priced, cost, tokens = next(store.query(_SPENT, start))
-    ((actions,),) = store.query(f"SELECT count(*) {_IS_ACTION}", start)
-    plans = list(store.query(_PLANS, start))
-    told = {seq for (seq,) in store.query(_TOLD, start)}
-    for seq, action_id in plans:
-        told |= {seq} | {found for (found,) in store.query(_RESULT, seq, action_id) if found < start}
-    kept: list[Event | Step] = [event for seq in told for event in store.events(seq - 1, 1)]
-    kept += [UserMessage(seq=seq, text="") for (seq,) in store.query(_MESSAGES, start)]
+    (looked,) = store.query(_LOOK, start)
+    calls, actions, told, answer, plans, messages = looked
+    spent: list[tuple[float | None, int | None, int | None]] = json.loads(f"[{calls or ''}]")
+    costs = [cost for cost, _, _ in spent if cost is not None]
+    planned = _events(store, _numbers(plans))
+    results = {seq for plan in planned for seq in _result(store, plan) if seq < start}
+    kept: list[Event | Step] = [*planned, *_events(store, _numbers(told) | _numbers(answer) | results)]
+    kept += [UserMessage(seq=seq, text="") for seq in _numbers(messages)]
     if plans:
         kept += _steps(store.query(_BEGUN, start), store.query(_STARTED, start))
     kept.sort(key=lambda each: each.seq)
-    return Digest(start, actions, cost if calls == priced else None, tokens, tuple(kept))
+    tokens = sum((asked or 0) + (answered or 0) for _, asked, answered in spent)
+    return Digest(start, actions, sum(costs, 0.0) if len(costs) == len(spent) else None, tokens, tuple(kept))
+
+
+def _numbers(listed: object) -> set[int]:
+    """What SQLite has put together with commas, or a single one; None where there was nothing."""
+    return set() if listed is None else set(map(int, str(listed).split(",")))
+
+
+def _events(store: Store, seqs: Iterable[int]) -> list[Event]:
+    return [event for seq in seqs for event in store.events(seq - 1, 1)]
+
+
+def _result(store: Store, plan: Event) -> Iterator[int]:
+    """The event that tells what came of a plan, if there is one."""
+    assert isinstance(plan, ActionProposed)
+    return (seq for (seq,) in store.query(_RESULT, plan.seq, plan.action_id))
 
 
 def _steps(begun: Iterator[tuple[Any, ...]], started: Iterator[tuple[Any, ...]]) -> Iterator[Step]:
