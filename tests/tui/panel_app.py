@@ -12,6 +12,7 @@ from workbench.tui.messages import ActionChosen, FileChosen, RowWanted
 from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.laid_out import LaidOutScreen
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
 
@@ -31,6 +32,9 @@ class PanelApp(App[None]):
         self.state = state or SessionState()
         self.dark = dark
         self.chosen: list[str] = []
+
+    def get_default_screen(self) -> LaidOutScreen:
+        return LaidOutScreen(id="_default")  # as the main screen is one
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults(getattr(self, "dark", True))

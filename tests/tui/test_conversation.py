@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.widget import Widget
 from textual.widgets import Markdown
 
 from tests.tui.panel_app import PanelApp
@@ -205,7 +206,8 @@ async def test_an_answer_that_differs_from_what_streamed_wins():
         assert len(app.query(AgentText)) == 1
 
 
-async def test_a_frame_of_the_stream_is_laid_out_once():
+@pytest.mark.parametrize("end", [" ", "\n\n"])
+async def test_a_frame_of_the_stream_is_laid_out_once(end: str):
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(ev.TextDelta(text="begun\n\n"))
@@ -213,7 +215,7 @@ async def test_a_frame_of_the_stream_is_laid_out_once():
         layouts: list[object] = []
         app.screen.screen_layout_refresh_signal.subscribe(app.screen, layouts.append)
         for number in range(8):
-            app.take(ev.TextDelta(text="many words of one piece " * 40 + f"end-{number} "))
+            app.take(ev.TextDelta(text="many words of one piece " * 40 + f"end-{number}{end}"))
             await until(pilot, lambda: any(f"end-{number}" in line for line in screen_lines(app)))  # noqa: B023
 
         assert 8 <= len(layouts) <= 8 + 3  # what came before may still have been on its way
@@ -371,3 +373,40 @@ async def test_a_message_as_long_as_a_book_is_cut_and_opens_whole():
         assert len(app.query("*")) < 400
         assert "450 lines more" in str(more.content)
         assert more.text == visible(text)
+
+
+def kept_lines(app: PanelApp) -> int:
+    """Painted lines that are kept for what no cell of the screen shows."""
+    seen = app.screen._compositor.visible_widgets
+    out_of_sight = [each for each in app.query_one(Conversation).walk_children(Widget) if each not in seen]
+    return sum(len(each._render_cache.lines) + len(each._styles_cache._cache) for each in out_of_sight)
+
+
+async def test_what_is_out_of_sight_keeps_no_painted_lines_and_looks_the_same_when_it_is_back():
+    script = Script().start().user("hi")
+    for number in range(12):
+        script.answer(f"answer {number} with **bold** words\n\n" + "many words of one piece " * 30)
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: any("answer 11" in line for line in screen_lines(app)))
+        before = screen_lines(app)
+        app.query_one(Conversation).scroll_to(y=0, animate=False, force=True)
+        await until(pilot, lambda: screen_lines(app) != before and kept_lines(app))
+        await until(pilot, lambda: not kept_lines(app))
+        app.query_one(Conversation).scroll_end(animate=False, force=True)
+        await until(pilot, lambda: screen_lines(app) == before)
+        assert app.query_one(Conversation).follows
+
+
+async def test_a_paragraph_has_the_styles_of_what_is_in_it_also_in_another_theme():
+    app = PanelApp(Script().start().user("hi").answer("plain words\n\nwith **bold** and `code` in them").state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app.query("MarkdownParagraph")) == 2)
+        await until(pilot, lambda: any("bold and code" in line for line in screen_lines(app)))
+        plain, rich = app.query("MarkdownParagraph")
+        assert not plain._component_styles
+        assert set(rich._component_styles) == {"strong", "code_inline"}
+        before = rich.get_component_styles("code_inline").background
+        app.theme = "ohw-light" if app.theme != "ohw-light" else "ohw-dark"
+        await until(pilot, lambda: rich.get_component_styles("code_inline").background != before)
+        assert rich.get_visual_style("strong").bold

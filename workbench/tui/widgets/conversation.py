@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
+from workbench.tui import pressed
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.below import say_below
 from workbench.tui.widgets.conversation_window import ConversationWindow
 from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.unseen import forget_unseen
 
+_REST: Final = 2.0
+"""Seconds after something moved until what is out of sight is let go."""
 _STOPS = "ActionCard, UserText, AgentText, FinalText, MoreText"
 
 
@@ -29,6 +33,7 @@ class Conversation(ConversationWindow):
     ]
 
     _timer: Timer | None = None
+    _sweep: Timer | None = None
     _new_below = 0
     """Messages and cards that came while the person looked at earlier ones."""
 
@@ -43,6 +48,7 @@ class Conversation(ConversationWindow):
         self._new_below += len(changed.added) if changed is not None else 0
         self._say_below()
         self._wake()
+        self._sweep_later()
 
     def can_lose(self, count: int) -> bool:
         """Whether so many items at the beginning are not wanted: the end is followed."""
@@ -52,6 +58,7 @@ class Conversation(ConversationWindow):
         """Following may have ended, or begun again."""
         super().watch_scroll_y(old_value, new_value)
         self._say_below()
+        self._sweep_later()
 
     def action_focus_card(self, by: int) -> None:
         """The next or previous message or card."""
@@ -78,6 +85,17 @@ class Conversation(ConversationWindow):
             return
         key = key_of(self.app, "scroll-end", "ctrl+end")
         say_below(self, f"{self._new_below} new · {key}" if self._new_below else f"{key} follows", "screen.ends(True)")
+
+    def _sweep_later(self) -> None:
+        if self._sweep is None and self.is_mounted:
+            self._sweep = self.set_timer(_REST, self._forget_unseen)
+
+    def _forget_unseen(self) -> None:
+        self._sweep = None
+        if pressed.types_on():
+            self._sweep_later()
+        else:
+            forget_unseen(self)
 
     def _wake(self) -> None:
         if self._timer is not None:

@@ -15,11 +15,13 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Markdown, Static
+from textual.widgets.markdown import MarkdownBlock
 
 from workbench.text import visible
 from workbench.tui import pressed
 from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.paragraph import Paragraph
 from workbench.tui.window import LONGEST, head_of, markdown_nodes
 from workbench.tui.wording.markdown_cut import MarkdownCut
 
@@ -42,6 +44,10 @@ def plain_parser() -> MarkdownIt:
 
 class SettledText(Markdown, LaidOut):
     """The blocks that are whole."""
+
+    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
+        """Our own for what there is most of."""
+        return Paragraph if block_name == "paragraph_open" else super().get_block_class(block_name)
 
 
 class TailText(Static, LaidOut):
