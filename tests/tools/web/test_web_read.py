@@ -232,6 +232,30 @@ def test_of_several_addresses_the_next_is_tried_where_one_does_not_answer(tool):
         assert read(tool, site.url(host="two.test")).text.endswith("second")
 
 
+def test_where_the_settings_say_so_pages_go_through_the_proxy_and_private_ones_still_do_not(monkeypatch):
+    with Site() as proxy, WebReadTool(seconds=20, proxy=True) as tool, WebReadTool(seconds=20) as direct:
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, proxy.url("/"))
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.setenv(name, "direct.invalid")
+        proxy.pages["http://inner.invalid/it"] = lambda visit: visit.send_on("http://inner.invalid/there")
+        proxy.pages["http://inner.invalid/there"] = html(ARTICLE)
+        proxy.pages["http://inner.invalid/out"] = lambda visit: visit.send_on("http://10.1.2.3/")
+        seen = read(tool, "http://inner.invalid/it")
+        assert "# Tides" in seen.text
+        assert seen.url == "http://inner.invalid/there"
+        assert [visit.headers["host"] for visit in proxy.visits] == ["inner.invalid"] * 2
+        before = len(proxy.visits)
+        for url in ("http://10.1.2.3/", "http://169.254.169.254/latest", "http://localhost/", "http://[::1]/"):
+            assert "not a public address" in read(tool, url).text
+        assert "could not be resolved" in read(tool, "http://direct.invalid/").text
+        assert "proxy = true" in read(direct, "http://inner.invalid/it").text
+        assert len(proxy.visits) == before
+        assert "not a public address" in read(tool, "http://inner.invalid/out").text
+    gone = read(WebReadTool(seconds=20, proxy=True), "http://inner.invalid/it")
+    assert "It was asked for through the proxy 127.0.0.1." in gone.text
+
+
 def test_where_only_a_proxy_leads_the_error_says_that_none_is_used(tool, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", "direct.invalid")

@@ -1,18 +1,23 @@
-"""Fetches one address over HTTP: each hop checked, all with limits, no cookies, no proxies, no keys sent along."""
+"""Fetches one address over HTTP: each hop checked, all with limits, no cookies, no keys sent along.
+
+A proxy is used only where the caller wants that: it looks names up again, so what was checked is not what is reached.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from workbench import __version__
-from workbench.tools.web.addresses import Addresses
+from workbench.tools.web.addresses import Addresses, Unresolved
 from workbench.tools.web.bodies import BadBody, Body
-from workbench.tools.web.proxies import unused_note
+from workbench.tools.web.proxies import proxy_of, unused_note
 
 if TYPE_CHECKING:
     import httpx
@@ -71,28 +76,41 @@ class Fetched:
             return str(self.status)
 
 
-async def fetch(url: str, addresses: Addresses, limits: Limits) -> Fetched:
+class _Way(NamedTuple):
+    """What certificates count, and whether the proxies of the environment are used."""
+
+    context: ssl.SSLContext
+    through_proxy: bool
+
+
+async def fetch(url: str, addresses: Addresses, limits: Limits, *, through_proxy: bool = False) -> Fetched:
     """GET the address and follow it where it is sent on; raises Unreachable and Refused."""
     import httpx
 
     until = asyncio.get_running_loop().time() + limits.seconds * _SHARE
-    context = httpx.create_ssl_context()
+    way = _Way(httpx.create_ssl_context(), through_proxy)
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _followed(checked_url(url), addresses, context, limits.size, until)
+            return await _followed(checked_url(url), addresses, way, limits.size, until)
     except TimeoutError:
         raise Unreachable(f"{checked_url(url).host} did not answer within {limits.seconds:g} seconds.") from None
 
 
-async def _followed(
-    place: httpx.URL, addresses: Addresses, context: ssl.SSLContext, size: int, until: float
-) -> Fetched:
+async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int, until: float) -> Fetched:
     """The answer where it is sent on to in the end."""
     hops: list[str] = []
     while True:
         if len(hops) > MOST_HOPS:
             raise Unreachable(f"The server sent on more than {MOST_HOPS} times: {hops[0]} … {hops[-1]}.")
-        found = await _get(place, await addresses.of(place.host, port_of(place)), context, size, until)
+        proxy = proxy_of(str(place)) if way.through_proxy else ""
+        if proxy:
+            with suppress(
+                Unresolved
+            ):  # a name may be known to the proxy alone; one that is known here has to be public
+                await addresses.of(place.host, port_of(place))
+            found = await _get(place, [place.host], way.context, size, until, proxy)
+        else:
+            found = await _get(place, await addresses.of(place.host, port_of(place)), way.context, size, until)
         target = found.headers.get("location", "")
         if found.status not in _REDIRECTS or not target:
             return replace(found, hops=tuple(hops))
@@ -130,29 +148,35 @@ def _sent_on(place: httpx.URL, target: str) -> httpx.URL:
         raise Unreachable(f"{place} sends on to an address that is not followed: {error}") from None
 
 
-async def _get(place: httpx.URL, addresses: list[str], context: ssl.SSLContext, size: int, until: float) -> Fetched:
-    """The answer of the first address that can be reached."""
+async def _get(
+    place: httpx.URL, addresses: list[str], context: ssl.SSLContext, size: int, until: float, proxy: str = ""
+) -> Fetched:
+    """The answer of the first address that can be reached, directly or through the proxy."""
     import httpx
 
     for number, address in enumerate(addresses, 1):
         try:
-            return await _answer(place, address, context, size, until)
+            return await _answer(place, address, context, size, until, proxy)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             if number == len(addresses) or certificate_fault(error):
-                raise Unreachable(_told(place, error)) from error
+                raise Unreachable(_told(place, error, proxy)) from error
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise Unreachable(_told(place, error)) from error
+            raise Unreachable(_told(place, error, proxy)) from error
     raise Unreachable(f"{place.host} has no address.")
 
 
-async def _answer(place: httpx.URL, address: str, context: ssl.SSLContext, size: int, until: float) -> Fetched:
+async def _answer(
+    place: httpx.URL, address: str, context: ssl.SSLContext, size: int, until: float, proxy: str
+) -> Fetched:
     """One request to one address. The name stands in the Host line and is what the certificate is checked for."""
     import httpx
 
     timeout = httpx.Timeout(_SILENCE)
     headers = {**_HEADERS, "Host": place.netloc.decode("ascii")}
     async with (
-        httpx.AsyncClient(verify=context, trust_env=False, timeout=timeout, follow_redirects=False) as client,
+        httpx.AsyncClient(
+            verify=context, trust_env=False, timeout=timeout, follow_redirects=False, proxy=proxy or None
+        ) as client,
         client.stream(
             "GET",
             place.copy_with(host=address),
@@ -198,12 +222,13 @@ def certificate_fault(error: BaseException | None) -> str:
     return ""
 
 
-def _told(place: httpx.URL, error: Any) -> str:
+def _told(place: httpx.URL, error: Any, proxy: str) -> str:
     fault = certificate_fault(error)
     if fault:
         return f"The certificate of {place.host} is not valid ({fault}), so nothing was read from it."
     kind = type(error).__name__
-    note = unused_note(str(place)) if kind.startswith("Connect") else ""
+    note = unused_note(str(place)) if kind.startswith("Connect") and not proxy else ""
+    note = f" It was asked for through the proxy {urlsplit(proxy).hostname}." if proxy else note
     if "Timeout" in kind:
         return f"{place.host} did not answer within {_SILENCE:g} seconds.{note}"
     return f"{place.host} could not be read: {str(error) or kind}.{note}"

@@ -1,6 +1,7 @@
-"""The proxies that the environment names: OpenAPI calls go through them, pages do not, and say so where that matters.
+"""The proxies that the environment names: OpenAPI calls go through them, pages only where the settings say so.
 
-A page's name is resolved here and only the address that was checked is connected to; a proxy would resolve it again.
+A page's name is resolved here and only the address that was checked is connected to; a proxy would resolve it again. An
+error of a page that is read without one says so where that matters.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ import re
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
+_UNUSED = (
+    " The environment names a proxy for it, and pages are not read through proxies; `proxy = true` in [tools.web_read] "
+    "lets web_read do so."
+)
 _OWN = re.compile(r"(?:.+\.)?localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 
 
@@ -27,4 +32,4 @@ def proxy_of(url: str) -> str:
 
 def unused_note(url: str) -> str:
     """What to add where an address could not be reached although the environment names a way."""
-    return " The environment names a proxy for it, and pages are not read through proxies." if proxy_of(url) else ""
+    return _UNUSED if proxy_of(url) else ""

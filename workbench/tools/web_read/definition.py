@@ -72,10 +72,15 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
         private: bool | list[str] = False,
         seconds: float = SECONDS,
         megabytes: float = MEGABYTES,
+        proxy: bool = False,
     ) -> None:
+        """`proxy`: the proxies that the environment names are used."""
+        from workbench.tools.web.addresses import Addresses
+        from workbench.tools.web.fetching import Limits
         from workbench.tools.web_read.impl import WebReadExecutor
 
-        super().__init__(WebReadExecutor(state_dir, private, seconds, megabytes))
+        limits = Limits(int(megabytes * 1_000_000), seconds)
+        super().__init__(WebReadExecutor(state_dir, Addresses(private), limits, through_proxy=proxy))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

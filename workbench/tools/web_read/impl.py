@@ -37,9 +37,12 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
 
     side_by_side = True
 
-    def __init__(self, state_dir: Path | None, private: bool | list[str], seconds: float, megabytes: float) -> None:
-        self._addresses = Addresses(private)
-        self._limits = Limits(int(megabytes * 1_000_000), seconds)
+    def __init__(
+        self, state_dir: Path | None, addresses: Addresses, limits: Limits, *, through_proxy: bool = False
+    ) -> None:
+        self._addresses = addresses
+        self._limits = limits
+        self._through_proxy = through_proxy
         self._shelf = Shelf(state_dir)
         self._calls = Calls()
 
@@ -69,7 +72,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
         self._calls.interrupt()
 
     async def _read(self, action: WebReadAction) -> Document:
-        got = await fetch(action.url, self._addresses, self._limits)
+        got = await fetch(action.url, self._addresses, self._limits, through_proxy=self._through_proxy)
         notes = [_CUT[got.cut].format(size=self._limits.size / 1e6, seconds=self._limits.seconds)] if got.cut else []
         kind = kind_of(got.content_type, got.content)
         made: dict[str, Any]
