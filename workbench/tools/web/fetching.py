@@ -77,10 +77,11 @@ class Fetched:
 
 
 class _Way(NamedTuple):
-    """What certificates count, and whether the proxies of the environment are used."""
+    """What certificates count, whether the proxies of the environment are used, and the one for an address."""
 
     context: ssl.SSLContext
     through_proxy: bool
+    proxy: str = ""
 
 
 async def fetch(url: str, addresses: Addresses, limits: Limits, *, through_proxy: bool = False) -> Fetched:
@@ -102,15 +103,13 @@ async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int
     while True:
         if len(hops) > MOST_HOPS:
             raise Unreachable(f"The server sent on more than {MOST_HOPS} times: {hops[0]} … {hops[-1]}.")
-        proxy = proxy_of(str(place)) if way.through_proxy else ""
-        if proxy:
-            with suppress(
-                Unresolved
-            ):  # a name may be known to the proxy alone; one that is known here has to be public
+        way = way._replace(proxy=proxy_of(str(place)) if way.through_proxy else "")
+        if way.proxy:
+            with suppress(Unresolved):  # a name that the proxy alone knows
                 await addresses.of(place.host, port_of(place))
-            found = await _get(place, [place.host], way.context, size, until, proxy)
+            found = await _get(place, [place.host], way, size, until)
         else:
-            found = await _get(place, await addresses.of(place.host, port_of(place)), way.context, size, until)
+            found = await _get(place, await addresses.of(place.host, port_of(place)), way, size, until)
         target = found.headers.get("location", "")
         if found.status not in _REDIRECTS or not target:
             return replace(found, hops=tuple(hops))
@@ -148,26 +147,22 @@ def _sent_on(place: httpx.URL, target: str) -> httpx.URL:
         raise Unreachable(f"{place} sends on to an address that is not followed: {error}") from None
 
 
-async def _get(
-    place: httpx.URL, addresses: list[str], context: ssl.SSLContext, size: int, until: float, proxy: str = ""
-) -> Fetched:
+async def _get(place: httpx.URL, addresses: list[str], way: _Way, size: int, until: float) -> Fetched:
     """The answer of the first address that can be reached, directly or through the proxy."""
     import httpx
 
     for number, address in enumerate(addresses, 1):
         try:
-            return await _answer(place, address, context, size, until, proxy)
+            return await _answer(place, address, way, size, until)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             if number == len(addresses) or certificate_fault(error):
-                raise Unreachable(_told(place, error, proxy)) from error
+                raise Unreachable(_told(place, error, way.proxy)) from error
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise Unreachable(_told(place, error, proxy)) from error
+            raise Unreachable(_told(place, error, way.proxy)) from error
     raise Unreachable(f"{place.host} has no address.")
 
 
-async def _answer(
-    place: httpx.URL, address: str, context: ssl.SSLContext, size: int, until: float, proxy: str
-) -> Fetched:
+async def _answer(place: httpx.URL, address: str, way: _Way, size: int, until: float) -> Fetched:
     """One request to one address. The name stands in the Host line and is what the certificate is checked for."""
     import httpx
 
@@ -175,7 +170,7 @@ async def _answer(
     headers = {**_HEADERS, "Host": place.netloc.decode("ascii")}
     async with (
         httpx.AsyncClient(
-            verify=context, trust_env=False, timeout=timeout, follow_redirects=False, proxy=proxy or None
+            verify=way.context, trust_env=False, timeout=timeout, follow_redirects=False, proxy=way.proxy or None
         ) as client,
         client.stream(
             "GET",
