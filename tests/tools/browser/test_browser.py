@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -299,3 +300,23 @@ def test_it_is_made_for_a_session_by_name(tmp_path):
         assert not tool.is_read_only
         assert "security_risk" in tool.to_openai_tool()["function"]["parameters"]["required"]
         assert tool.action_from_arguments({"code": "noop()"}).visualize.plain == "noop()"
+
+
+def test_the_driver_is_kept_in_compiled_form_for_the_next_start(tool, site):
+    assert not use(tool, "noop(0)").is_error
+    kept = Path(os.environ["XDG_DATA_HOME"], "ohw", "browser-code")
+    assert eventually(lambda: [*kept.glob("*/*")], "the driver to be kept", 60)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+
+
+def test_the_program_of_the_system_is_started_without_the_script_before_it(tmp_path, monkeypatch):
+    script, program = tmp_path / "chromium", tmp_path / "lib"
+    for each in (script, program):
+        each.write_text("#!/bin/sh\n")
+        each.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert finding.find_chromium() == str(script)
+    monkeypatch.setitem(finding._LAUNCHERS, str(script), str(program))
+    assert finding.find_chromium() == str(program)
+    program.unlink()
+    assert finding.find_chromium() == str(script)

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
+from workbench.tools.browser.driver_code import kept_code
 from workbench.tools.browser.finding import Missing, find_chromium
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.keeping.kept_process import small_process
@@ -80,7 +81,10 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         try:
             words = small_process("browser.program", bare=False)
             self._worker = self._running = Worker(
-                lambda number: [*words, str(number)], self._workspace, hidden_env=self._hidden, env=_short_place()
+                lambda number: [*words, str(number)],
+                self._workspace,
+                hidden_env=self._hidden,
+                env=_short_place() | kept_code(),
             )
         except OSError as error:
             raise Missing(f"The browser could not be started in {self._workspace}: {error.strerror}.") from error

@@ -18,6 +18,7 @@ from playwright.async_api import Error
 
 from workbench.tools.browser.calls import Call
 from workbench.tools.browser.doing import Failed, do
+from workbench.tools.browser.driver_code import keep_code
 from workbench.tools.browser.seeing import seen
 from workbench.tools.browser.tabs import Tabs, opened
 
@@ -53,6 +54,7 @@ async def _serve(channel: socket.socket) -> None:
         return
     tabs.context.on("close", lambda _: os._exit(1))  # without a browser there is nothing to do; it is started again
     await say({"id": request["id"]})
+    keeping = asyncio.create_task(keep_code())
     running: asyncio.Task[None] | None = None
     while line := await reader.readline():
         request = json.loads(line)
@@ -62,6 +64,7 @@ async def _serve(channel: socket.socket) -> None:
             if running is not None:
                 await asyncio.wait([running])
             running = asyncio.create_task(_answered(tabs, request, say))
+    keeping.cancel()
 
 
 async def _answered(tabs: Tabs, request: dict[str, Any], say: Any) -> None:
