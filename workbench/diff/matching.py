@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import NamedTuple
 
 _GAP_COST = 4_000_000
@@ -59,10 +60,12 @@ class _Matcher:
         if not min(sizes) or sizes == (1, 1):  # two single lines that were the same would be in the head
             return
         olds, news = self.old[part.old : part.old_end], self.new[part.new : part.new_end]
-        if set(olds).isdisjoint(news):
+        common = len(set(olds).intersection(news))
+        if not common:
             return
-        cost = _cost(olds, news)
-        if cost <= min(_GAP_COST, self.left):
+        most = min(_GAP_COST, self.left)
+        cost = most + 1 if (len(olds) + common) * (common + 1) > most else _cost(olds, news)  # there are more pairs
+        if cost <= most:
             self.left -= cost
             for match in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks()[:-1]:
                 yield Block(part.old + match.a, part.new + match.b, match.size)
@@ -72,10 +75,15 @@ class _Matcher:
     def _between_anchors(self, part: _Range) -> Iterator[Block]:
         old, new = part.old, part.new
         for anchor_old, anchor_new in [*_anchors(self.old, self.new, part), (part.old_end, part.new_end)]:
-            yield from self.blocks(_Range(old, anchor_old, new, anchor_new), anchored=False)
+            if anchor_old > old and anchor_new > new and not self._is_one_changed(old, anchor_old, new, anchor_new):
+                yield from self.blocks(_Range(old, anchor_old, new, anchor_new), anchored=False)
             if anchor_old < part.old_end:
                 yield Block(anchor_old, anchor_new, 1)
             old, new = anchor_old + 1, anchor_new + 1
+
+    def _is_one_changed(self, old: int, old_end: int, new: int, new_end: int) -> bool:
+        """Whether one line became one other: of these there are the most, and nothing is to be looked for."""
+        return old_end - old == new_end - new == 1 and self.old[old] != self.new[new]
 
     def _same_head(self, part: _Range) -> int:
         old, new = part.old, part.new
@@ -104,11 +112,16 @@ def _anchors(old: Sequence[str], new: Sequence[str], part: _Range) -> list[tuple
 
 
 def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+    last = dict(zip(lines[start:end], range(start, end), strict=True))
+    if len(last) == end - start:
+        return last
     counts = Counter(lines[start:end])
     return {lines[place]: place for place in range(start, end) if counts[lines[place]] == 1}
 
 
 def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    if all(one[1] < next_[1] for one, next_ in pairwise(pairs)):  # as mostly: nothing was moved
+        return pairs
     ends: list[int] = []  # smallest last `new` of a series of each length
     last: list[int] = []  # which pair that is
     before: list[int] = []
@@ -130,9 +143,12 @@ def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _joined(blocks: Iterator[Block]) -> list[Block]:
     joined: list[Block] = []
+    old = new = size = 0
     for block in blocks:
-        if joined and joined[-1].old + joined[-1].size == block.old and joined[-1].new + joined[-1].size == block.new:
-            joined[-1] = joined[-1]._replace(size=joined[-1].size + block.size)
-        else:
-            joined.append(block)
-    return joined
+        if size and old + size == block.old and new + size == block.new:
+            size += block.size
+            continue
+        if size:
+            joined.append(Block(old, new, size))
+        old, new, size = block
+    return [*joined, Block(old, new, size)] if size else joined

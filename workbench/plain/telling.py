@@ -61,7 +61,7 @@ def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
     """A change of a file in words: where it is, the lines that go, the lines that come."""
     lines = [f"{file.path}, at line {hunk.old + 1}:"]
     standing = Standing(file)
-    lines += [f"  remove: {paint_line(standing.shown(line)).text}" for line in file.old[hunk.old : hunk.old_end]]
+    lines += [f"  remove: {paint_line(standing.shown('old', at)).text}" for at in range(hunk.old, hunk.old_end)]
     return lines + [f"  add: {paint_line(line).text}" for line in file.new[hunk.new : hunk.new_end]]
 
 

@@ -64,6 +64,10 @@ class Secrets:
         """The text with a dot for each sign of a secret, so that all else stays where it stands."""
         return self._covered(text, lambda _, secret: _SIGN.sub("•", secret))
 
+    def may_stand_in(self, text: str) -> bool:
+        """Whether a text can hold a secret at all: where it cannot, no part of it can. Quick for a long text."""
+        return any(mark in text for mark in _MARKS) or any(value in text for value in self._names)
+
     def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
             return text
@@ -85,6 +89,7 @@ class Secrets:
         return [self.masked_data(part) for part in value] if isinstance(value, list | tuple) else value
 
 
+_MARKS = tuple(dict.fromkeys(mark for shape in SHAPES for mark in shape.marks))
 KNOWN = Secrets()
 """What this process knows to be secret, whichever session or log a text is for."""
 

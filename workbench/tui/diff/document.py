@@ -96,7 +96,7 @@ class Document:
         return self._wanted is not None
 
     def _painted(self, file: int, side: Side, line: int) -> PaintedLine:
-        return paint_line(self._standing[file].shown(self.lines(file, side)[line]))
+        return paint_line(self._standing[file].shown(side, line))
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
         """What changed inside a line of a hunk that became another line, or was one."""

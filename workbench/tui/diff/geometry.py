@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 
 from workbench.text import visible
@@ -55,14 +54,11 @@ class Geometry:
         }
         heights = {line: len(lines) for line, lines in self.comments.items()}
         self.rows = with_comments(rows, heights) if heights else rows
+        self._hunk_tops = self.rows.hunk_tops()
+        """The first row of each hunk."""
         widest = document.widest()
         self._starts = self._row_starts() if look.wrapped and widest > self.text_width else None
         self.overhang = 0 if look.wrapped else max(0, min(widest, LONGEST + 1) - self.text_width)
-
-    @cached_property
-    def _hunk_tops(self) -> list[int]:
-        """The first row of each hunk."""
-        return self.rows.hunk_tops()
 
     @property
     def height(self) -> int:

@@ -38,12 +38,15 @@ def _add_file(rows: Rows, diff: FileDiff, file: int, opened: Collection[FoldId],
     likened = diff.added + diff.removed <= _MOST_LIKENED
     old = new = 0
     for index, hunk in enumerate(diff.hunks):
-        _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), opened)
+        if hunk.old - old <= _SMALL_FOLD:  # the most of a file with many hunks
+            rows.add(("same", file, old, new, -1, 0), hunk.old - old)
+        else:
+            _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), opened)
         if beside:
             _add_beside(rows, diff, file, index, likened)
         else:
-            rows.add(Row("removed", file, hunk.old, -1, index), hunk.old_end - hunk.old)
-            rows.add(Row("added", file, -1, hunk.new, index), hunk.new_end - hunk.new)
+            rows.add(("removed", file, hunk.old, -1, index, 0), hunk.old_end - hunk.old)
+            rows.add(("added", file, -1, hunk.new, index, 0), hunk.new_end - hunk.new)
         old, new = hunk.old_end, hunk.new_end
     _add_unchanged(rows, diff, file, Hunk(old, len(diff.old), new, len(diff.new)), opened)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,8 +75,8 @@ class Lexed:
 
 def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
     """Column, style and text of each token; nothing for texts that are too big or of no known kind."""
-    lexer = _lexer_for(path) if 0 < len(text) <= _MOST_SIGNS else None
-    if lexer is None or any(len(line) > _LONGEST_LINE for line in text.split("\n")):
+    lexer = _lexer_for(PurePath(path).name) if 0 < len(text) <= _MOST_SIGNS else None
+    if lexer is None or max(map(len, text.split("\n"))) > _LONGEST_LINE:
         return
     line_start = 0
     for place, kind, piece in lexer.get_tokens_unprocessed(text):
@@ -85,12 +86,13 @@ def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
             line_start = place + newline + 1
 
 
-def _lexer_for(path: str) -> Lexer | None:
+@lru_cache(16)
+def _lexer_for(name: str) -> Lexer | None:
     from pygments.lexers import get_lexer_for_filename
     from pygments.util import ClassNotFound
 
     try:
-        return get_lexer_for_filename(PurePath(path).name)
+        return get_lexer_for_filename(name)
     except ClassNotFound:
         return None
 

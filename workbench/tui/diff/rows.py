@@ -48,7 +48,7 @@ class Rows:
     """All rows, in order."""
 
     def __init__(self) -> None:
-        self._heads: list[Row] = []
+        self._heads: list[tuple[RowKind, int, int, int, int, int]] = []
         self._starts: list[int] = []
         self._size = 0
 
@@ -57,13 +57,13 @@ class Rows:
 
     def __getitem__(self, index: int) -> Row:
         at = bisect_right(self._starts, index) - 1
-        return self._heads[at].after(index - self._starts[at])
+        return Row(*self._heads[at]).after(index - self._starts[at])
 
     def __iter__(self) -> Iterator[Row]:
         return (head.after(step) for _, head, count in self.runs() for step in range(count))
 
-    def add(self, head: Row, count: int = 1) -> None:
-        """Some more rows at the end, beginning with this one."""
+    def add(self, head: tuple[RowKind, int, int, int, int, int], count: int = 1) -> None:
+        """Some more rows at the end, beginning with this one: a row, or the parts of one."""
         if count > 0:
             self._heads.append(head)
             self._starts.append(self._size)
@@ -75,15 +75,15 @@ class Rows:
         begin = max(0, bisect_right(starts, first) - 1)
         for at in range(begin, len(starts) if end is None else bisect_left(starts, end)):
             until = starts[at + 1] if at + 1 < len(starts) else self._size
-            yield Run(starts[at], self._heads[at], until - starts[at])
+            yield Run(starts[at], Row(*self._heads[at]), until - starts[at])
 
     def hunk_tops(self) -> list[int]:
         """The first row of each hunk."""
         tops = []
         file = hunk = -1
-        for start, head in zip(self._starts, self._heads, strict=True):
-            if head.hunk >= 0 and (head.hunk != hunk or head.file != file):
-                file, hunk = head.file, head.hunk
+        for start, (_, in_file, _, _, in_hunk, _) in zip(self._starts, self._heads, strict=True):
+            if in_hunk >= 0 and (in_hunk != hunk or in_file != file):
+                file, hunk = in_file, in_hunk
                 tops.append(start)
         return tops
 

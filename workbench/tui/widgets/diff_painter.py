@@ -127,14 +127,15 @@ class Painter:
             (painted.place(start), painted.place(stop), name)
             for start, stop, name in self._spans(row, side, line, kind)
         ]
-        segments = self._styled(painted.text, first, end, styles, self.style(kind))
+        base = self.style(kind)
+        segments = self._styled(painted.text, first, end, styles, base)
         room = self.geometry.text_width - indent - cell_len(painted.text[first:end])
         if more and room < 1 and segments:
             last = segments.pop()
             segments += [Segment(last.text[:-1], last.style)] if len(last.text) > 1 else []
             room += cell_len(last.text[-1])
         tail = "…" + " " * (room - 1) if more and room > 0 else " " * max(0, room)
-        return [Segment(" " * indent, self.style(kind)), *segments, Segment(tail, self.style(kind))]
+        return [Segment(" " * indent, base), *segments, Segment(tail, base)]
 
     def _cut(self, row: Row, side: Side, part: int, text: str) -> tuple[int, int, int, bool]:
         """First and end sign of the part shown, blank cells before it, and whether more lies to its right."""
@@ -166,6 +167,8 @@ class Painter:
         inside = [
             (max(first, start), min(end, stop), name) for start, stop, name in spans if start < end and stop > first
         ]
+        if not inside:
+            return [Segment(text[first:end], base)] if first < end else []
         cuts = sorted({first, end, *(place for start, stop, _ in inside for place in (start, stop))})
         segments = []
         for start, stop in pairwise(cuts):
