@@ -7,8 +7,8 @@ import pytest
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 
-FILE = Path(__file__).parent / "data/levels.txt"
-LINES = [line.split("\t", 1) for line in FILE.read_text().splitlines()]
+FILES = [Path(__file__).parent / "data" / name for name in ("levels.txt", "reaching.txt")]
+LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().splitlines()]
 PLACES = Places("/home/u/proj", "/home/u")
 
 

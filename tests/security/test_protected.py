@@ -51,6 +51,30 @@ NAMES = [
     ".continue/config.json",
     ".devcontainer/devcontainer.json",
     ".husky/pre-push",
+    ".devcontainer.json",
+    ".cargo/config.toml",
+    ".mvn/jvm.config",
+    "gradle/wrapper/gradle-wrapper.properties",
+    ".gradle/init.d/a.gradle",
+    ".yarn/releases/yarn.cjs",
+    ".pnpmfile.cjs",
+    "bunfig.toml",
+    ".tmux.conf",
+    ".ideavimrc",
+    ".vim/plugin/a.vim",
+    "mise.local.toml",
+    ".pre-commit-config.yaml",
+    "lefthook-local.yml",
+    ".hg/hgrc",
+    ".curlrc",
+    ".ghci",
+    ".ipython/profile_default/startup/a.py",
+    "lib/a.pth",
+    "sitecustomize.py",
+    ".venv/pyvenv.cfg",
+    "opencode.json",
+    ".github/instructions/a.instructions.md",
+    ".config/nvim/init.lua",
 ]
 
 
@@ -72,7 +96,10 @@ def test_what_configures_agents_editors_and_ci_is_protected_however_it_is_writte
     assert guarded(command_subject(f"cat {name}", W, HOME)) == ""
 
 
-@pytest.mark.parametrize("name", ["src/app.py", "README.md", "docs/agents.txt", "src/run/a.py", "editor.json"])
+@pytest.mark.parametrize(
+    "name",
+    ["src/app.py", "README.md", "docs/agents.txt", "src/run/a.py", "editor.json", "tests/conftest.py", "Cargo.toml"],
+)
 def test_other_files_of_the_workspace_are_not(name):
     assert assess_file("create", f"{W}/{name}", PLACES).risk == "MEDIUM"
     assert guarded(edit(f"{W}/{name}")) == ""

@@ -46,10 +46,18 @@ CODE_FOLDERS = {
     ".codex": "changes the configuration of an agent",
     ".cursor": "changes the configuration of an agent",
     **dict.fromkeys(
-        words(".gemini .aider .windsurf .roo .cline .continue .amazonq .qwen .opencode .agents .kiro .goose"),
+        words(
+            ".gemini .aider .windsurf .roo .cline .continue .amazonq .qwen .opencode .agents .kiro .goose .crush "
+            ".junie .trae .kilocode .augment .openhands .amp .copilot"
+        ),
         "changes the configuration of an agent",
     ),
-    **dict.fromkeys(words(".run .zed .nova .vs .theia"), "changes what the editor runs"),
+    **dict.fromkeys(words(".run .zed .nova .vs .theia .vim .nvim .helix .emacs.d"), "changes what the editor runs"),
+    **dict.fromkeys(words(".git-hooks .lefthook .hg"), "changes what git runs and keeps"),
+    **dict.fromkeys(words(".bashrc.d .zshrc.d .zsh .oh-my-zsh"), "is run by each shell"),
+    **dict.fromkeys(words(".ipython .jupyter"), "is run by each start of the interpreter"),
+    ".mvn": "changes what the build runs",
+    "init.d": "is started at each boot, or by each build",
     **dict.fromkeys(words(".forgejo .gitea .woodpecker .buildkite .teamcity .semaphore"), "changes what CI runs"),
     ".gnupg": "changes keys",
     ".aws": "changes credentials",
@@ -69,6 +77,31 @@ CODE_PATHS = {
     ".config/systemd": "is started at each login",
     ".config/fish": "is run by each shell",
     ".config/git": "changes what git runs and keeps",
+    ".github/agents": "changes what an agent is told",
+    ".github/instructions": "changes what an agent is told",
+    ".github/prompts": "changes what an agent is told",
+    ".github/chatmodes": "changes what an agent is told",
+    **dict.fromkeys(
+        (".cargo/config.toml", ".cargo/config", ".bundle/config", "gradle/wrapper", ".gradle/init.gradle"),
+        "changes what the build runs",
+    ),
+    **dict.fromkeys(
+        (".m2/settings.xml", ".config/pip", ".pip/pip.conf", ".config/uv", ".config/containers", ".config/nuget"),
+        "changes where packages come from",
+    ),
+    **dict.fromkeys((".yarn/releases", ".yarn/plugins"), "is run by the package manager itself"),
+    **dict.fromkeys(
+        words(".config/nvim .config/helix .config/zed .config/code .config/micro .config/kak .config/emacs"),
+        "changes what the editor runs",
+    ),
+    **dict.fromkeys(
+        words(
+            ".config/zsh .config/bash .config/nushell .config/tmux .config/environment.d .config/mise .config/direnv"
+        ),
+        "is run by each shell",
+    ),
+    ".local/share/applications": "is started by the desktop",
+    ".julia/config": "is run by each start of the interpreter",
 }
 
 CODE_NAMES = {
@@ -76,22 +109,35 @@ CODE_NAMES = {
     for reason, names in {
         "is run by each shell": ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases "
         ".profile .zshrc .zshenv "
-        ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession config.fish",
-        "is run when the folder is entered": ".envrc .autoenv .autoenv.zsh .mise.toml mise.toml",
-        "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig",
+        ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession config.fish "
+        ".login .logout .zimrc .zshrc.local .bashrc.local .tmux.conf .tmux.conf.local .screenrc .byobu",
+        "is run when the folder is entered": ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
+        ".mise.local.toml mise.local.toml .rtx.toml .localrc",
+        "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig .hgrc",
         "changes what CI runs": ".gitlab-ci.yml jenkinsfile .travis.yml azure-pipelines.yml bitbucket-pipelines.yml "
         ".drone.yml .appveyor.yml appveyor.yml .woodpecker.yml .cirrus.yml cloudbuild.yaml "
-        "cloudbuild.yml buildspec.yml bitrise.yml codemagic.yaml",
+        "cloudbuild.yml buildspec.yml bitrise.yml codemagic.yaml .gitlab-ci.yaml .travis.yaml .drone.yaml "
+        ".cirrus.yaml .woodpecker.yaml .appveyor.yaml azure-pipelines.yaml bitbucket-pipelines.yaml",
         "changes what an agent is told": "claude.md agents.md gemini.md .cursorrules .windsurfrules "
-        ".clinerules .goosehints copilot-instructions.md .aider.conf.yml .roomodes claude.local.md",
-        "changes which servers an agent starts": ".mcp.json mcp.json mcp_config.json claude_desktop_config.json",
-        "changes where packages come from": ".npmrc .pypirc pip.conf .yarnrc .yarnrc.yml .condarc .gemrc",
+        ".clinerules .goosehints copilot-instructions.md .aider.conf.yml .roomodes claude.local.md "
+        "agents.override.md qwen.md warp.md codex.md .augment-guidelines .goosehints.local .aiderignore",
+        "changes which servers an agent starts": ".mcp.json mcp.json mcp_config.json claude_desktop_config.json "
+        ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json",
+        "changes where packages come from": ".npmrc .pypirc pip.conf pip.ini .yarnrc .yarnrc.yml .condarc .gemrc "
+        "nuget.config .pnpmfile.cjs pnpmfile.cjs .pnpmfile.js bunfig.toml .bunfig.toml uv.toml",
+        "changes what the build runs": ".bazelrc .jvmopts .sbtopts init.gradle gradle-wrapper.properties .buckconfig",
+        "changes what is sent or run with each download": ".curlrc .wgetrc _curlrc",
         "changes credentials": ".netrc .git-credentials authorized_keys .pgpass",
         "is run by each start of the interpreter": "sitecustomize.py usercustomize.py .pdbrc "
         ".pythonrc .pythonstartup "
-        ".irbrc .rprofile .lldbinit .gdbinit",
-        "is run by the editor": ".vimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el .editorrc",
-        "is run by git at each commit": ".pre-commit-config.yaml lefthook.yml",
+        ".irbrc .pryrc .rprofile .renviron .lldbinit .gdbinit .ghci .ocamlinit .sqliterc .psqlrc .radare2rc "
+        "ipython_config.py jupyter_notebook_config.py jupyter_server_config.py pyvenv.cfg",
+        "is run by the editor": ".vimrc _vimrc .gvimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el "
+        ".editorrc .ideavimrc .kakrc .nanorc .spacemacs .vsls.json",
+        "changes what the editor runs": ".devcontainer.json devcontainer.json",
+        "is run by git at each commit": ".pre-commit-config.yaml .pre-commit-config.yml .overcommit.yml "
+        ".simple-git-hooks.json lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yml .lefthook.yaml "
+        ".lefthook.toml lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .huskyrc",
     }.items()
     for name in sorted(words(names))
 }

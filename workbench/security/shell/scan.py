@@ -14,6 +14,7 @@ from workbench.security.risk import Risk
 from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
 from workbench.security.shell.chains import as_if_not_gone
+from workbench.security.shell.downloads import runs_downloads
 from workbench.security.shell.origins import TEMPORARY, Origins
 from workbench.security.shell.source import (
     LONGEST,
@@ -67,7 +68,7 @@ def _assessed(text: str, places: Places, folder: str) -> Assessment:
         scan.origins = Origins(doubtful)
         scan.run(text)
     scan.parts += scan.origins.parts()
-    return summed(not_plain(scan.parts) if scan.sets else scan.parts)
+    return summed(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
 
 
 class Scan:

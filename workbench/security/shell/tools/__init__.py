@@ -26,6 +26,7 @@ from workbench.security.shell.tools import (
     system,
     wrappers,
 )
+from workbench.security.shell.tools.reaching import look_further
 from workbench.security.shell.tools.rule import Rule, words
 from workbench.security.shell.words import UNKNOWN, Word, literal
 
@@ -77,7 +78,7 @@ def judge(call: Call, name: Word) -> None:
         _program_at_path(call, name)
     program = basename(name.text).casefold() if basename(name.text) not in RULES else basename(name.text)
     call.name = program
-    rule = RULES.get(program) or _versioned(program)
+    rule, given = RULES.get(program) or _versioned(program), list(call.words)
     if program in call.scan.functions or rule is None:
         _unknown(call)
     elif len(call.words) == 1 and {call.words[0].text} in _QUESTIONS and program not in _NO_QUESTIONS:
@@ -86,6 +87,7 @@ def judge(call: Call, name: Word) -> None:
         call.apply(rule)
     else:
         rule(call)
+    look_further(call, given)
 
 
 _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})

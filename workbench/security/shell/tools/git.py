@@ -46,7 +46,8 @@ _TABLE: dict[str, Spec] = {
         ),
         _CHANGE,
     ),
-    **dict.fromkeys(("fetch", "pull", "clone", "lfs"), _NETWORK),
+    **dict.fromkeys(("fetch", "pull", "lfs"), _NETWORK),
+    "clone": Spec("MEDIUM", "downloads a repository", operands="text", flags=_EXTERNAL),
     "rm": Spec(
         "MEDIUM", "deletes files of the repository", operands="delete", flags=flags("HIGH", _LOSES, "-f --force")
     ),

@@ -16,7 +16,9 @@ _CURL = Spec(
     values=words(
         "-H -X -A -e -m -w -b -x -r -y -Y -z -C --header --request --user-agent --referer "
         "--max-time --write-out --retry "
-        "--connect-timeout --range --url --proto --tlsv1 --resolve --retry-delay --limit-rate --max-redirs --ciphers"
+        "--connect-timeout --range --url --proto --tlsv1 --resolve --retry-delay --limit-rate --max-redirs --ciphers "
+        "--cookie --url-query --variable --proxy-header --connect-to --mail-from --mail-rcpt --engine --aws-sigv4 "
+        "--proto-default --socks5-hostname --socks4 --socks4a --interface --dns-servers --form-escape"
     ),
     paths=uses(
         "write",
@@ -38,6 +40,8 @@ _CURL = Spec(
 _CURL_SENDS = words(
     "-d -F -T --data --data-raw --data-binary --data-ascii --data-urlencode --json --form --form-string --upload-file"
 )
+_CURL_FILES = words("-H --header --proxy-header --url-query --variable --data-url")
+"""Flags whose value may name a file whose content goes along."""
 _WGET = Spec(
     "MEDIUM",
     "downloads",
@@ -76,25 +80,48 @@ def _curl(call: Call) -> None:
     for url in urls:
         if url.text.casefold().startswith("file:"):
             call.use(Word(url.text[5:].lstrip("/").join(("/", "")), url.raw), "read")
+        elif re.match(r"(?!https?:|ftps?:)[a-z]+://", url.text, re.I):
+            call.raise_to("HIGH", "opens a connection to anywhere")
         elif UNKNOWN in url.text:
             call.raise_to("MEDIUM", "downloads from a place that is not known before")
 
 
 def _curl_option(call: Call, option: Option, *, local: bool) -> None:
     value = option.value.text if option.value else ""
-    if option.flag in _CURL_SENDS:
-        call.raise_to(*(("MEDIUM", "sends data to this machine") if local else ("HIGH", _SENDS)))
-        found = re.search(r"(?:\A|=)[@<](.+)", value)
-        source = found[1].partition(";")[0] if found else value if option.flag in {"-T", "--upload-file"} else ""
-        if source and source != "-":
-            call.use(Word(source, value), "read")
+    if option.flag in _CURL_SENDS or option.flag in _CURL_FILES:
+        _curl_sends(call, option, local=local)
     if option.flag in {"-X", "--request"} and value.upper() not in {"GET", "HEAD", "OPTIONS"} and not local:
         call.raise_to("HIGH", "changes something on another machine")
+    if option.flag in {"-b", "--cookie"} and "=" not in value:
+        call.use(Word(value, value), "read")
+        call.raise_to(*(("MEDIUM", "sends cookies to this machine") if local else ("HIGH", "sends stored cookies")))
+    if option.flag.startswith(
+        ("--socks", "--proxy", "--preproxy", "--mail", "--engine", "--aws", "--connect-to", "--proto-d")
+    ):
+        call.raise_to("HIGH", "sends through, to or as something else than it seems")
+    if option.flag == "--resolve" and not re.search(r":(?:127(?:\.\d+){3}|\[?::1\]?)\Z", value):
+        call.raise_to("HIGH", "sends to another machine than the address names")
+
+
+def _curl_sends(call: Call, option: Option, *, local: bool) -> None:
+    """Data, or a file, that goes along: `@FILE` and `NAME@FILE`."""
+    value = option.value.text if option.value else ""
+    found = re.search(r"(?:\A|=)[@<](.+)" if option.flag in _CURL_SENDS else r"\A[\w%-]*@(.+)", value)
+    if found or option.flag in _CURL_SENDS:
+        call.raise_to(*(("MEDIUM", "sends data to this machine") if local else ("HIGH", _SENDS)))
+    source = found[1].partition(";")[0] if found else value if option.flag in {"-T", "--upload-file"} else ""
+    if source and source != "-":
+        call.use(Word(source, value), "read")
 
 
 def _wget(call: Call) -> None:
     call.apply(_WGET)
     _hidden_words(call)
+    for word in call.words:
+        if re.match(r"--method=(?!get|head|options)", word.text, re.I):
+            call.raise_to("HIGH", "changes something on another machine")
+        elif word.text.startswith("--load-cookies"):
+            call.raise_to("HIGH", "sends stored cookies")
     if not any(word.text.startswith(("-O", "-q -O", "--output-document", "--spider")) for word in call.words):
         call.use(Word(".", "."), "write")
 
@@ -174,6 +201,7 @@ RULES: dict[str, Rule] = {
         "nc ncat netcat socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
         "masscan tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
         "aria2c http httpie xh "
+        "httpd darkhttpd miniserve simple-http-server b2 pastebinit ffsend transfer "
         "croc magic-wormhole wormhole ipfs torsocks tor proxychains bore localtunnel",
     ),
     **named(Spec("HIGH", "makes or reads keys", operands="text"), "ssh-keygen gpg gpg2 gpgsm age pass"),

@@ -1,0 +1,48 @@
+"""What one command of a line downloads and a later one runs; used by the scan when all parts are known."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from workbench.security.assessment import ANY, Part
+from workbench.security.protected import words
+
+_FETCHES: Final = words("curl wget aria2c http https xh gh")
+_RUNS: Final = re.compile(
+    r"(?:sh|bash|zsh|dash|ksh|fish|python|pypy|perl|ruby|node|deno|bun|php|lua|source|\.|exec|open|java|Rscript|pwsh)[\d.]*"
+)
+_REASON: Final = "runs what was downloaded just before"
+
+
+def runs_downloads(parts: Sequence[Part]) -> list[Part]:
+    """The parts, HIGH where one runs a file that one before it fetched."""
+    fetched: set[str] = set()
+    found: list[Part] = []
+    seen = False
+    for part in parts:
+        name = posixpath.basename(part.words[0]) if part.words else ""
+        if name in _FETCHES:
+            seen = True
+            fetched |= _targets(part)
+        elif seen and not part.words:
+            fetched.update(part.changes)
+        elif fetched and _runs(part, name, fetched):
+            part = part._replace(risk="HIGH", reason=_REASON)
+        found.append(part)
+    return found
+
+
+def _targets(part: Part) -> set[str]:
+    """Where it puts what it fetches: as it is told, or by the name at the end of the address."""
+    given = {path for path in (*part.changes, *part.paths) if not path.endswith(ANY)}
+    folders = {path for path in given if posixpath.basename(path) in {"", "."}} | set(part.folders)
+    names = {posixpath.basename(word.partition("?")[0]) for word in part.words[1:] if "://" in word}
+    return given | {posixpath.normpath(f"{folder}/{name}") for folder in folders for name in names if name}
+
+
+def _runs(part: Part, name: str, fetched: set[str]) -> bool:
+    paths = {posixpath.normpath(path) for path in part.paths} & fetched
+    return bool(paths) and (bool(_RUNS.fullmatch(name)) or "/" in part.words[0])
