@@ -81,6 +81,8 @@ def assessed(losses, tmp_path):
         ("/usr/bin/time -o a.log true", 1),
         ("printf 'rm a.log' | sh", 2),
         ("python3 -c \"connect('a.log')\"", 1),
+        ("rm a.log # \u202e", 2),
+        ("eval " * 9 + "rm a.log", 2),
         ("rm build", 0),
         ("rm tracked.txt", 0),
     ],

@@ -51,15 +51,15 @@ def assess_command(text: str, places: Places, folder: str | None = None) -> Asse
     try:
         return _assessed(text, places, folder or places.workspace)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let a command through
-        return one("HIGH", f"the analysis failed ({type(error).__name__})", str(text))
+        return _unread(f"the analysis failed ({type(error).__name__})", str(text), places)
 
 
 def _assessed(text: str, places: Places, folder: str) -> Assessment:
     if len(text) > LONGEST:
-        return one("HIGH", f"longer than {LONGEST:,} characters, so it was not analysed", text)
+        return _unread(f"longer than {LONGEST:,} characters, so it was not analysed", text, places)
     hidden = hides(text)
     if hidden:
-        return one("HIGH", hidden, text)
+        return _unread(hidden, text, places)
     scan = Scan(places.remembering(), folder)
     scan.run(text)
     doubtful = scan.origins.doubtful()
@@ -69,6 +69,12 @@ def _assessed(text: str, places: Places, folder: str) -> Assessment:
         scan.run(text)
     scan.parts += scan.origins.parts()
     return summed(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
+
+
+def _unread(reason: str, text: str, places: Places) -> Assessment:
+    """What is not analysed is HIGH, and may write over anything in the workspace."""
+    found = one("HIGH", reason, text)
+    return found._replace(parts=tuple(part._replace(changes=(f"{places.workspace}{ANY}",)) for part in found.parts))
 
 
 class Scan:
@@ -126,7 +132,7 @@ class Scan:
             if self.doubted:
                 as_if_not_gone(self, root, start, at)
         except (TooMuch, RecursionError):
-            self.parts.append(Part(shortened(text), "HIGH", "too long or too deeply nested to be analysed"))
+            self.parts += _unread("too long or too deeply nested to be analysed", text, self.places).parts
         finally:
             self.reader = outer
 
