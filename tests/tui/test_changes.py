@@ -37,7 +37,7 @@ async def test_what_others_changed_stands_apart_below_the_agents_own():
         await until(pilot, lambda: panel.size.height > 0)
         assert [panel.render_line(y).text.split()[:2] for y in range(3)] == [
             ["M", "/own"],
-            ["Not", "by"],
+            ["By", "others"],
             ["M", "/theirs"],
         ]
         panel.focus()
@@ -74,11 +74,17 @@ async def test_the_list_is_live_and_enter_opens_a_file():
         app.take(*working_session().events)
         app.take(ev.FilesChanged(seq=99, files=(ev.FileDelta(path="/etc/x", before="a", after=None),)))
         assert "src/calc.py" in panel.render_line(0).text
-        assert "Not by the agent alone" in panel.render_line(1).text
+        assert "By others" in panel.render_line(1).text
         assert "/etc/x" in panel.render_line(2).text
+        app.take(
+            ev.FilesChanged(seq=100, files=(ev.FileDelta(path=f"{WORKSPACE}/src/calc.py", before="a", after="z"),))
+        )
+        rows = [panel.render_line(row).text.split()[:3] for row in range(4)]
+        assert [row[0] for row in rows] == ["By", "M", "By", "D"]
+        assert "By the agent and others" in panel.render_line(0).text
 
         panel.focus()
-        await pilot.press("down", "down", "enter")
+        await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: app.chosen)
         assert app.chosen == ["/etc/x"]
 

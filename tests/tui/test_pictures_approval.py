@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.session.fake_agent import Desk, calls
+from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import assess, begun
 from tests.tui.sample_session import WORKSPACE
-from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.llm.model import ModelUsage
 from workbench.session import events as ev
@@ -123,6 +124,16 @@ def hidden() -> list[Any]:
     return [*script.events, ev.EngineState(state="deciding")]
 
 
+def many_steps() -> list[Any]:
+    """More than any of the sizes shows at once."""
+    script = begun()
+    parts = [f"sed -i 's/total_{number}/sum_{number}/g' src/*.py" for number in range(40)]
+    name = script.propose("execute_bash", "LOW", "Rename all of them", command=" &&\n".join(parts))
+    segments = tuple(ev.Segment(text=part, risk="MEDIUM", reason="changes files in place") for part in parts)
+    assess(script, name, "MEDIUM", segments=segments)
+    return [*script.events, ev.EngineState(state="deciding")]
+
+
 def a_test_run() -> list[Any]:
     script = begun()
     name = script.propose("execute_bash", "MEDIUM", "Run the tests", command="python -m pytest -q")
@@ -149,47 +160,33 @@ PICTURES = [
     Picture("all_of_a_batch", a_batch, ("right", "Y"), "Approve all 2"),
     Picture("hidden_text", hidden, (), "HIGH"),
     Picture("always", a_test_run, ("a",), "Where it counts"),
+    Picture("a_reason", a_test_run, ("n", *"use tox"), "use tox"),
+    Picture("full_text", hidden, ("v",), "search"),
+    Picture("more_below", many_steps, (), "MEDIUM"),
 ]
-SHAPES = [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((160, 50), "ohw-dark")]
 
 
-@pytest.mark.parametrize(
-    ("size", "theme"), SHAPES, ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}"
-)
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("one", PICTURES, ids=lambda one: one.name)
-async def test_question(one, size, theme, folder, picture):
+async def test_question(one, size, folder, picture):
     events = one.session()
-    link, app = app_with(events, folder, theme)
+    link, app = app_with(events, folder, DARK)
     async with app.run_test(size=size) as pilot:
         await shown(pilot, link, events)
         for key in one.keys:
             await wait_until(pilot, lambda: app.screen.is_armed)
             await pilot.press(key)
-        await wait_until(pilot, lambda: one.words in text_on(app) and app.screen.is_armed)
-        await at_rest(pilot)
-        assert picture(app)
+        await wait_until(pilot, lambda: one.words in text_on(app) and getattr(app.screen, "is_armed", True))
+        assert await unlike(pilot, picture, one.name, [(size, DARK), (size, LIGHT)]) == []
 
 
-@pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"], ids=lambda theme: f"side_by_side-160x50-{theme}")
-async def test_side_by_side_at_160_columns(theme, folder, picture):
+@pytest.mark.parametrize("size", SIZES)
+async def test_side_by_side(size, folder, picture):
     events = an_edit()
-    link, app = app_with(events, folder, theme)
-    async with app.run_test(size=(160, 50)) as pilot:
+    link, app = app_with(events, folder, DARK)
+    async with app.run_test(size=size) as pilot:
         await shown(pilot, link, events)
-        await pilot.press("j", "k", "k", "space")
-        await wait_until(pilot, lambda: "2 of 3 hunks taken" in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
-
-
-@pytest.mark.parametrize("theme", ["ohw-dark"], ids=lambda theme: f"side_by_side-80x24-{theme}")
-async def test_side_by_side_in_a_small_terminal(theme, folder, picture):
-    events = an_edit()
-    link, app = app_with(events, folder, theme)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await shown(pilot, link, events)
-        await pilot.press("j", "j", "s")
         diff = app.screen.box.diff
-        await wait_until(pilot, lambda: diff.is_beside and diff.current == 1 and app.screen.is_armed)
-        await at_rest(pilot)
-        assert picture(app)
+        await pilot.press("j", "j", *("s" * (not diff.is_beside)), "k", "k", "space", "j")
+        await wait_until(pilot, lambda: diff.is_beside and "2 of 3 hunks taken" in text_on(app) and app.screen.is_armed)
+        assert await unlike(pilot, picture, "side_by_side", [(size, DARK), (size, LIGHT)]) == []

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.tui.test_pictures import at_rest, folder, text_on
+from tests.tui.looks import FIRST, unlike
+from tests.tui.test_pictures import folder, text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.engine.trial import Outcome
 from workbench.tui.screens.first_run import FirstRunScreen
@@ -36,16 +37,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("case", CASES)
-async def test_first_run(case, size, theme, folder, picture):
+async def test_first_run(case, folder, picture):
     ways, then, words = CASES[case]
-    app = workbench_app(None, folder=folder, set={"model": None, "theme": theme}, ways=lambda: ways)
-    async with app.run_test(size=size) as pilot:
+    app = workbench_app(None, folder=folder, set={"model": None}, ways=lambda: ways)
+    async with app.run_test(size=FIRST) as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
         await wait_until(pilot, lambda: ("MISTRAL" if ways else "Nothing was found") in text_on(app))
         then(app.screen)
         await wait_until(pilot, lambda: words in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, case) == []

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.tui.fake_link import FakeLink
+from tests.tui.looks import FIRST, unlike
 from tests.tui.picture_sessions import begun, said
 from tests.tui.test_pictures import at_rest, folder, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
@@ -86,7 +87,6 @@ def cost_page(app):
     return PagerScreen, "tool output"
 
 
-SIZES = [((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((80, 24), "ohw-dark")]
 STATES = [
     (model_changed, no_more),
     (choosing_a_model, choice),
@@ -97,20 +97,16 @@ STATES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("size", "theme"), SIZES, ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}"
-)
 @pytest.mark.parametrize(("state", "over"), STATES, ids=[state.__name__ for state, _ in STATES])
-async def test_models(state, over, size, theme, folder, picture):
+async def test_models(state, over, folder, picture):
     events = state()
     link = FakeLink([event for event in events if getattr(event, "seq", 0)])
-    app = workbench_app(link, folder=folder, set={"theme": theme, "models": PROFILES})
-    async with app.run_test(size=size) as pilot:
+    app = workbench_app(link, folder=folder, set={"models": PROFILES})
+    async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         link.bring(events[-1])  # with what it says of a wait
         await wait_until(pilot, lambda: app.state.work_detail == events[-1].detail)
         await at_rest(pilot)
         kind, words = over(app)
         await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, state.__name__) == []

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished, working
-from tests.tui.test_pictures import app_with, at_rest, folder, shown
+from tests.tui.test_pictures import app_with, folder, shown
 from tests.tui.trial import wait_until
 from workbench.tui.widgets.suggestions import Suggestions
 
@@ -30,26 +31,17 @@ def sent_before(place):
     return "test\x12"
 
 
-PICTURES = [
-    (what, state, size, theme)
-    for what, state in ((commands, working), (files, finished), (sent_before, finished), (an_argument, finished))
-    for size, theme in (((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"))
-]
+PICTURES = [(commands, working), (files, finished), (sent_before, finished), (an_argument, finished)]
 
 
-@pytest.mark.parametrize(
-    ("what", "state", "size", "theme"),
-    PICTURES,
-    ids=[f"{what.__name__}-{size[0]}x{size[1]}-{theme}" for what, _, size, theme in PICTURES],
-)
-async def test_choosing(what, state, size, theme, folder, picture):
+@pytest.mark.parametrize(("what", "state"), PICTURES)
+async def test_choosing(what, state, folder, picture):
     events = state()
     written = what(folder)
-    link, app = app_with(events, folder, theme)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, DARK)
+    async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         keys = {"/": "slash", " ": "space", "@": "at", "\x12": "ctrl+r"}
         await pilot.press(*(keys.get(sign, sign) for sign in written))
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, what.__name__) == []

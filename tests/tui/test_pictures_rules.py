@@ -1,9 +1,8 @@
 """Golden pictures of the Rules screen; `pytest --snapshot-update` makes them anew."""
 
-import pytest
-
+from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished
-from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.security.rules.rule import parse_rule
 from workbench.tui.screens.rules import RulesScreen
@@ -21,18 +20,13 @@ command = "git push *"
 """
 
 
-@pytest.mark.parametrize(
-    ("size", "theme"),
-    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")],
-    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
-)
-async def test_rules(size, theme, folder, picture, monkeypatch):
+async def test_rules(folder, picture, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
     (folder.parent / "ohw").mkdir()
     (folder.parent / "ohw/rules.toml").write_text(RULES)
     events = finished()
-    link, app = app_with(events, folder, theme)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, DARK)
+    async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         app.state.rules = (parse_rule("allow str_replace_editor in src/calc.py").text,)
         app.screen.action_rules()
@@ -42,5 +36,4 @@ async def test_rules(size, theme, folder, picture, monkeypatch):
         entry.value = "allow $ python -m pytest *"
         await pilot.press("enter")
         await wait_until(pilot, lambda: "would have decided" in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, "") == []

@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
+from tests.tui.looks import DARK, FIRST, LIGHT, unlike
 from tests.tui.picture_sessions import assess, begun, finished
-from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.config import Locations
 from workbench.mcp.catalog import Catalog
@@ -32,11 +33,6 @@ SERVERS = {
     "notes": {"command": "notes-server", "enabled": False},
     "broken": {"command": "no-such-server"},
 }
-each_size_and_theme = pytest.mark.parametrize(
-    ("size", "theme"),
-    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")],
-    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
-)
 
 
 @pytest.fixture
@@ -55,22 +51,19 @@ def known(folder, monkeypatch):
     return catalog, by_name
 
 
-@each_size_and_theme
-@pytest.mark.parametrize("state", [SERVERS], ids=["servers"])
-async def test_servers(state, size, theme, folder, picture, known):
+async def test_servers(folder, picture, known):
     catalog, by_name = known
     events = finished()
-    link, app = app_with(events, folder, theme)
-    app.settings = dataclasses.replace(app.settings, mcpServers=state)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, DARK)
+    app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
+    async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         app.screen.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
         screen._found = dataclasses.replace(screen._found, found=tuple(_placed(each) for each in screen._found.found))
         screen._show(0)
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, "servers") == []
         await pilot.press("a")
         await wait_until(pilot, lambda: not catalog.entry(by_name["tracker"]).waiting)
         assert set(catalog.entry(by_name["tracker"]).usable) == {"create_issue", "search_issues", "delete_issue"}
@@ -117,13 +110,11 @@ def asked():
     return [*script.events, ev.EngineState(state="deciding")]
 
 
-@each_size_and_theme
-@pytest.mark.parametrize("state", [asked], ids=["question_of_a_server"])
-async def test_question_of_a_server(state, size, theme, folder, picture):
-    events = state()
-    link, app = app_with(events, folder, theme)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_question_of_a_server(size, folder, picture):
+    events = asked()
+    link, app = app_with(events, folder, DARK)
     async with app.run_test(size=size) as pilot:
         await shown(pilot, link, events)
         await wait_until(pilot, lambda: "a tool of another program" in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, "question_of_a_server", [(size, DARK), (size, LIGHT)]) == []

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished
-from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.config import Locations
 from workbench.tui.opened import Opened
@@ -21,17 +22,12 @@ PAST = [
     PastSession("20260101-mend-1", "Mend the roof of the shed", "2026-01-03 10:12 · shed"),
     PastSession("20260101-mode-2", "Which modes of transport are there?", "2026-01-02 09:00 · notes"),
 ]
-each_size_and_theme = pytest.mark.parametrize(
-    ("size", "theme"),
-    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")],
-    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
-)
 
 
-def with_profiles(folder, theme):
+def with_profiles(folder):
     events = finished()
-    link, app = app_with(events, folder, theme)
-    app.settings = type(app.settings)(theme=theme, models={"modest": {"model": "openai/gpt-5-mini"}})
+    link, app = app_with(events, folder, DARK)
+    app.settings = type(app.settings)(theme=DARK, models={"modest": {"model": "openai/gpt-5-mini"}})
     app.sessions = lambda: PAST
     return events, link, app
 
@@ -48,36 +44,31 @@ def _these_commands(monkeypatch):
 
 
 @pytest.mark.usefixtures("_these_commands")
-@each_size_and_theme
 @pytest.mark.parametrize("typed", ["", "mod"], ids=["palette", "palette_typed"])
-async def test_palette(typed, size, theme, folder, picture):
-    events, link, app = with_profiles(folder, theme)
+async def test_palette(typed, folder, picture):
+    events, link, app = with_profiles(folder)
     (folder / "models.py").write_text("")
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.has_sessions)
         await pilot.press(*typed)
         await wait_until(pilot, lambda: not typed or "models.py" in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, "palette_typed" if typed else "palette") == []
 
 
-@each_size_and_theme
-@pytest.mark.parametrize("over", ["trust"])
-async def test_trust(over, size, theme, folder, picture, monkeypatch):
+async def test_trust(folder, picture, monkeypatch):
     (folder / ".ohw/tools").mkdir(parents=True)
     (folder / ".ohw/tools/deploy.py").write_text("tool = None\n")
     (folder / ".ohw/rules.toml").write_text("")
     monkeypatch.chdir(folder)
     place = Path("~/code/calc")
     events = finished()
-    link, app = app_with(events, folder, theme)
+    link, app = app_with(events, folder, DARK)
     question = trust_question(Locations.from_environment(), folder, (), set())
     question.folder, question.files = place, tuple(place / path.relative_to(folder) for path in question.files)
     app.opened = Opened(link, folder, trust=question)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.is_armed)
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, "trust") == []

@@ -2,9 +2,10 @@
 
 import pytest
 
+from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import AFTER, BEFORE, CALC, said
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import THEMES, app_with, at_rest, folder, shown
+from tests.tui.test_pictures import SIZES, app_with, folder, shown
 from workbench.session import events as ev
 from workbench.session.acting.stale import stale_reasons
 
@@ -56,13 +57,11 @@ def in_part():
     return script.events
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
-async def test_files_that_are_not_as_proposed(state, size, theme, folder, picture):
+async def test_files_that_are_not_as_proposed(state, size, folder, picture):
     events = state()
-    link, app = app_with(events, folder, theme)
+    link, app = app_with(events, folder, DARK)
     async with app.run_test(size=size) as pilot:
         await shown(pilot, link, events)
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, state.__name__, [(size, DARK), (size, LIGHT)]) == []

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.tui.looks import FIRST, LIGHT, unlike
 from tests.tui.picture_sessions import finished
 from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.trial import wait_until
@@ -22,13 +23,15 @@ async def test_each_theme(theme, folder, picture):
         assert picture(app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"choosing-{size[0]}x{size[1]}")
-async def test_choosing_a_theme(size, folder, picture):
+async def test_choosing_a_theme(folder, picture):
     events = finished()
     link, app = app_with(events, folder, "ohw-dusk")
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         app.action_change_theme()
         await wait_until(pilot, lambda: isinstance(app.screen, ThemeChoice))
-        await at_rest(pilot)
-        assert picture(app)
+        dusk = [((width, height), "ohw-dusk") for width, height in ((80, 24), (120, 40), (200, 60))]
+        assert await unlike(pilot, picture, "choosing", dusk) == []
+        app.screen.query_one("#themes-list").highlighted = app.screen._names.index(LIGHT)
+        await wait_until(pilot, lambda: app.theme == LIGHT)
+        assert await unlike(pilot, picture, "choosing", [((120, 40), LIGHT)]) == []

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import MODEL, assess
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.security.web import assess_address
 from workbench.session import events as ev
@@ -30,7 +31,6 @@ from decimal import Decimal
 Decimal("12.50") + Decimal("-3")
 ```
 """
-SIZES = [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")]
 
 
 def asked() -> Script:
@@ -59,13 +59,11 @@ def answered() -> list[Any]:
     return [*script.events, ev.EngineState(state="idle")]
 
 
-@pytest.mark.parametrize(
-    ("size", "theme"), SIZES, ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}"
-)
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("state", [question, answered], ids=lambda state: state.__name__)
-async def test_reading_a_page(state, size, theme, folder, picture):
+async def test_reading_a_page(state, size, folder, picture):
     events = state()
-    link, app = app_with(events, folder, theme)
+    link, app = app_with(events, folder, DARK)
     async with app.run_test(size=size) as pilot:
         await shown(pilot, link, events)
         if state is answered:
@@ -73,5 +71,4 @@ async def test_reading_a_page(state, size, theme, folder, picture):
             await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))
         words = "exact arithmetic" if state is answered else "reads from the network"
         await wait_until(pilot, lambda: words in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
+        assert await unlike(pilot, picture, state.__name__, [(size, DARK), (size, LIGHT)]) == []

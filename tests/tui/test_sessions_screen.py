@@ -9,10 +9,13 @@ from tests.tui.sample_session import START, Script
 from tests.tui.shelved import answer, ended, keep, touched
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations
+from workbench.session import events as ev
 from workbench.session.storage.catalog import find_session
 from workbench.session.storage.lock import SessionLock
 from workbench.tui.opened import Opened
 from workbench.tui.screens.sessions import SessionsScreen
+
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +142,35 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
         left = sorted(each.name for each in path.parent.glob("*.session"))
         assert left == ["s1.session", "s3.session", "s4.session", "s5.session"]
     lock.release()
+
+
+async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_told_apart():
+    proposed = ev.ActionProposed(action_id="a1", response_id="r", call_id="a1", tool="execute_bash")
+    asked = ev.ActionAssessed(action_id="a1", risk="HIGH")
+    keep("20260301-mend-the-parser-1111", "mend the parser", answer("so"), proposed, asked, at=START)
+    inner = ev.ActionDecided(action_id="a1", verdict="approved", by="person")
+    keep("20260301-mend-the-parser-2222", "mend the parser", answer("so"), proposed, asked, inner, at=START - HOUR)
+    keep("20260301-other-3333", "other", at=START - 2 * HOUR)
+    _, app = app_on("none")
+    async with app.run_test(size=(120, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "Sessions · 3")
+        rows = [line for line in text_on(app).splitlines() if "action" in line]
+        assert "01 Mar 12:00 · 1111" in rows[0]
+        assert "1 action " in rows[0]
+        assert "waits for you" in rows[0]
+        assert "01 Mar 11:00 · 2222" in rows[1]
+        assert "open" in rows[1]
+        assert "0 actions" in rows[2]
+        assert "3333" not in rows[2]
+        await on_screen(pilot, "20260301-mend-the-parser-1111 · began 2026-03-01 12:00")
+        await pilot.press("down", "down")
+        await on_screen(pilot, "20260301-other-3333 · began 2026-03-01 10:00")
+        await pilot.press("up", "r", *"!", "enter")
+        await on_screen(pilot, "saved", "mend the parser!")
+        assert "· 1111" not in text_on(app)
+        await pilot.press("up", "down")
+        await on_screen(pilot, "said first: mend the parser")
 
 
 async def test_a_session_is_written_to_a_file_whose_end_names_the_form(tmp_path):

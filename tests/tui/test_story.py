@@ -27,6 +27,7 @@ from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.wording.detail import detail_text, detail_title
 from workbench.tui.wording.line_counts import count_lines
 from workbench.tui.wording.summaries import outcome
+from workbench.tui.wording.whose import whose
 
 
 def test_a_session_under_way_is_told_in_order():
@@ -210,7 +211,14 @@ def test_changes_by_others_are_told_apart():
     script = Script().start()
     script.add(ev.FilesChanged, files=(ev.FileDelta(path="/x", before="b", after="a"),))
 
-    assert script.state().changes["/x"].by_others
+    script.run("execute_bash", _files=(ev.FileDelta(path="/x", before="a", after="c"),))
+    both = script.state()
+    script.add(ev.PersonCommand, action_id="p1", command="touch y")
+    mine = (ev.FileDelta(path="/y", before=None, after=""), ev.FileDelta(path="/x", before="c", after="d"))
+    script.add(ev.VersionTaken, version="v", action_id="p1", files=mine)
+    assert whose(both.changes["/x"]) == "by the agent and others"
+    assert whose(script.state().changes["/x"]) == "by the agent, you and others"
+    assert whose(script.state().changes["/y"]) == "by you"
 
 
 def test_what_a_command_changed_on_disk_stands_on_its_card_and_counts_once():

@@ -66,4 +66,5 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
         return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
     cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
     title = f"sub-agent of {entry.parent}" if entry.parent else entry.title
-    return (entry.id, used, entry.ended or "open", cost, str(entry.events), entry.workspace, title)
+    state = entry.ended or ("waits for you" if entry.waiting else "open")
+    return (entry.id, used, state, cost, str(entry.events), entry.workspace, title)

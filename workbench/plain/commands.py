@@ -97,6 +97,7 @@ class Commands:
 def _changes(state: SessionState) -> Iterator[str]:
     from workbench.diff.hunks import compare
     from workbench.tui.wording.summaries import short_path
+    from workbench.tui.wording.whose import whose
 
     if not state.changes:
         yield "Nothing has changed."
@@ -104,7 +105,7 @@ def _changes(state: SessionState) -> Iterator[str]:
         diff = compare(short_path(file.path, state.workspace), file.before, file.after)
         yield (
             file_line(diff)
-            + (" Not by the agent alone." if file.by_others else "")
+            + (f" Changed {words}." if (words := whose(file)) else "")
             + (f" {file.note}" * bool(file.note))
         )
         for hunk in diff.hunks:

@@ -194,7 +194,6 @@ class WorkbenchApp(AppManners, AppKeys):
             has_session=opened.link is not None,
             writing=Writing(opened.workspace, self._history, arguments, offers, vim=self.has_vim_keys),
             message=opened.message,
-            clock=self.clock,
             keep=opened.keep,
         )
         screen.add_class(*_sizes(self), update=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,7 @@ class Shelf:
         self._locations = locations
         self.current = current
         self._rows: dict[str, SessionRow] = {}
+        self._called: Counter[str] = Counter()
 
     def read(self, give: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
         """Find all of them, in a thread; `give` gets those that came since."""
@@ -47,7 +49,14 @@ class Shelf:
 
     def add(self, rows: Iterable[SessionRow]) -> None:
         """Take over what was read."""
-        self._rows |= {row.entry.id: row for row in rows}
+        new = {row.entry.id: row for row in rows}
+        self._called.subtract(title(self._rows[name].entry) for name in new if name in self._rows)
+        self._called.update(title(row.entry) for row in new.values())
+        self._rows |= new
+
+    def is_twin(self, row: SessionRow) -> bool:
+        """Whether another one is called the same."""
+        return self._called[title(row.entry)] > 1
 
     def rows(self, query: str = "") -> Sequence[SessionRow]:
         """The sessions that fit a few letters, the best first; all but those of sub-agents while nothing is typed."""
@@ -81,13 +90,14 @@ class Shelf:
         """Its engine was told the title."""
         row = self._rows[name]
         entry = row.entry if not text else replace(row.entry, title=text)
-        self._rows[name] = SessionRow(entry, row.is_current, row.is_busy)
+        self.add([SessionRow(entry, row.is_current, row.is_busy)])
 
     def delete(self, name: str) -> None:
         """Delete one that nobody works in, and those of its sub-agents; raises WorkbenchError."""
         shelf.delete(self._locations, name)
         children = [each for each, row in self._rows.items() if row.entry.parent == name]
-        self._rows.pop(name, None)
+        if name in self._rows:
+            self._called.subtract([title(self._rows.pop(name).entry)])
         for child in children:
             self.delete(child)
 
@@ -106,7 +116,7 @@ class Shelf:
             )
 
     def _look_again(self, name: str) -> None:
-        self._rows[name] = self._row(find_session(self._locations, name))
+        self.add([self._row(find_session(self._locations, name))])
 
     def _row(self, entry: SessionSummary) -> SessionRow:
         is_current = entry.id == self.current

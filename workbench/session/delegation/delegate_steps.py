@@ -47,4 +47,6 @@ def told(call: str, agent: str, session: str, event: Event) -> DelegateStep | No
 def _short(observation: dict[str, Any]) -> dict[str, Any]:
     text = cut_middle(observed_text(observation), _LONGEST)
     known: dict[str, Any] = {name: observation[name] for name in ("is_error", "exit_code") if name in observation}
+    if isinstance(printed := observation.get("output"), str):  # without what the model is told about it
+        known["output"] = cut_middle(printed, _LONGEST)
     return {"content": [{"type": "text", "text": text}], **known}

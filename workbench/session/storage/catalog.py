@@ -21,7 +21,10 @@ from workbench.text import first_line
 _PAID = "('model_responded', 'history_condensed', 'model_asked')"
 _FACTS = f"""
 SELECT count(*), max(seq),
-  sum(kind = 'model_responded'),
+  max(CASE WHEN kind = 'model_responded' THEN seq END),
+  sum(kind IN ('action_proposed', 'person_command')
+      OR kind = 'files_changed' AND json_extract(json, '$.by') = 'person'
+      OR kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_proposed'),
   sum(CASE WHEN kind IN {_PAID} THEN json_extract(json, '$.cost')
            WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.cost') END),
   sum(CASE WHEN kind IN {_PAID} THEN json_extract(json, '$.cost') IS NULL
@@ -32,6 +35,8 @@ SELECT count(*), max(seq),
   max(CASE WHEN kind = 'run_ended' THEN seq END)
 FROM events
 """
+_SETTLING = ("action_assessed", "action_decided", "action_observed", "action_abandoned")
+_SINCE = f"SELECT json FROM events WHERE seq > ? AND kind IN {(*_SETTLING, 'delegate_step')} ORDER BY seq"
 _MODEL = """
 SELECT json_extract(json, '$.model') FROM events
 WHERE kind = 'settings_changed' AND json_extract(json, '$.model') IS NOT NULL ORDER BY seq DESC LIMIT 1
@@ -49,17 +54,20 @@ class SessionSummary:
 
     `parent` is the session whose sub-agent worked in it; that one's cost holds this one's.
     `title` is what the person calls it, or said first. It, `workspace` and `model` are as they were written: make them
-    visible before they are shown. `steps` are the answers of the model.
+    visible before they are shown; `said` is what was said first where the title is another one. `actions` are counted
+    as the timeline numbers them, `waiting` are those that somebody has to answer.
     """
 
     id: str
     title: str = ""
+    said: str = ""
     workspace: str = ""
     model: str = ""
     started: datetime = _LONG_AGO
     updated: datetime = _LONG_AGO
     events: int = 0
-    steps: int = 0
+    actions: int = 0
+    waiting: int = 0
     cost: float | None = None
     ended: str = ""
     damaged: str = ""
@@ -150,21 +158,24 @@ def _summary(path: Path) -> SessionSummary | None:
 
 
 def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
-    count, last, answers, cost, unpriced, first_said, last_said, last_end = db.execute(_FACTS).fetchone()
+    count, last, answered, actions, cost, unpriced, first_said, last_said, last_end = db.execute(_FACTS).fetchone()
     started = json.loads(db.execute("SELECT json FROM events WHERE seq = 1").fetchone()[0])
     (updated,) = db.execute("SELECT at FROM events WHERE seq = ?", (last,)).fetchone()
     model = db.execute(_MODEL).fetchone()
     is_over = last_end is not None and last_end > (last_said or 0)
+    title, said = _titles(path, db, first_said)
     return SessionSummary(
         id=path.stem,
-        title=_title(path, db, first_said),
+        title=title,
+        said=said,
         workspace=str(started["workspace"]),
         model=str(model[0] if model else started["model"]),
         started=datetime.fromisoformat(started["at"]),
         updated=datetime.fromisoformat(updated),
         events=int(count),
-        steps=int(answers or 0),
-        cost=None if unpriced else float(cost or 0.0) if answers else 0.0,
+        actions=int(actions or 0),
+        waiting=0 if is_over else _waiting(db, answered or 0),
+        cost=None if unpriced else float(cost or 0.0) if answered else 0.0,
         ended=_reason(db, last_end) if is_over else "",
         parent=str(started.get("parent", "")),
     )
@@ -175,10 +186,27 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
     return str(json.loads(line)["reason"])
 
 
-def _title(path: Path, db: sqlite3.Connection, seq: int | None) -> str:
+def _waiting(db: sqlite3.Connection, answered: int) -> int:
+    """How many actions of the last answer were asked about, and are not settled: all of earlier ones are."""
+    asked: dict[str, bool] = {}
+    for (line,) in db.execute(_SINCE, (answered,)):
+        step = json.loads(line)
+        event = step.get("event", step)
+        if event["kind"] in _SETTLING:
+            needs = event.get("needs_decision", True) or event.get("needs_answer", False)
+            asked[event["action_id"]] = event["kind"] == "action_assessed" and needs
+    return sum(asked.values())
+
+
+def _titles(path: Path, db: sqlite3.Connection, seq: int | None) -> tuple[str, str]:
+    """What it is called, and what was said first where that is something else."""
     named = db.execute(_TITLE).fetchone()
-    if named and named[0]:
-        return first_line(str(named[0]))
+    said = _said(path, seq)
+    title = first_line(str(named[0])) if named and named[0] else said
+    return title, "" if title == said else said
+
+
+def _said(path: Path, seq: int | None) -> str:
     if seq is None:
         return ""
     with Store.open(path, readonly=True) as store:

@@ -9,7 +9,7 @@ from workbench.text import first_line
 from workbench.tui.fold import delegate_fold
 from workbench.tui.fold.changed import Changed, added
 from workbench.tui.fold.changes_fold import merged, take_files
-from workbench.tui.fold.state import CHANGED_BACK, ActionItem, NoticeItem, Phase, SessionState
+from workbench.tui.fold.state import CHANGED_BACK, ActionItem, Hand, NoticeItem, Phase, SessionState
 from workbench.tui.fold.tasks_fold import take_plan, take_step
 
 if TYPE_CHECKING:
@@ -72,8 +72,10 @@ def person_command(state: SessionState, event: PersonCommand) -> Changed:
     return added(state, item)
 
 
-def changed_back(state: SessionState, event: FilesChanged) -> Changed:
-    """Files that the person wrote again as they were, from the diff viewer: an action of theirs, done at once."""
+def files_changed(state: SessionState, event: FilesChanged) -> Changed:
+    """Files that others wrote; or the person, as they were, from the diff viewer: an action of theirs, done at once."""
+    if event.by != "person":
+        return Changed(changes=take_files(state, event.files, "others"))
     state.action_count += 1
     item = ActionItem(
         seq=event.seq,
@@ -88,7 +90,7 @@ def changed_back(state: SessionState, event: FilesChanged) -> Changed:
         by_person=True,
     )
     state.actions[item.action_id] = item
-    return added(state, item)
+    return added(state, item).merge(Changed(changes=take_files(state, event.files, "person")))
 
 
 def assessed(state: SessionState, event: ActionAssessed) -> Changed:
@@ -179,10 +181,15 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
         updated=[item],
         status=True,
         tasks=event.ran and not item.agent and take_plan(state, item),
-        changes=take_files(state, event.files_changed),
+        changes=take_files(state, event.files_changed, _hand(item)),
         waiting=_no_longer_waits(state, item),
     )
     return changed.merge(delegate_fold.close(state, item.action_id))
+
+
+def _hand(item: ActionItem | None) -> Hand:
+    """Whose files an action changes; of one in a part that is not read nobody knows, and most are the agent's."""
+    return "person" if item is not None and item.by_person else "agent"
 
 
 def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
@@ -195,8 +202,8 @@ def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
 
 def side_effects(state: SessionState, event: VersionTaken) -> Changed:
     """What an action changed on disk beside what its result says; a file that both tell of is counted once."""
-    changed = Changed(changes=take_files(state, event.files))
     item = state.actions.get(event.action_id)
+    changed = Changed(changes=take_files(state, event.files, _hand(item)))
     if item is not None and (event.files or event.copy_id):
         item.files = merged(item.files, event.files)
         item.copy_id = event.copy_id or item.copy_id

@@ -1,31 +1,31 @@
-"""The files a session and its last turn changed: for each the first text before and the last one after."""
+"""The files a session and its last turn changed: for each the first text before, the last one after, and by whom."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workbench.tui.fold.state import FileState, SessionState
+from workbench.tui.fold.state import FileState, Hand, SessionState
 
 if TYPE_CHECKING:
     from workbench.session.events import FileDelta
 
 
-def take_files(state: SessionState, files: Sequence[FileDelta], *, by_others: bool = False) -> bool:
-    """Fold what an action or another program wrote; a file that is back where it began leaves the list."""
+def take_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
+    """Fold what somebody wrote; a file that is back where it began leaves the list."""
     for delta in files:
         for changes in (state.changes, state.turn_changes):
-            _take_file(changes, delta, by_others)
+            _take_file(changes, delta, by)
     return bool(files)
 
 
-def _take_file(changes: dict[str, FileState], delta: FileDelta, by_others: bool) -> None:
+def _take_file(changes: dict[str, FileState], delta: FileDelta, by: Hand) -> None:
     known = changes.get(delta.path)
     if known is None:
         known = changes[delta.path] = FileState(delta.path, delta.before, delta.after)
     known.after = delta.after
     known.note = delta.cut
-    known.by_others |= by_others
+    known.by |= {by}
     if known.before == known.after:
         del changes[delta.path]
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
 Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"
 ]
+Hand: TypeAlias = Literal["agent", "person", "others"]
+"""Whose a change is: of the agent and its sub-agents, of a command or the diff viewer of the person, of programs."""
 EngineWork: TypeAlias = Literal["starting", "idle", "thinking", "deciding", "acting", "lost"]
 
 
@@ -154,8 +156,8 @@ class FileState:
     path: str
     before: str | None
     after: str | None
-    by_others: bool = False
-    """Changed (also) by the person or another program."""
+    by: frozenset[Hand] = frozenset()
+    """Whose changes are known; none where nobody knows, as of what git says."""
     note: str = ""
     """Why its lines cannot be shown."""
 
@@ -199,6 +201,8 @@ class SessionState:
     only_turn: bool = False
     """The person has the changes list show this turn alone; not of the log."""
     last_seq: int = 0
+    thinks_since: datetime | None = None
+    """When the last thing happened after which the model is asked, by the log."""
     first_seq: int = 1
     """The first event that `items` tell of; what is older is in the file, and read when it is asked for."""
     action_count: int = 0

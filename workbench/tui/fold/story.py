@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.tui.fold import action_fold, delegate_fold, live_fold
 from workbench.tui.fold.changed import Changed, added
-from workbench.tui.fold.changes_fold import take_files
 from workbench.tui.fold.chips import chips_of, with_resources
 from workbench.tui.fold.notices import (
     condensed_notice,
@@ -21,6 +20,7 @@ from workbench.tui.fold.notices import (
     undone_notice,
 )
 from workbench.tui.fold.state import AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.tui.fold.times import note_time
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         CondensingAsked,
         CondensingUndone,
         DelegateStep,
-        FilesChanged,
         HistoryCondensed,
         MessageWithdrawn,
         ModelAsked,
@@ -55,10 +54,11 @@ def apply(state: SessionState, message: Incoming) -> Changed:
         return added(state, NoticeItem(0, message.reason, "warning", refuses=True))
     if isinstance(message, EngineNotice):
         return added(state, NoticeItem(0, message.text, "warning"))
-    seq = getattr(message, "seq", 0)
-    if seq and seq <= state.last_seq:
-        return Changed()
-    state.last_seq = max(state.last_seq, seq)
+    if seq := getattr(message, "seq", 0):
+        if seq <= state.last_seq:
+            return Changed()
+        state.last_seq = seq
+        note_time(state, message)
     fold = _FOLDS.get(message.kind)
     return fold(state, message) if fold else Changed()
 
@@ -144,11 +144,6 @@ def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
     return delegate_fold.take(state, event, _DELEGATE_FOLDS)
 
 
-def _files_changed(state: SessionState, event: FilesChanged) -> Changed:
-    changed = Changed(changes=take_files(state, event.files, by_others=event.by != "person"))
-    return changed.merge(action_fold.changed_back(state, event)) if event.by == "person" else changed
-
-
 def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
     changed = action_fold.side_effects(state, event)
     return changed.merge(added(state, NoticeItem(event.seq, _sentence(event.notice)))) if event.notice else changed
@@ -221,7 +216,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "action_started": action_fold.started,
     "action_observed": action_fold.observed,
     "action_abandoned": action_fold.abandoned,
-    "files_changed": _files_changed,
+    "files_changed": action_fold.files_changed,
     "model_asked": _spent,
     "version_taken": _version_taken,
     "agent_nudged": _agent_nudged,

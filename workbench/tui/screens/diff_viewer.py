@@ -32,6 +32,7 @@ from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.wording.summaries import short_path
 from workbench.tui.wording.viewer_lines import viewer_title
+from workbench.tui.wording.whose import whose, whose_sign
 
 _AT_ONCE = 300_000
 """Characters that are compared without leaving the screen's own thread."""
@@ -170,13 +171,15 @@ class DiffViewerScreen(ViewerTakingBack):
     def _row(self, file: FileState) -> FileRow:
         sign = "M" if file.note else "A" if file.before is None else "D" if file.after is None else "M"
         added, removed = (-1, -1) if file.note else (file.added, file.removed)
-        return FileRow(sign, short_path(file.path, self._workspace), added, removed)
+        return FileRow(sign, short_path(file.path, self._workspace), added, removed, whose_sign(file))
 
     def tell_title(self) -> None:
         """Scope, file, hunk."""
         hunk = self.query_one(ReviewView).current if self._shown is not None else -1
         title = viewer_title(self._scopes[self._scope].name, self._shown, hunk, self.chosen, len(self.files))
-        self.query_one("#viewer-title", Static).update(title)
+        by = whose(self.files[self.chosen]) if self._shown is not None else ""
+        said = Content.assemble(title, ("   " + by, "$dim")) if by else title
+        self.query_one("#viewer-title", Static).update(said)
 
     @on(DiffView.Stepped)
     def on_stepped(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -65,7 +64,6 @@ class MainScreen(Sending):
         has_session: bool,
         writing: Writing,
         message: str = "",
-        clock: Callable[[], float] = time.monotonic,
         keep: Callable[[str], Path] | None = None,
     ) -> None:
         super().__init__()
@@ -76,7 +74,6 @@ class MainScreen(Sending):
         self.has_session = has_session
         self.writing = writing
         self._message = message
-        self._clock = clock
         self.outbox = Outbox()
         self._review = Review(link, state, workspace, self.send, keep)
         self._asking = Asking(self, link, state)
@@ -90,7 +87,7 @@ class MainScreen(Sending):
                 yield Welcome(self.state, self.has_session)
                 yield Conversation(id="conversation", classes="panel")
             yield SidePanels()
-        yield Activity(self.state, self._clock)
+        yield Activity(self.state)
         yield self.writing
         yield KeyHints()
 

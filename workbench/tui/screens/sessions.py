@@ -74,7 +74,7 @@ class SessionsScreen(SessionsDoing):
         """A line to write in, the rows, and what there is to say."""
         with Vertical(id="sessions-box"):
             yield Input(id="sessions-line", select_on_focus=False)
-            yield SessionList(id="sessions-list")
+            yield SessionList(self.shelf.is_twin, id="sessions-list")
             yield Static(id="sessions-note")
 
     def on_mount(self) -> None:
@@ -216,3 +216,4 @@ class SessionsScreen(SessionsDoing):
         parts += [f"{damaged} damaged"] if damaged else []
         parts += ["searching …"] if self._is_searching else []
         self.query_one("#sessions-box").border_title = Content(" · ".join(parts))
+        self.tell_note()

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -20,7 +21,7 @@ from workbench.tui.approving.arming import QUIET
 from workbench.tui.background import in_daemon
 from workbench.tui.shelf import Shelf
 from workbench.tui.widgets.session_list import SessionList
-from workbench.tui.wording.session_rows import SessionRow, title
+from workbench.tui.wording.session_rows import SessionRow, details, title
 
 
 class SessionsDoing(ModalScreen[str | None]):
@@ -33,6 +34,8 @@ class SessionsDoing(ModalScreen[str | None]):
     ]
     shelf: Shelf
     set_title: Callable[[str], None]
+    _said = ""
+    _said_of: SessionRow | None = None
     _deleting = ""
     _asked = 0.0
 
@@ -93,5 +96,18 @@ class SessionsDoing(ModalScreen[str | None]):
             self.say(said)
 
     def say(self, text: str) -> None:
-        """One line below the rows."""
+        """One line below the rows, until the cursor moves."""
+        self._said, self._said_of = text, self.row
+        self.tell_note()
+
+    def tell_note(self) -> None:
+        """What there is to say, else what is known of the session under the cursor."""
+        text = self._said or (details(self.row) if self.row else "")
         self.query_one("#sessions-note", Static).update(Content(visible(text, lines=False)))
+
+    @on(SessionList.Moved)
+    def on_moved(self) -> None:
+        """What was said was of another row."""
+        if self._said_of is None or self.row is None or self._said_of.entry.id != self.row.entry.id:
+            self._said = ""
+        self.tell_note()

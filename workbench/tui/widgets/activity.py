@@ -1,15 +1,15 @@
-"""One line on what the engine does now, and since when; it costs nothing while nothing happens."""
+"""One line on what the engine does now, and since when by the log; it costs nothing while nothing happens."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from datetime import datetime
 
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.text import counted, first_line, visible
+from workbench.tui import clock
 from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.key_names import key_of
 
@@ -33,12 +33,11 @@ _WORKING = ("thinking", "deciding", "acting")
 class Activity(Widget):
     """Ticks once a second while the agent works."""
 
-    def __init__(self, state: SessionState, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, state: SessionState) -> None:
         super().__init__(id="activity")
         self._state = state
-        self._clock = clock
         self._what: tuple[str, str] = ("", "")
-        self._since = clock()
+        self._since = clock.now()
         self._timer: Timer | None = None
         self._shown = Content("")
 
@@ -50,8 +49,8 @@ class Activity(Widget):
     def show(self) -> None:
         """Take over what the state says now."""
         what = activity_text(self._state, key_of(self.app, "question", "f8"))
-        if what != self._what:
-            self._what, self._since = what, self._clock()
+        self._since = began(self._state) or (self._since if what == self._what else clock.now())
+        self._what = what
         if self._timer is not None:
             (self._timer.resume if is_working(self._state) else self._timer.pause)()
         self._repaint()
@@ -70,7 +69,7 @@ class Activity(Widget):
         text, style = self._what
         if not is_working(self._state):
             return Content.styled(text, style)
-        seconds = f" · {_seconds(self._clock() - self._since)}"
+        seconds = f" · {_seconds((clock.now() - self._since).total_seconds())}"
         detail = "" if self._state.unsaved else visible(self._state.work_detail, lines=False)
         return Content.assemble((text, style), (seconds, "$dim"), (f" · {detail}" if detail else "", "$warning"))
 
@@ -78,6 +77,13 @@ class Activity(Widget):
 def is_working(state: SessionState) -> bool:
     """Whether the agent is busy and a person is not waited for."""
     return state.work in _WORKING and not state.waiting
+
+
+def began(state: SessionState) -> datetime | None:
+    """Since when that has gone on, by the log; None for what the log does not tell of, as an answer that streams."""
+    if state.running:
+        return next(iter(state.running.values())).started
+    return None if state.live and state.live.text else state.thinks_since
 
 
 def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
@@ -92,7 +98,7 @@ def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
         return "● starting" if state.work == "starting" else "", "$dim"
     running = next(iter(state.running.values()), None)
     if running is not None:
-        return f"● {_action(running)}", "$sign-running"
+        return f"● {_sub_agents(state) or _action(running)}", "$sign-running"
     return ("● writing" if state.live and state.live.text else "● thinking"), "$sign-running"
 
 
@@ -101,6 +107,12 @@ def _waiting(state: SessionState, key: str) -> str:
         return f"? the agent asks you something · {key}"
     count = len(state.waiting)
     return f"? {counted(count, 'action')} waiting for you · {key}"
+
+
+def _sub_agents(state: SessionState) -> str:
+    """Which sub-agents work; empty where none does."""
+    names = [str(item.arguments.get("agent")) for item in state.running.values() if item.tool == "delegate"]
+    return f"{counted(len(names), 'sub-agent')} at work: {first_line(', '.join(names), 80)}" if names else ""
 
 
 def _action(item: ActionItem) -> str:

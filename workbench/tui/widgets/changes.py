@@ -1,11 +1,10 @@
 """The changes list: files that differ from how they were when the session, or this turn, began.
 
-Those that other programs changed too stand apart, below the agent's own.
+Those that others changed, too or alone, stand apart, below the agent's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -18,9 +17,9 @@ from workbench.tui.messages import FileChosen
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.wording.pieces import Line, Piece, clip, spread
 from workbench.tui.wording.summaries import plus_minus, short_path
+from workbench.tui.wording.whose import in_groups
 
 _EMPTY = "No file changed yet"
-_OTHERS = "Not by the agent alone"
 _EMPTY_TURN = "No file changed in this turn · . shows the session"
 
 
@@ -34,8 +33,8 @@ class ChangesPanel(LineList):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._rows: list[FileState | None] = []
-        """The files; None is the line above those of others."""
+        self._rows: list[FileState | str] = []
+        """The files, and lines that say whose those below them are."""
         self._workspace = ""
         self._only_turn = False
 
@@ -44,7 +43,7 @@ class ChangesPanel(LineList):
         if changed is not None and not changed.changes:
             return
         self._only_turn = state.only_turn
-        self._rows = _rows(_files(state).values())
+        self._rows = in_groups(list(_files(state).values()))
         self._workspace = state.workspace
         self.set_count(max(1, len(self._rows)))
         self.forget()
@@ -63,25 +62,18 @@ class ChangesPanel(LineList):
         """The row of a file."""
         if index >= len(self._rows):
             return [Piece(_EMPTY_TURN if self._only_turn else _EMPTY, "dim")]
-        file = self._rows[index]
-        return [Piece(clip(_OTHERS, width), "dim")] if file is None else file_line(file, self._workspace, width)
+        row = self._rows[index]
+        return [Piece(clip(row, width), "dim")] if isinstance(row, str) else file_line(row, self._workspace, width)
 
     def choose(self, index: int) -> None:
         """Open the diff of a file."""
-        file = self._rows[index] if index < len(self._rows) else None
-        if file is not None:
-            self.post_message(FileChosen(file.path))
+        row = self._rows[index] if index < len(self._rows) else ""
+        if not isinstance(row, str):
+            self.post_message(FileChosen(row.path))
 
     def action_scope(self) -> None:
         """This turn alone, or the whole session."""
         self.post_message(self.ScopeChanged())
-
-
-def _rows(files: Iterable[FileState]) -> list[FileState | None]:
-    """The agent's own files, then a line and those that others changed too."""
-    known = list(files)
-    own, others = [file for file in known if not file.by_others], [file for file in known if file.by_others]
-    return [*own, None, *others] if others else [*own]
 
 
 def _files(state: SessionState) -> dict[str, FileState]:

@@ -17,12 +17,13 @@ from workbench.tui.wording.pieces import clip, pad
 
 
 class FileRow(NamedTuple):
-    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 where nobody knows)."""
+    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 where nobody knows), and whose."""
 
     sign: str
     path: str
     added: int
     removed: int
+    whose: str = " "
 
 
 class FileList(ScrollView, can_focus=False):
@@ -73,7 +74,7 @@ class FileList(ScrollView, can_focus=False):
         sign = self.get_component_rich_style("file--sign", partial=True)
         segments = [
             Segment("▌" if place == self._chosen else " ", base + sign),
-            Segment(f"{row.sign} ", base + sign),
+            Segment(f"{row.sign}{row.whose}", base + sign),
             Segment(pad(clip(path, room), room + 1), base),
             Segment(added, base + self.get_component_rich_style("file--added", partial=True)),
             Segment(removed, base + self.get_component_rich_style("file--removed", partial=True)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.message import Message
 
@@ -22,8 +22,13 @@ class SessionList(LineList):
             super().__init__()
             self.row = row
 
-    def __init__(self, *, id: str | None = None) -> None:
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+    def __init__(self, is_twin: Callable[[SessionRow], bool], *, id: str | None = None) -> None:
+        """`is_twin` says of a row whether another one is called the same."""
         super().__init__(id=id)
+        self._is_twin = is_twin
         self._rows: Sequence[SessionRow] = ()
         self._empty = ""
 
@@ -45,7 +50,13 @@ class SessionList(LineList):
         """One row."""
         if not self._rows:
             return [Piece(self._empty, "dim")]
-        return session_row(self._rows[index], width, clock.now())
+        row = self._rows[index]
+        return session_row(row, width, clock.now(), is_twin=self._is_twin(row))
+
+    def watch_cursor(self, before: int, after: int) -> None:
+        """Somebody may tell of the row."""
+        super().watch_cursor(before, after)
+        self.post_message(self.Moved())
 
     def choose(self, index: int) -> None:
         """Open the one under the cursor."""

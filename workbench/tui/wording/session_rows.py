@@ -1,6 +1,6 @@
 """Rows of the sessions list as pieces fitted to a width; pure, called by the Sessions screen alone.
 
-Columns give way as the width shrinks: first the folder, then what it cost.
+Columns give way as the width shrinks: first the folder, then how many actions, then what it cost.
 """
 
 from __future__ import annotations
@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
+
 from workbench.text import counted, first_line, visible
+from workbench.tui.wording.home import from_home
 from workbench.tui.wording.pieces import Line, Piece, clip, pad
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.session.storage.shelf import Found
 
 _STATES: Final = {"finished": "ok", "error": "failed", "stuck": "waiting", "limit": "waiting"}
-_WITH_FOLDER, _WITH_COST = 92, 66
+_WITH_FOLDER, _WITH_ACTIONS, _WITH_COST = 92, 84, 66
 _TITLE_OF_FOUND = 30
 
 
@@ -35,15 +38,34 @@ class SessionRow:
     words: tuple[str, ...] = ()
 
 
-def session_row(row: SessionRow, width: int, now: datetime) -> Line:
-    """One row, exactly `width` cells."""
+def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False) -> Line:
+    """One row, exactly `width` cells; `is_twin` where another one is called the same."""
     mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
     if row.found is not None:
         return [mark, *_found(row, width - 2)]
     tail = _tail(row, width, now)
     room = width - 2 - sum(len(piece.text) for piece in tail)
     style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
-    return [mark, Piece(pad(title(row.entry), room), style), *tail]
+    apart = f" · {_apart(row.entry, width)}" if is_twin else ""
+    called = clip(title(row.entry), room - cell_len(apart))
+    rest = pad(apart, room - cell_len(called))
+    return [mark, Piece(called, style), Piece(rest, "dim"), *tail]
+
+
+def _apart(entry: SessionSummary, width: int) -> str:
+    """What tells it from another one with the same title: when it began, and the end of its id."""
+    tail = entry.id.rpartition("-")[2]
+    return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_FOLDER else tail
+
+
+def details(row: SessionRow) -> str:
+    """One line on a session: its id, when it began, where, on which model, and what was said first under its title."""
+    entry = row.entry
+    if entry.damaged:
+        return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
+    where = visible(from_home(Path(entry.workspace)), lines=False)
+    parts = [entry.id, f"began {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
+    return " · ".join([*parts, *([f"said first: {first_line(entry.said, 300)}"] if entry.said else [])])
 
 
 def title(entry: SessionSummary) -> str:
@@ -64,18 +86,27 @@ def when(at: datetime, now: datetime) -> str:
 
 def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     entry = row.entry
-    word = "damaged" if entry.damaged else entry.ended or "open"
-    state, style = ("in use", "running") if row.is_busy else (word, _STATES.get(word, "dim"))
+    state, style = _state(row)
     tail = [Piece("  ")]
     if width >= _WITH_FOLDER:
         folder = visible(PurePath(entry.workspace).name, lines=False)
         tail += [Piece(pad(folder, 16), "tool"), Piece("  ")]
+    if width >= _WITH_ACTIONS and not entry.damaged:
+        tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
     if width >= _WITH_COST:
         cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
-        steps = counted(entry.steps, "step") if not entry.damaged else ""
-        tail += [Piece(pad(steps, 11, right=True), "dim"), Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
-    style = "failed" if entry.damaged else style
-    return [*tail, Piece(pad(state, 11), style), Piece(pad(when(entry.updated, now), 10, right=True), "dim")]
+        tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
+    return [*tail, Piece(pad(state, 13), style), Piece(pad(when(entry.updated, now), 10, right=True), "dim")]
+
+
+def _state(row: SessionRow) -> tuple[str, str]:
+    """How it stands, and the style of that: what waits for the person comes before who works in it."""
+    if row.entry.damaged:
+        return "damaged", "failed"
+    if row.entry.waiting:
+        return "waits for you", "waiting"
+    word = row.entry.ended or "open"
+    return ("in use", "running") if row.is_busy else (word, _STATES.get(word, "dim"))
 
 
 def _found(row: SessionRow, width: int) -> Line:

@@ -1,0 +1,53 @@
+"""Since when something goes on is what the log says, also for a screen that comes later."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import START, Script
+from tests.tui.trial import wait_until, workbench_app
+from workbench.session import events as ev
+from workbench.tui import clock
+from workbench.tui.widgets.activity import Activity, began
+
+
+def said(app) -> str:
+    return str(app.screen.query_one(Activity).render())
+
+
+async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeypatch):
+    script = Script().start().user("Go.")
+    script.begin("execute_bash", command="pytest -q")
+    began_at = script.events[-1].at
+    monkeypatch.setattr(clock, "now", lambda: began_at + timedelta(minutes=2, seconds=5))
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 30)) as pilot:
+        link.bring(ev.EngineState(state="acting"))
+        assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in said(app))
+
+
+@pytest.mark.parametrize("later", ["nothing", "a message", "an answer that streams"])
+def test_the_model_thinks_since_it_was_asked(later):
+    script = Script().start().user("Go.").answer("I look.")
+    script.run("execute_bash", "ok", command="ls")
+    asked_at = script.events[-1].at
+    if later == "a message":
+        script.user("And the README.")
+    state = script.state()
+    if later == "an answer that streams":
+        from workbench.tui.fold.story import apply
+
+        apply(state, ev.TextDelta(text="So"))
+    assert began(state) == (None if later == "an answer that streams" else asked_at)
+
+
+def test_the_second_of_two_equal_commands_has_a_time_of_its_own():
+    script = Script().start().user("Go.")
+    script.run("execute_bash", "ok", command="make")
+    first = script.events[-2].at
+    script.begin("execute_bash", command="make")
+    state = script.state()
+    assert began(state) == script.events[-1].at
+    assert began(state) > first > START
