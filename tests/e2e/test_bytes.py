@@ -87,6 +87,7 @@ def configure(world: World) -> None:
     folder = world.locations.config
     folder.mkdir(parents=True)
     tables = f"theme = {toml(hostile('colour'))}\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
+    tables += f"[mcpServers.far]\nenabled = false\ncommand = {toml(hostile('server'))}\n"
     (folder / "settings.toml").write_text(tables, encoding="utf-8")
     (folder / "rules.toml").write_text(f"[[deny]]\ncommand = {toml('rule' + PAYLOADS[0])}\n", encoding="utf-8")
     theme = f"name = {toml(hostile('ohw-hue'))}\nprimary = '#7cc4d8'\n"
@@ -186,6 +187,10 @@ def show_screens(terminal: Terminal) -> None:
         look_for(terminal, "filenew", safe("new"))
     with over(terminal, "/cost", "Cost and context"):
         pass
+    with over(terminal, "/settings", "What sessions begin with", safe("colour")):
+        pass
+    with over(terminal, "/mcp", "MCP servers", "switched off", safe("server")):
+        pass
     with over(terminal, "f1", "Keys here"):
         pass
 
@@ -215,12 +220,16 @@ def test_commands_print_harmless_bytes_alone(world: World):
     assert [json.loads(line)["risk"] for line in rated.stdout.splitlines()] == ["HIGH", "HIGH"]
 
 
-def test_a_folder_whose_name_holds_sequences_is_named_harmlessly_in_the_title_too(world: World):
+def test_a_folder_whose_names_hold_sequences_is_named_harmlessly_in_the_title_and_before_it_is_trusted(world: World):
     folder = world.project / file_name("folder")
     folder.mkdir()
+    (folder / ".ohw/tools").mkdir(parents=True)
+    (folder / ".ohw/tools" / f"{file_name('tool')}.py").write_text("tool = None\n")
     env = {**world.env, "TERM": "xterm-256color"}
-    with Terminal(("--workspace", str(folder)), 110, 34, env) as terminal:
+    args = ("--workspace", str(folder), "--model", world.script(finish("done")))
+    with Terminal(args, 110, 34, env) as terminal:
         terminal.wait_for(safe("folder"))
+        terminal.wait_for(safe("tool"))  # the question whether the folder is trusted
         terminal.wait_until(lambda shown: b"\x1b]2;ohw folder" in terminal.raw, "the title")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from textual.binding import Binding
-from textual.widgets import Input
+from textual.widgets import Input, Markdown
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
@@ -45,6 +45,24 @@ def test_every_guide_page_is_a_topic_and_all_that_were_promised_are_there():
         text = (GUIDES / f"{name}.md").read_text()
         assert re.match(rf"# {re.escape(title)}\n", text)
         assert 3 <= len(title) <= 14
+
+
+async def test_every_guide_opens_from_its_beginning_and_escape_leads_back():
+    app = workbench_app(FakeLink([event for event in finished() if getattr(event, "seq", 0)]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = app.screen
+        await wait_until(pilot, lambda: app.state.changes)
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: app.screen.id == "help-screen")
+        shown, scroll = app.screen.query_one(Markdown), app.screen.query_one("#help-text")
+        for name, title in topics().items():
+            await pilot.press("down")
+            await wait_until(pilot, lambda name=name: shown.source == (GUIDES / f"{name}.md").read_text())
+            await wait_until(pilot, lambda title=title: str(shown.query("MarkdownBlock").first().render()) == title)
+            assert scroll.scroll_offset.y == 0
+            assert len(shown.query("MarkdownBlock")) >= 3
+        await pilot.press("escape")
+        assert await wait_until(pilot, lambda: app.screen is main)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -74,6 +74,10 @@ async def test_chips_say_what_goes_along_and_what_cannot(folder):
         assert sent[2] == (f"{folder.parent}/beside.png", "shot.png", "large.png", "fake.png")
         link.bring(CommandRefused("m takes no images; choose another model, or leave out shot.png"))
         await wait_until(pilot, lambda: prompt.text == sent[1] and len(chips.said) == 4)
+        prompt.load_text("as in")
+        prompt.move_cursor(prompt.document.end)
+        prompt.post_message(keys.Paste("shot.png"))
+        await wait_until(pilot, lambda: prompt.text == "as in @shot.png " and len(chips.said) == 1)
 
 
 def test_the_conversation_keeps_the_chip_and_not_the_image(folder):

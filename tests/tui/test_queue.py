@@ -61,6 +61,15 @@ async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
         await wait_until(pilot, lambda: not queue.display)
 
 
+async def test_of_a_long_message_it_is_told_how_long():
+    script = Script().start().user("Go.").user("like this:\n" + "x\n" * 300)
+    app = workbench_app(FakeLink(script.events))
+    async with app.run_test(size=(100, 30)) as pilot:
+        queue = app.screen.query_one(QueueList)
+        await wait_until(pilot, lambda: queue.display)
+        assert plain(queue).strip() == "○ like this: · 300 lines more"
+
+
 async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
     link = FakeLink(busy().events)
     app = workbench_app(link)

@@ -58,12 +58,19 @@ class PastingArea(TextArea):
             else:
                 self.app.notify(visible(str(error)), severity="warning", markup=False)
             return
-        self._replace_via_keyboard(f"{mention_of(str(image))} ", *self.selection)
-        self.scroll_cursor_visible()
+        self._put(f"{mention_of(str(image))} ", apart=True)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert the paste as text, with what could hide in it made visible."""
         event.prevent_default()
         event.stop()
-        self._replace_via_keyboard(self.pastes.fold(event.text), *self.selection)
+        folded = self.pastes.fold(event.text)
+        self._put(folded, apart=folded.startswith("@") and not event.text.startswith("@"))
+
+    def _put(self, text: str, *, apart: bool) -> None:
+        """In place of what is selected; a mention stands apart from the word before it, or it would be none."""
+        row, column = min(self.selection)
+        before = self.document.get_line(row)[:column]
+        gap = " " if apart and before and not before[-1].isspace() else ""
+        self._replace_via_keyboard(gap + text, *self.selection)
         self.scroll_cursor_visible()

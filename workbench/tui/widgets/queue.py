@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from workbench.text import first_line
+from workbench.text import counted, first_line
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.state import UserItem
 
@@ -124,6 +124,8 @@ class QueueList(Widget, can_focus=True):
     def _row(self, at: int, item: UserItem) -> Content:
         width = max(10, self.size.width)
         images = f" ▣ {len(item.images)}" if item.images else ""
-        line = Content(f"○ {first_line(item.text, 300)}{images}").truncate(width, ellipsis=True, pad=True)
+        lines = item.text.strip().count("\n")
+        more = f" · {counted(lines, 'line')} more" if lines else ""
+        line = Content(f"○ {first_line(item.text, 300)}{more}{images}").truncate(width, ellipsis=True, pad=True)
         chosen = self.has_focus and at == self.at
         return line.stylize_before("$block-cursor-foreground on $block-cursor-background" if chosen else "$dim")
