@@ -75,6 +75,11 @@ def test_the_first_line_is_the_first_that_says_something():
         ("ls\uff1b rm", "ls\\uff1b rm"),
         ("a\u00a0b\u2800c\u3164d\u3000e\u1160", "a\\xa0b\\u2800c\\u3164d\\u3000e\\u1160"),
         ("\u13ade\u217cp", "\\u13ade\\u217cp"),
+        ("\u0261it push", "\\u0261it push"),
+        ("g\u0131t \u1d04at \u0280m", "g\\u0131t \\u1d04at \\u0280m"),
+        ("a \u01c0 sh", "a \\u01c0 sh"),
+        ("r\u0336m r\u0338m r\u0489m", "r\\u0336m r\\u0338m r\\u0489m"),
+        ("r\ufe0em ./\ufe0fx", "r\\ufe0em ./\\ufe0fx"),
     ],
 )
 def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, shown):
@@ -90,7 +95,8 @@ def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, sho
         "cat 日本語/ファイル.txt PDFファイル",
         "echo 'naïve café – Straße … “so” 5 µm x² №'",
         "ls العربية עברית हिन्दी 한국어",
-        "printf 'a → b ✓ 👨'",
+        "printf 'a → b ✓ 👨 ❤\ufe0f ☺\ufe0e 1\ufe0f\u20e3'",
+        "ls Łódź façade ışık.txt",
     ],
 )
 def test_natural_language_and_names_in_one_script_stay_readable(text):

@@ -51,6 +51,16 @@ _TWINS = frozenset(
     "\u0578\u057d\u0585\u0581\u0570\u0584"
 )
 """Cyrillic, Greek and Armenian letters that are drawn as a Latin one: a word of these alone reads as another word."""
+_LATIN_TWINS = frozenset(
+    "\u0131\u0237\u0251\u0261\u0269\u026a\u0280\u028f\u0262\u0274\u029f\u029c\u0299\u01c0\u017f"
+    "\u1d00\u1d04\u1d05\u1d07\u1d0a\u1d0b\u1d0d\u1d0f\u1d18\u1d1b\u1d1c\u1d20\u1d21\u1d22\ua731\ua730\ua7af\ua7ae"
+)
+"""Latin letters that are drawn as one of ASCII: without a dot, small capitals, those of phonetics."""
+_OVERLAY = re.compile(
+    "[\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20d8-\u20da\u20dd-\u20e0\u20e2\u20e4-\u20e6\u20ea\u20eb]|"
+    "(?<![\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff0-9#*])[\ufe0e\ufe0f]"
+)
+"""Signs that are drawn over the letter before, and a choice of how a sign is drawn behind what has no other way."""
 _STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u2223")
 """Signs of sums and of phonetics that are drawn as `/`, `\\`, `:`, `!`, `*` and `|`."""
 
@@ -62,7 +72,7 @@ def revealed(text: str, *, lines: bool = True) -> str:
     A word in one script stays as it is, unless all of it could be read as Latin.
     """
     if not text.isascii():
-        text = _FLAG_DASH.sub(_codes, _ODD.sub(_sign, _LETTERS.sub(_word, text)))
+        text = _FLAG_DASH.sub(_codes, _ODD.sub(_sign, _LETTERS.sub(_word, _OVERLAY.sub(_codes, text))))
     return visible(text, lines=lines)
 
 
@@ -70,6 +80,8 @@ def _word(found: re.Match[str]) -> str:
     word = found.group()
     if word.isascii():
         return word
+    if not _LATIN_TWINS.isdisjoint(word) and all(sign < "\x80" or sign in _LATIN_TWINS for sign in word):
+        return "".join(_code(sign) if sign in _LATIN_TWINS else sign for sign in word)
     scripts = {_script(sign) for sign in word}
     if scripts.isdisjoint(_LIKE_LATIN):
         return word

@@ -93,3 +93,15 @@ def test_a_parser_that_fails_says_high(monkeypatch, tmp_path):
     monkeypatch.setattr("workbench.security.shell.scan.judge", fails)
     monkeypatch.setattr("workbench.security.shell.walk.judge", fails)
     assert assess_command("ls", PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize(
+    "line", ["\u0261it push", "r\u0336m x", "cat r\u0338.txt", "./a\ufe0e", "cat a\ufe0f.txt", "\u1d04at x"]
+)
+def test_letters_that_look_like_others_and_strokes_through_them_are_high(line):
+    assert assess_command(line, PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize("line", ["echo '❤\ufe0f ☺\ufe0e 1\ufe0f\u20e3'", "cat ışık.txt", "echo 'naïve – Straße'"])
+def test_signs_of_natural_language_are_not(line):
+    assert assess_command(line, PLACES).risk == "LOW"
