@@ -118,8 +118,9 @@ class Call:
         path = self.scan.absolute(word)
         if path is None:
             opaque = "a path that is not known before it runs"
-            unsure: Risk = "MEDIUM" if use in {"read", "deep"} else "HIGH"
-            self.raise_to(unsure, f"{'reads' if unsure == 'MEDIUM' else 'changes'} {opaque}")
+            reads = use in {"read", "deep"} and not self.scan.names_secret(word)
+            unsure: Risk = "MEDIUM" if reads else "HIGH"
+            self.raise_to(unsure, f"{'reads' if use in {'read', 'deep'} else 'changes'} {opaque}")
             self._may_touch(self.scan.below(word), use)
             return
         self.paths.append(path)

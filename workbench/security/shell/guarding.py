@@ -17,6 +17,14 @@ _LEAVES_OUT = re.compile(r"--?(?:exclude|ignore|skip|config|git-dir|work-tree|in
 _ONLY_TEXT = frozenset(
     {"basename", "dirname", "true", "false", ":", "expr", "seq", "which", "whereis", "type", "man", "tr"}
 )
+OUTPUTS = frozenset(
+    {
+        *("-o", "-O", "--output", "--out", "--outfile", "--output-file", "--outdir", "--out-dir", "--output-dir"),
+        *("--output-directory", "--dest", "--destination", "--target-dir", "--log-file", "--logfile", "--save"),
+        *("--save-to", "--export", "--dump", "--write-to", "--report-file", "--junitxml", "--outputFile"),
+    }
+)
+"""Flags that name what is written, in most programs."""
 _CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
 _STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
 _HOLDS_PROTECTED = frozenset({".github", ".config"})
@@ -27,6 +35,7 @@ def guard_words(call: Call) -> None:
     """A call that is not LOW may write each path in its words: a protected one is asked about."""
     if call.risk == "LOW" and call.unread and call.name not in _ONLY_TEXT:
         _read_words(call)
+    _written_words(call)
     if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
         return
     if call.reason.startswith(("reads ", "leaves ")):
@@ -39,6 +48,23 @@ def guard_words(call: Call) -> None:
         if call.scan.places.protects(path) or _receives_protected(call, path):
             call.protected += [] if path in call.protected else [path]
             call.raise_to("HIGH", "may change a protected path")
+
+
+def _written_words(call: Call) -> None:
+    """What a flag calls an output is written, whatever the program; that matters where it lies outside."""
+    for flag, value in zip(call.words, call.words[1:], strict=False):
+        if flag.text in OUTPUTS and value.text[:1] in {"/", "~", "."} and call.risk != "HIGH":
+            _written(call, value.text)
+    for word in call.words:
+        name, equals, text = word.text.partition("=")
+        if equals and name in OUTPUTS:
+            _written(call, text)
+
+
+def _written(call: Call, text: str) -> None:
+    path = _path(call, text) if UNKNOWN not in text else None
+    if path is not None and call.scan.rating(path, "write")[0] == "HIGH":
+        call.raise_to(*call.scan.rating(path, "write"))
 
 
 def _read_words(call: Call) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.security.assessment import ANY, Assessment, Part, not_plain, one, shortened, summed
 from workbench.security.hidden import hides
-from workbench.security.places import Places, Rating
+from workbench.security.places import Places, Rating, is_secret
 from workbench.security.risk import Risk
 from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
@@ -232,6 +232,10 @@ class Scan:
         known, slash, _ = _OPEN.split(word.text, maxsplit=1)[0].rpartition("/")
         folder = self.absolute(literal(known or slash)) if slash else None
         return f"{(folder or self.places.workspace).rstrip('/')}{ANY}"
+
+    def names_secret(self, word: Word) -> bool:
+        """Whether a path that is not known as a whole leads, by what is known of it, to secrets or to processes."""
+        return word.text.startswith(("/proc/", "/dev/", "/root/")) or is_secret(word.text.replace(UNKNOWN, "x"))
 
     def rating(self, path: str, use: Use) -> Rating:
         """The risk of using a path."""

@@ -147,8 +147,8 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     scan.arrive()
     text = shortened(raw)
     if path is None:
-        takes = operator == "<" or "&" in operator
-        found: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "writes")
+        takes = (operator == "<" or "&" in operator) and not scan.names_secret(target)
+        found: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
         lost = () if takes else (scan.below(target),)
         scan.parts.append(Part(text, found[0], f"{found[1]} a path that is not known before", changes=lost))
         return
@@ -254,10 +254,16 @@ def _function(scan: Scan, node: Node) -> None:
     scan.folder, scan.origins.certain = folder, certain
 
 
+def _read_into(scan: Scan, node: Node) -> None:
+    """`$(< file)`: a redirect without a command."""
+    _redirect(scan, node)
+
+
 _VISITS: dict[str, Callable[[Scan, Node], None]] = {
     "command": _command,
     "ansi_c_string": ansi_string,
     "redirected_statement": _redirected,
+    "file_redirect": _read_into,
     "pipeline": _pipeline,
     "subshell": _own_surroundings,
     "command_substitution": _own_surroundings,

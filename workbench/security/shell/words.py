@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.security.shell.counting import DIGITS, without_counts
+from workbench.security.shell.counting import DIGITS, NUMBERS, without_counts
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -143,7 +143,7 @@ class Reader:
         name = raw.strip("${}") if raw.startswith("$") else ""
         if name in self.values and raw in {f"${name}", f"${{{name}}}"}:
             return self.values[name], False, False
-        pattern = self.origins.pattern(name, quoted=quoted)
+        pattern = DIGITS if name in NUMBERS else self.origins.pattern(name, quoted=quoted)
         if pattern:
             return pattern, True, False
         return UNKNOWN, False, "`" in raw or "$(" in raw

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.security.shell.call import Call, Spec, basename
+from workbench.security.shell.guarding import OUTPUTS
 from workbench.security.shell.origins import ARGUMENTS
 from workbench.security.shell.subscripts import RUNS, any_holds_command
 from workbench.security.shell.tools import (
@@ -19,6 +20,7 @@ from workbench.security.shell.tools import (
     network,
     node_packages,
     packages,
+    ports,
     python_packages,
     readers,
     scripts,
@@ -39,6 +41,7 @@ RULES: dict[str, Rule] = {
     **git.RULES,
     **hosts.RULES,
     **network.RULES,
+    **ports.RULES,
     **packages.RULES,
     **python_packages.RULES,
     **node_packages.RULES,
@@ -50,7 +53,20 @@ RULES: dict[str, Rule] = {
     **launchers.RULES,
 }
 ALARMING = frozenset(
-    {*system.RULES, *interpreters.RULES, *network.RULES, "rm", "eval", "exec", "source", "dd", "shred", "trap", "xargs"}
+    {
+        *system.RULES,
+        *interpreters.RULES,
+        *network.RULES,
+        *ports.RULES,
+        "rm",
+        "eval",
+        "exec",
+        "source",
+        "dd",
+        "shred",
+        "trap",
+        "xargs",
+    }
 ) - {"id", "ping", "free", "uptime", "python", "python3", "node"}
 """Names that make a command line HIGH when it cannot be read with certainty."""
 _QUESTIONS = ({"--version"}, {"--help"}, {"-V"}, {"-v"})
@@ -126,15 +142,11 @@ def _may_touch(call: Call, word: Word, before: str) -> None:
         return
     if "://" in value and (word.runs or UNKNOWN in value):
         call.raise_to("HIGH", "sends what is not known before to another machine")
-    elif value.startswith(("/", "~", "..")) or "/." in value or flag in _OUTPUTS:
+    elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS:
         home = f"{call.scan.places.home}{value[1:]}" if value.startswith("~/") else value
-        call.use(word._replace(text=home), "write" if flag in _OUTPUTS else "read")
+        call.use(word._replace(text=home), "write" if flag in OUTPUTS else "read")
 
 
-_OUTPUTS = words(
-    "-o -O --output --out --outfile --output-file --outdir --out-dir --output-dir --output-directory --dest "
-    "--destination --target-dir --log-file --logfile --save --save-to --export --dump --write-to"
-)
 _SAID = words("-m --message -t --title -b --body --description --notes --comment --subject")
 _RUNNABLE = words(
     "rm sudo doas su dd mkfs shred sh bash zsh dash fish python python3 perl ruby node php curl wget nc ncat ssh scp "

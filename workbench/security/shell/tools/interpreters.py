@@ -44,6 +44,9 @@ _CODE_FLAGS = {
 }
 _PYTHON = re.compile(r"(?:python|pypy|ipython)[\d.]*w?")
 
+_TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
+"""Letters whose value stands in the same word: `-rfileutils`."""
+
 
 def _shell(call: Call) -> None:
     texts = [word.text for word in call.words]
@@ -79,13 +82,15 @@ def interpreter(call: Call) -> None:
     code_flags = _CODE_FLAGS.get(re.sub(r"[\d.]+\Z", "", call.name), words("-e -c"))
     rest = list(call.words)
     call.raise_to("MEDIUM", "runs code")
+    if call.name == "osascript" or (call.name == "php" and any(word.text == "-S" for word in rest)):
+        call.raise_to("HIGH", "steers other programs" if call.name == "osascript" else "serves files to other machines")
     while rest:
         word = rest.pop(0)
         text = word.text
         if text == "-m" and rest:
             run_module(call, rest)
             return
-        flag = _code_flag(text, code_flags)
+        flag = _code_flag(text, code_flags, _TAKES.get(call.name, "-"))
         if flag is not None:
             code = (
                 Word(text[len(flag) :], word.raw, word.is_pattern, word.runs)
@@ -106,12 +111,12 @@ def interpreter(call: Call) -> None:
     _code_from_stdin(call)
 
 
-def _code_flag(text: str, code_flags: frozenset[str]) -> str | None:
+def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:
     """The part of a word that says that code follows: `-c`, `-lne`, `--eval`; None when it does not."""
     for flag in code_flags:
         if text == flag or (flag.startswith("--") and text.startswith(f"{flag}=")):
             return text if text == flag else f"{flag}="
-        if len(flag) == 2 and re.match(rf"-[a-zA-Z0-9]*{flag[1]}", text) and not text.startswith("--"):
+        if len(flag) == 2 and re.match(rf"-(?![{takes}])[a-zA-Z0-9]*{flag[1]}", text) and not text.startswith("--"):
             return text[: text.index(flag[1]) + 1]
     return None
 
@@ -142,6 +147,9 @@ def rated_code(code: str) -> Rating:
 
 def _data_base(call: Call) -> None:
     call.raise_to("MEDIUM", "works on a data base")
+    if call.name in {"sqlite3", "duckdb"}:
+        for word in call.options(Spec(values=words("-cmd -init -separator -newline -nullvalue -c -s -f")))[1][:1]:
+            call.use(word, "read")
     text = " ".join(word.text for word in call.words).casefold()
     if re.search(
         r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile)\b|\\!|\.shell|\.system",

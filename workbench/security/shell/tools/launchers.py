@@ -20,6 +20,15 @@ _SECRETS = "gives stored secrets to a command"
 _MOST_ARGUMENTS = 20
 
 _tools = subcommands(dict.fromkeys(words("list ls current which where version versions info doctor"), _LOOK), _TOOLS)
+
+
+def _conda(call: Call) -> None:
+    """A channel that is an address is another source."""
+    if any("://" in word.text for word in call.words):
+        call.raise_to("HIGH", "installs from another source, or to another place")
+    _conda_verb(call)
+
+
 _ENVIRONMENT = wrap("-n --name -p --prefix --cwd -a --attach")
 
 
@@ -179,6 +188,8 @@ _PERF = launcher(
     Spec("MEDIUM", "reads what was measured", operands="text"),
 )
 
+_conda_verb = launcher("run", _ENVIRONMENT, _tools)
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("strace", "ltrace"), _TRACE),
     "perf": _PERF,
@@ -193,7 +204,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(words("asdf rbenv pyenv nodenv goenv jenv"), launcher("exec", _PLAIN, _tools)),
     **dict.fromkeys(("nvm", "rustup"), launcher("exec|run", wrap(skip=1), _tools)),
     **dict.fromkeys(("fnm", "volta"), launcher("exec|run", wrap("--using --node --npm --yarn"), _tools)),
-    **dict.fromkeys(words("conda mamba micromamba"), launcher("run", _ENVIRONMENT, _tools)),
+    **dict.fromkeys(words("conda mamba micromamba"), _conda),
     **dict.fromkeys(("bundle", "bundler"), launcher("exec", _PLAIN, _BUILD)),
     **dict.fromkeys(("lerna", "nx"), launcher("exec", wrap("--scope --ignore --concurrency --projects"), _BUILD)),
     **dict.fromkeys(("foreman", "honcho"), launcher("run", wrap("-e --env -f --procfile"), _BUILD)),

@@ -198,7 +198,7 @@ RULES: dict[str, Rule] = {
     **always(
         "HIGH",
         "opens a connection to anywhere",
-        "nc ncat netcat socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
+        "socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
         "masscan tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
         "aria2c http httpie xh "
         "httpd darkhttpd miniserve simple-http-server b2 pastebinit ffsend transfer "

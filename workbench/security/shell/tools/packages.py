@@ -129,6 +129,16 @@ _GO = subcommands(
     BUILD,
     "-C",
 )
+
+
+def _go(call: Call) -> None:
+    """`run` and `install` with a version fetch a program and run it, or put it among those of this person."""
+    verb = call.words[0].text if call.words else ""
+    if verb in {"run", "install"} and any(re.match(r"[\w-]+(?:\.[\w-]+)+/\S*@", word.text) for word in call.words[1:]):
+        call.raise_to("HIGH", RUNS_REMOTE.reason if verb == "run" else FOR_PERSON.reason)
+    _GO(call)
+
+
 _SYSTEM = subcommands(
     {
         **dict.fromkeys(words("list search show info policy depends rdepends cache files leaves deps desc cat"), LOOK),
@@ -147,6 +157,30 @@ def _system_packages(call: Call) -> None:
     _SYSTEM(call)
 
 
+_GEM = subcommands(
+    {
+        **dict.fromkeys(words("list search info which environment contents dependency outdated help query"), LOOK),
+        **dict.fromkeys(words("push yank owner signin signout mirror sources cert"), PUBLISH),
+        **dict.fromkeys(
+            ("install", "update", "fetch"),
+            Spec(
+                "MEDIUM",
+                NEW,
+                operands="text",
+                flags=flags(
+                    "HIGH", "installs from another source, or to another place", "-s --source -i --install-dir"
+                ),
+            ),
+        ),
+    },
+    BUILD,
+)
+
+
+def _gem(call: Call) -> None:
+    _GEM(call)
+
+
 def _deploys(call: Call) -> None:
     flag_names(call.options(Spec())[0])
     call.raise_to("HIGH", "publishes or deploys")
@@ -155,7 +189,8 @@ def _deploys(call: Call) -> None:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(words("make gmake remake"), _make),
     "cargo": _cargo,
-    "go": _GO,
+    "gem": _gem,
+    "go": _go,
     **dict.fromkeys(
         words(
             "apt apt-get aptitude dnf yum zypper pacman apk brew snap flatpak port dpkg rpm apt-cache "
@@ -175,7 +210,7 @@ RULES: dict[str, Rule] = {
         "swift xcodebuild zig "
         "webpack vite rollup esbuild parcel next nuxt astro tsx turbo pre-commit just "
         "task invoke inv cypress "
-        "mkdocs sphinx-build hugo jekyll gem gcc g++ cc c++ clang clang++ ld javac rustc "
+        "mkdocs sphinx-build hugo jekyll gcc g++ cc c++ clang clang++ ld javac rustc "
         "ghc ocaml stack cabal "
         "flutter dart elm storybook django-admin manage.py alembic flask uvicorn gunicorn streamlit celery",
     ),

@@ -20,6 +20,9 @@ def _pip(call: Call) -> None:
         return
     if verb in {"search", "index", "download", "wheel", "hash", "cache"}:
         call.raise_to("MEDIUM", "asks the registry")
+        for option in call.options(Spec(paths=uses("write", "-d --dest -w --wheel-dir")))[0]:
+            if option.value and option.flag in {"-d", "--dest", "-w", "--wheel-dir"}:
+                call.use(option.value, "write")
     elif verb == "config":
         call.raise_to("HIGH", "changes where packages come from")
     elif verb in {"install", "uninstall", "sync", "compile", "add", "lock"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from workbench.security.shell.call import Call, Spec, flags, uses
@@ -31,6 +32,8 @@ _RG = Spec(
     flags=flags("HIGH", "runs another program for each file", "--pre --hostname-bin"),
     unskip=words("-e -f --regexp --file --files --type-list"),
 )
+_SECRET = re.compile(r"token|secret|pass(?!ed|ing|es)|api_?key|credential|private|(?<![a-z])key", re.I)
+_VARIABLES = ("prints the variables", "prints all variables", "prints variables", "shows or changes what was typed")
 _FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 
 
@@ -40,7 +43,18 @@ def _grep(call: Call) -> None:
         for word in call.words
     )
     deep = deep or any(word.text in {"--recursive", "--dereference-recursive"} for word in call.words)
+    _in_variables(call)
     call.apply(replace(_GREP, operands="deep") if deep else _GREP)
+
+
+def _in_variables(call: Call) -> None:
+    """`env | grep TOKEN` prints a secret."""
+    if (
+        call.piped
+        and any(_SECRET.search(word.text) for word in call.words)
+        and any(part.reason.startswith(_VARIABLES) for part in call.scan.parts)
+    ):
+        call.raise_to("HIGH", "prints a secret")
 
 
 def _fd(call: Call) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, always, subcommands, words
 
@@ -18,6 +20,12 @@ _systemctl = subcommands(
 _AT_ONCE = frozenset(("-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "--SIGNAL=KILL", "--SIGNAL=9", "--SIGNAL=SIGKILL"))
 
 
+_ONE_PROGRAM = re.compile(
+    r"""\"?(?:\$!|\$\((?:lsof\s+-t?i?t?\s*-?[ti]*\s*(?:tcp|udp)?:\d+|pgrep\s+(?:-f\s+)?[\w./'"-]+|pidof\s+[\w.-]+)\s*\))\"?\Z"""
+)
+"""What listens on a port, or is called so, as `killall` would end it."""
+
+
 def _kill(call: Call) -> None:
     call.raise_to("MEDIUM", "ends processes")
     texts = [word.text for word in call.words]
@@ -26,9 +34,11 @@ def _kill(call: Call) -> None:
     if (
         texts[-1:] in (["-1"], ["0"], ["1"])
         or "-u" in texts
-        or any(not word.is_literal and word.raw != "$!" for word in call.words)
+        or any(not word.is_literal and not _ONE_PROGRAM.match(word.raw) for word in call.words)
     ):
         call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+    if call.name == "pkill" and any(not text.strip(".*^$") for text in texts):
+        call.raise_to("HIGH", "ends every process")
     if call.name in {"killall", "pkill"} and _AT_ONCE & {text.upper() for text in texts}:
         call.raise_to("HIGH", "ends every process of that name, whatever it has not saved")
 
@@ -116,6 +126,7 @@ RULES: dict[str, Rule] = {
         "changes the kernel or the boot",
         "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
     ),
+    **always("HIGH", "reads the memory or surroundings of a process", "gcore gdbserver procdump pmap pstack"),
     **always("HIGH", "is started by itself later", "update-rc.d chkconfig launchctl loginctl defaults"),
     **always(
         "HIGH",

@@ -1,0 +1,24 @@
+"""nc and its kin: whether a port answers is a question; all else is a connection to anywhere."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.security.shell.call import Call, Spec
+from workbench.security.shell.tools.rule import Rule, words
+
+_LOCAL = re.compile(r"localhost|127(?:\.\d+){1,3}|::1|0\.0\.0\.0")
+_FLAGS = re.compile(r"-[zvnw46\d]+")
+
+
+def _nc(call: Call) -> None:
+    options, operands = call.options(Spec(values=words("-w -i")))
+    asks = any(option.flag == "-z" for option in options) and all(_FLAGS.fullmatch(option.flag) for option in options)
+    if asks and operands and not call.piped and not call.has_input and all(word.is_literal for word in operands):
+        local = bool(_LOCAL.fullmatch(operands[0].text))
+        call.raise_to("MEDIUM", "asks whether a port of this machine answers" if local else "asks another machine")
+    else:
+        call.raise_to("HIGH", "opens a connection to anywhere")
+
+
+RULES: dict[str, Rule] = dict.fromkeys(words("nc ncat netcat"), _nc)
