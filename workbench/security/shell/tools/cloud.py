@@ -34,6 +34,7 @@ _DOCKER: dict[str, Spec] = {
     **dict.fromkeys(
         (
             "system prune",
+            "system reset",
             "volume rm",
             "volume prune",
             "image rm",

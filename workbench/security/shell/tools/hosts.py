@@ -1,4 +1,4 @@
-"""The programs of the hosts of repositories: gh, glab, hub."""
+"""The programs of the hosts of repositories (gh, glab, hub), and keepers of versions other than git."""
 
 from __future__ import annotations
 
@@ -92,4 +92,26 @@ def _api(call: Call) -> None:
             call.use(option.value._replace(text=option.value.text.partition("=@")[2]), "read")
 
 
-RULES: dict[str, Rule] = dict.fromkeys(("gh", "glab", "hub"), _host)
+_LOSES = Spec("HIGH", "loses work that is not committed", operands="text")
+_OTHER_VCS = subcommands(
+    {
+        **dict.fromkeys(words("status st diff log annotate blame cat heads id identify branches tags files"), Spec()),
+        **dict.fromkeys(words("revert purge strip rollback histedit"), _LOSES),
+        **dict.fromkeys(
+            ("update", "up", "co", "checkout"),
+            Spec(
+                "MEDIUM",
+                "changes what is checked out",
+                operands="text",
+                flags=flags("HIGH", "loses work", "-C --clean"),
+            ),
+        ),
+    },
+    Spec("MEDIUM", "changes the repository, or asks its server", operands="text"),
+    "-R --repository --cwd --config",
+)
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("gh", "glab", "hub"), _host),
+    **dict.fromkeys(("hg", "svn"), _OTHER_VCS),
+}

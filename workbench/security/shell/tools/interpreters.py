@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from workbench.security.places import Rating
-from workbench.security.shell.call import Call, Spec
+from workbench.security.shell.call import Call, Spec, flags
 from workbench.security.shell.tools.files_run import UNKNOWN_CODE, run_module, run_script
 from workbench.security.shell.tools.rule import Rule, always, named, words
 from workbench.security.shell.words import UNKNOWN, Word
@@ -44,6 +44,7 @@ _CODE_FLAGS = {
 }
 _PYTHON = re.compile(r"(?:python|pypy|ipython)[\d.]*w?")
 
+_LOADED = re.compile(r"-[rI](?:/|~|\.\.)")
 _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
 """Letters whose value stands in the same word: `-rfileutils`."""
 
@@ -82,8 +83,7 @@ def interpreter(call: Call) -> None:
     code_flags = _CODE_FLAGS.get(re.sub(r"[\d.]+\Z", "", call.name), words("-e -c"))
     rest = list(call.words)
     call.raise_to("MEDIUM", "runs code")
-    if call.name == "osascript" or (call.name == "php" and any(word.text == "-S" for word in rest)):
-        call.raise_to("HIGH", "steers other programs" if call.name == "osascript" else "serves files to other machines")
+    _other_ways(call)
     while rest:
         word = rest.pop(0)
         text = word.text
@@ -109,6 +109,16 @@ def interpreter(call: Call) -> None:
         if re.match(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z", text) and rest:
             call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")
     _code_from_stdin(call)
+
+
+def _other_ways(call: Call) -> None:
+    texts = [word.text for word in call.words]
+    if call.name == "osascript":
+        call.raise_to("HIGH", "steers other programs")
+    if call.name == "php" and "-S" in texts:
+        call.raise_to("HIGH", "serves files to other machines")
+    if any(_LOADED.match(text) for text in texts):
+        call.raise_to("HIGH", "loads more code first")
 
 
 def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:
@@ -149,7 +159,10 @@ def _data_base(call: Call) -> None:
     call.raise_to("MEDIUM", "works on a data base")
     if call.name in {"sqlite3", "duckdb"}:
         for word in call.options(Spec(values=words("-cmd -init -separator -newline -nullvalue -c -s -f")))[1][:1]:
-            call.use(word, "read")
+            file = call.scan.absolute(word)
+            call.raise_to(
+                *(call.scan.rating(file, "read") if file is not None else ("MEDIUM", "a file not known before"))
+            )
     text = " ".join(word.text for word in call.words).casefold()
     if re.search(
         r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile)\b|\\!|\.shell|\.system",
@@ -210,6 +223,12 @@ def _tmux(call: Call) -> None:
         call.raise_to("HIGH", "runs a program in a place that nobody sees")
 
 
+_JAVA = Spec(
+    "MEDIUM",
+    "runs code of the project",
+    operands="text",
+    flags=flags("HIGH", "loads more code first", "-javaagent -agentlib -agentpath -Xbootclasspath -javaagent:"),
+)
 RULES: dict[str, Rule] = {
     "gdb": _gdb,
     "tmux": _tmux,
@@ -233,5 +252,5 @@ RULES: dict[str, Rule] = {
         "runs a program in a place that nobody sees",
         "screen at batch lldb",
     ),
-    **named(Spec("MEDIUM", "runs code of the project", operands="text"), "java kotlin dotnet-script wasmtime wine"),
+    **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 from workbench.security.risk import Risk
 from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.interpreters import interpreter
+from workbench.security.shell.tools.packages import sources
 from workbench.security.shell.tools.rule import Rule, subcommands, words
 from workbench.security.shell.tools.wrapping import launcher, wrap, wrapper
 from workbench.security.shell.words import UNKNOWN, Word
@@ -19,6 +20,13 @@ _AGAIN: tuple[Risk, str] = ("MEDIUM", "runs a command again and again")
 _SECRETS = "gives stored secrets to a command"
 _MOST_ARGUMENTS = 20
 
+_rustup = subcommands(
+    {
+        **dict.fromkeys(words("list ls current which where version show check doc"), _LOOK),
+        "self": Spec("HIGH", "changes the programs of this person", operands="text"),
+    },
+    _TOOLS,
+)
 _tools = subcommands(dict.fromkeys(words("list ls current which where version versions info doctor"), _LOOK), _TOOLS)
 
 
@@ -202,10 +210,10 @@ RULES: dict[str, Rule] = {
     "mise": _mise,
     "rtx": _mise,
     **dict.fromkeys(words("asdf rbenv pyenv nodenv goenv jenv"), launcher("exec", _PLAIN, _tools)),
-    **dict.fromkeys(("nvm", "rustup"), launcher("exec|run", wrap(skip=1), _tools)),
+    **dict.fromkeys(("nvm", "rustup"), launcher("exec|run", wrap(skip=1), _rustup)),
     **dict.fromkeys(("fnm", "volta"), launcher("exec|run", wrap("--using --node --npm --yarn"), _tools)),
     **dict.fromkeys(words("conda mamba micromamba"), _conda),
-    **dict.fromkeys(("bundle", "bundler"), launcher("exec", _PLAIN, _BUILD)),
+    **dict.fromkeys(("bundle", "bundler"), launcher("exec", _PLAIN, sources)),
     **dict.fromkeys(("lerna", "nx"), launcher("exec", wrap("--scope --ignore --concurrency --projects"), _BUILD)),
     **dict.fromkeys(("foreman", "honcho"), launcher("run", wrap("-e --env -f --procfile"), _BUILD)),
     **dict.fromkeys(("nix", "nix-shell"), _nix),

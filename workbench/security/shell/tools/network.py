@@ -212,6 +212,5 @@ RULES: dict[str, Rule] = {
         paths=uses("read", "-in -key -inkey") | uses("write", "-out -keyout"),
         flags=flags("HIGH", "opens a connection to anywhere", "-connect"),
     ),
-    **named(Spec(operands="text"), "ss netstat ifconfig lsof route arp"),
-    "ip": Spec("MEDIUM", "shows or changes the network", operands="text"),
+    **named(Spec(operands="text"), "netstat lsof"),
 }

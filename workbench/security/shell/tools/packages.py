@@ -6,7 +6,7 @@ import re
 
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.tools.installing import BUILD, CODE, FOR_PERSON, LOOK, NEW, PUBLISH, RUNS_REMOTE
-from workbench.security.shell.tools.rule import Rule, flag_names, named, subcommands, words
+from workbench.security.shell.tools.rule import Rule, flag_names, subcommands, words
 from workbench.security.shell.words import Word
 
 _GIVEN_MAKE_FILE = "runs a make file that stands in the command, or is piped into it"
@@ -59,10 +59,11 @@ _CARGO = subcommands(
 
 def _make_file(call: Call, file: Word) -> None:
     call.use(file, "read")
+    path = call.scan.absolute(file)
     if file.text in {"-", "/dev/stdin"}:
         call.writes_anywhere()
         call.raise_to("HIGH", _GIVEN_MAKE_FILE)
-    if call.risk != "LOW" and "outside" in call.reason:
+    if path is None or call.scan.rating(path, "read")[0] != "LOW":
         call.raise_to("HIGH", "runs a make file outside the workspace")
 
 
@@ -78,6 +79,8 @@ def _cargo(call: Call) -> None:
                 call.run_text(option.value._replace(text=f"{front}{option.value.text}"))
         call.run_words(operands[1:])
         return
+    if [word.text for word in call.words[:1]] == ["add"] and any(word.text.startswith("--git") for word in call.words):
+        call.raise_to("HIGH", "installs what is at an address")
     _cargo_settings(call)
     _CARGO(call)
 
@@ -181,6 +184,40 @@ def _gem(call: Call) -> None:
     _GEM(call)
 
 
+_OTHER_FILES = words(
+    "-f -C -c -p -I -s -S -x --file --directory --config --configfile --rootdir --confcutdir --init-script --settings "
+    "--gradle-user-home --project-dir --build-file --buildfile -b"
+)
+_RUN_FIRST = re.compile(r"--run_under|--init-script|-I\Z|--use-runner|-Dexec\.|--override_repository")
+_AWAY = words("deploy publish publishToMavenLocal release upload uploadArchives")
+
+
+def _builds(call: Call) -> None:
+    """A build tool or test runner: its files lie in the workspace, but where a word says otherwise."""
+    call.apply(BUILD)
+    before = ""
+    for word in call.words:
+        text = word.text.partition("=")[2] if word.text.startswith("-") else word.text
+        path = call.scan.absolute(word._replace(text=text)) if text[:1] in {"/", "~"} or text.startswith("..") else None
+        outside = path is not None and call.scan.rating(path, "read")[0] != "LOW"
+        if outside and (before in _OTHER_FILES or call.scan.rating(path or "", "write")[0] == "HIGH"):
+            call.raise_to("HIGH", "runs code outside the workspace, or writes there")
+        if call.name in {"bazel", "gradle", "gradlew", "mvn", "mvnw"} and _RUN_FIRST.match(word.text):
+            call.raise_to("HIGH", "loads more code first")
+        if call.name in {"gradle", "gradlew", "mvn", "mvnw", "sbt"} and word.text in _AWAY:
+            call.raise_to("HIGH", "publishes or deploys")
+        before = word.text
+
+
+def sources(call: Call) -> None:
+    """bundle, composer: `config` changes where packages come from."""
+    texts = [word.text for word in call.words if not word.text.startswith("-")]
+    if texts[:1] == ["config"] and len(texts) > 1 and texts[1] not in {"list", "get"}:
+        call.raise_to("HIGH", "changes where packages come from")
+    else:
+        call.raise_to(BUILD.risk, BUILD.reason)
+
+
 def _deploys(call: Call) -> None:
     flag_names(call.options(Spec())[0])
     call.raise_to("HIGH", "publishes or deploys")
@@ -202,16 +239,19 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         words("twine goreleaser vercel netlify fly flyctl heroku firebase surge wrangler serverless sls"), _deploys
     ),
-    **named(
-        BUILD,
-        "pytest py.test tox nox unittest jest vitest mocha ava karma cypress playwright cmake "
-        "ninja meson ctest bazel "
-        "buck gradle gradlew mvn mvnw ant sbt lein mix rake rspec phpunit composer dotnet "
-        "swift xcodebuild zig "
-        "webpack vite rollup esbuild parcel next nuxt astro tsx turbo pre-commit just "
-        "task invoke inv cypress "
-        "mkdocs sphinx-build hugo jekyll gcc g++ cc c++ clang clang++ ld javac rustc "
-        "ghc ocaml stack cabal "
-        "flutter dart elm storybook django-admin manage.py alembic flask uvicorn gunicorn streamlit celery",
+    "composer": sources,
+    **dict.fromkeys(
+        words(
+            "pytest py.test tox nox unittest jest vitest mocha ava karma cypress playwright cmake "
+            "ninja meson ctest bazel "
+            "buck gradle gradlew mvn mvnw ant sbt lein mix rake rspec phpunit dotnet "
+            "swift xcodebuild zig "
+            "webpack vite rollup esbuild parcel next nuxt astro tsx turbo pre-commit just "
+            "task invoke inv cypress "
+            "mkdocs sphinx-build hugo jekyll gcc g++ cc c++ clang clang++ ld javac rustc "
+            "ghc ocaml stack cabal "
+            "flutter dart elm storybook django-admin manage.py alembic flask uvicorn gunicorn streamlit celery",
+        ),
+        _builds,
     ),
 }

@@ -1,4 +1,6 @@
-"""nc and its kin: whether a port answers is a question; all else is a connection to anywhere."""
+"""nc and its kin: whether a port answers is a question; all else is a connection to anywhere. And the programs that
+show the network, or change it.
+"""
 
 from __future__ import annotations
 
@@ -21,4 +23,21 @@ def _nc(call: Call) -> None:
         call.raise_to("HIGH", "opens a connection to anywhere")
 
 
-RULES: dict[str, Rule] = dict.fromkeys(words("nc ncat netcat"), _nc)
+_SETS = words("up down add del delete change replace set flush netmask mtu hw promisc -K --kill -d -s -f kill restart")
+
+
+def _network(call: Call) -> None:
+    """`ip`, `ifconfig`, `route`, `arp`, `ss` show, but for a word that sets."""
+    texts = [word.text for word in call.words]
+    if call.name == "ip":
+        call.raise_to("MEDIUM", "shows the network")
+        if texts[:1] == ["netns"] and "exec" in texts:
+            call.run_words(call.words[texts.index("exec") + 2 :])
+    if not _SETS.isdisjoint(texts) and not (call.name == "ss" and not {"-K", "--kill"} & set(texts)):
+        call.raise_to("HIGH", "changes the network")
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("nc ncat netcat"), _nc),
+    **dict.fromkeys(words("ip ifconfig route arp ss"), _network),
+}

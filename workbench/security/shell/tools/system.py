@@ -127,7 +127,7 @@ RULES: dict[str, Rule] = {
         "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
     ),
     **always("HIGH", "reads the memory or surroundings of a process", "gcore gdbserver procdump pmap pstack"),
-    **always("HIGH", "is started by itself later", "update-rc.d chkconfig launchctl loginctl defaults"),
+    **always("HIGH", "is started by itself later", "atrm update-rc.d chkconfig launchctl loginctl defaults"),
     **always(
         "HIGH",
         "reads what others type or show",
