@@ -154,7 +154,7 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
         item = decided(desk, "approved")
         assert (item.tool, item.agent, item.risk) == ("mcp_sampling", "MCP server fake", "MEDIUM")
         assert item.arguments == {
-            "messages": [{"role": "user", "text": "How many legs has a cat? ‹secret A_SAMPLE_KEY›"}],
+            "user": "How many legs has a cat? ‹secret A_SAMPLE_KEY›",
             "system": "Be short.",
             "max_tokens": 50,
             "temperature": 0.25,

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from workbench.mcp.requests import Asker
 
+SAMPLING = "mcp_sampling"
+"""Stands in the place of a tool where a server wants an answer of the model."""
 _MOST_MESSAGES, _MOST_TEXT = 100, 200_000
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _REASONS = {"stop": "endTurn", "length": "maxTokens"}
@@ -44,13 +46,15 @@ class SampleRequest:
 
     @property
     def told(self) -> dict[str, Any]:
-        """All of it, as the person sees it before it is sent."""
-        messages = [{"role": part.role, "text": part.text} for part in self.parts]
-        more = {"system": self.system, "stop": list(self.stop), "temperature": self.temperature}
+        """All of it, as the person sees it before it is sent: each message by itself, under who says it."""
+        is_one = len(self.parts) == 1
+        said = {part.role if is_one else f"{n}. {part.role}": part.text for n, part in enumerate(self.parts, 1)}
+        more = {"stop": list(self.stop), "temperature": self.temperature}
         return {
-            "messages": messages,
+            **({"system": self.system} if self.system else {}),
+            **said,
             "max_tokens": self.max_tokens,
-            **{name: value for name, value in more.items() if value not in ("", [], None)},
+            **{name: value for name, value in more.items() if value not in ([], None)},
         }
 
 

@@ -16,7 +16,7 @@ from workbench.agent.completion import ModelCompletion
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel, ModelRequest
 from workbench.mcp.requests import NotAllowed
-from workbench.mcp.sampling import Part, Sample, SampleRequest
+from workbench.mcp.sampling import SAMPLING, Part, Sample, SampleRequest
 from workbench.security.policy import Ruling, rule_on
 from workbench.session.acting.decisions import Refused
 from workbench.session.acting.results import answered, not_run
@@ -34,8 +34,6 @@ from workbench.session.events import (
 )
 from workbench.text import well_formed
 
-SAMPLING = "mcp_sampling"
-"""Stands in the place of a tool where a server wants an answer of the model."""
 _ASK = "ask_human"
 _NOBODY = "nobody is here to answer: refused"
 _NO_ANSWER = "No answer came in time."

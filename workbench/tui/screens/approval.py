@@ -139,7 +139,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         """The keys that work while nothing is written; also before the box is in sight."""
         diff = self.box.diff
         now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1, len(self._waiting))
-        now = replace(now, may_always=self._may_always, key=partial(key_of, self.app))
+        now = replace(now, may_always=self._may_always, may_edit=self.may_edit, key=partial(key_of, self.app))
         return answer_keys(self.proposal, now, has_diff=bool(self.item.preview))
 
     def action_approve(self) -> None:

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from workbench.errors import WorkbenchError
+from workbench.mcp.sampling import SAMPLING
 from workbench.text import visible
 from workbench.tui.approving.argument_text import argument_text, arguments_from
 from workbench.tui.approving.asked import Asked
@@ -112,9 +113,20 @@ class ReviewScreen(QuestionScreen[ResultT]):
         lines = f"lines {first}–{last}" if last > first else f"line {first}"
         return f"{path}, new text for {lines}", self.proposal.text(self._edited_hunk)
 
+    @property
+    def may_edit(self) -> bool:
+        """Whether the arguments are the agent's: what a server asks of the model is not changed on its way."""
+        return self.item.tool != SAMPLING
+
+    def _is_sent_as_it_is(self) -> bool:
+        if not self.may_edit:
+            self.early.end(None)
+            self.say("what a server asks of the model is sent as it is, or not at all")
+        return not self.may_edit
+
     async def action_edit(self) -> None:
         """Edit the new text of the hunk, or the arguments, in place."""
-        if self.is_busy:
+        if self.is_busy or self._is_sent_as_it_is():
             return
         title, text = self._to_edit()
         if not can_edit(text):
@@ -129,7 +141,7 @@ class ReviewScreen(QuestionScreen[ResultT]):
         """Edit it in the person's own editor."""
         from workbench.tui.outside_editor import edit_outside
 
-        if self.is_busy:
+        if self.is_busy or self._is_sent_as_it_is():
             return
         _, text = self._to_edit()
         name = self.proposal.where(self._edited_hunk)[0] if self._edited_hunk >= 0 else "text.sh"

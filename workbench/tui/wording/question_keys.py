@@ -23,6 +23,8 @@ class Moment:
     waiting: int = 1
     """How many actions wait."""
     may_always: bool = False
+    may_edit: bool = True
+    """Whether the arguments are the agent's, so that they can be changed."""
     key: Callable[[str, str], str] = lambda name, usual: usual
     """The key of a binding of that id, the person's own or the usual one."""
 
@@ -36,6 +38,7 @@ def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hin
     """The keys that work now; what still keeps `y` from working is said in its place."""
     key = now.key
     edits: tuple[Hint, ...] = (key("approval.edit", "e"), "edit"), (key("approval.edit-outside", "E"), "$EDITOR")
+    edits = edits if now.may_edit else ()
     keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), *edits)
     diff: tuple[Hint, ...] = ()
     if has_diff:
