@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from workbench.errors import UsageError
 from workbench.near_names import near
@@ -14,7 +14,15 @@ from workbench.terminal import read_terminal
 
 ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal", "mcpServers")
 """Tables and lists, which neither the environment nor a flag can hold."""
-MODES = ("medium", "ask", "high", "never", "plan")
+MODE_NAMES: Final[Mapping[str, str]] = {
+    "medium": "ask from MEDIUM",
+    "ask": "ask always",
+    "high": "ask from HIGH",
+    "never": "never ask",
+    "plan": "plan: read only",
+}
+"""Modes as a person reads them."""
+MODES = tuple(MODE_NAMES)
 TOOL_CHOICES = ("none", "auto", "required")
 _LEAST = {
     "max_steps": 1,

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.security.policy import MODE_NAMES, rule_on
+from workbench.security.policy import rule_on
 from workbench.security.risk import effective
 from workbench.security.rules.rule import Rule
+from workbench.settings_check import MODE_NAMES
 
 RATINGS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 HEIGHT = {rating: height for height, rating in enumerate(RATINGS)}

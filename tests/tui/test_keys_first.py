@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from textual import events
 from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.geometry import Region
@@ -81,6 +82,30 @@ async def test_without_a_key_the_clock_is_waited_for():
         area.insert("x")
         await until(pilot, lambda: area in screen._dirty_widgets)
         assert not screen.painted
+
+
+class Restyled(KeysFirst):
+    """Counts how often all of it is styled once more."""
+
+    times = 0
+
+    def compose(self) -> ComposeResult:
+        yield TextArea()
+
+    def update_node_styles(self, animate: bool = True) -> None:
+        self.times += 1
+        super().update_node_styles(animate)
+
+
+async def test_a_screen_is_styled_again_when_it_comes_back_but_not_when_it_was_just_made():
+    app = App()
+    async with app.run_test(size=(60, 24)) as pilot:
+        screen = Restyled()
+        await app.push_screen(screen)
+        await until(pilot, lambda: bool(screen.query_one(TextArea).region))
+        assert screen.times == 0
+        screen.post_message(events.ScreenResume())
+        await until(pilot, lambda: screen.times)
 
 
 def test_a_frame_is_owed_from_a_key_until_it_is_made(monkeypatch: pytest.MonkeyPatch):

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from workbench.security.risk import Risk
 from workbench.security.rules.rule import Rule
+from workbench.settings_check import MODE_NAMES
 
 Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
 
-MODE_NAMES: Final[Mapping[str, str]] = {
-    "medium": "ask from MEDIUM",
-    "ask": "ask always",
-    "high": "ask from HIGH",
-    "never": "never ask",
-    "plan": "plan: read only",
-}
-"""Modes as a person reads them."""
 _ASKED: dict[Mode, tuple[Risk, ...]] = {
     "medium": ("MEDIUM", "HIGH", "UNKNOWN"),
     "ask": ("LOW", "MEDIUM", "HIGH", "UNKNOWN"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from workbench.security.policy import MODE_NAMES
+from workbench.settings_check import MODE_NAMES
 from workbench.tui.fold.state import NoticeItem
 
 if TYPE_CHECKING:

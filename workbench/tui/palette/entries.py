@@ -11,8 +11,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from workbench.config import Settings
-from workbench.security.policy import MODE_NAMES
-from workbench.settings_check import MODES
+from workbench.settings_check import MODE_NAMES, MODES
 from workbench.tui.commands import COMMANDS
 from workbench.tui.key_names import key_name
 from workbench.tui.prompting.fuzzy import ranking

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from workbench.config import Settings
-from workbench.security.policy import MODE_NAMES
-from workbench.settings_check import MODES
+from workbench.settings_check import MODE_NAMES, MODES
 from workbench.tui.prompting.completer import Names
 
 

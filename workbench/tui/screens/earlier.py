@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from textual import on
 
 from workbench.tui.fold.state import SessionState
-from workbench.tui.links.follower import Follower
 from workbench.tui.messages import EarlierWanted
 from workbench.tui.screens.dragging import Dragging
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:  # nothing is followed before the first frame
+    from workbench.tui.links.follower import Follower
 
 MOST: Final = 12_000
 """Events that are held at most while their end is followed."""
@@ -26,8 +30,12 @@ class Earlier(Dragging):
     sought = ""
     """The words of the search, also for the pages that open from here."""
     state: SessionState
-    follower: Follower
     _rests_until = 0
+
+    @cached_property
+    @abstractmethod
+    def follower(self) -> Follower:
+        """What reads the session."""
 
     @on(EarlierWanted)
     def on_earlier_wanted(self, wanted: EarlierWanted) -> None:

@@ -15,6 +15,10 @@ from workbench.tui import pressed
 class KeysFirst(Screen[None]):
     """A screen that paints at once what a key changed in the widget that has the keys."""
 
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Before it was shown, everything on it has just been styled, and that is not done twice."""
+        event.refresh_styles = event.refresh_styles and self.stack_updates > 0
+
     async def _on_idle(self, event: events.Idle) -> None:
         """Everything that has come was taken in; Textual's own way follows and sees to the rest."""
         focused = self.focused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -21,7 +22,6 @@ from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
 from workbench.tui.front_first import FrontFirst
 from workbench.tui.garbage import set_aside
-from workbench.tui.links.follower import Follower
 from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
@@ -42,6 +42,7 @@ from workbench.tui.wording.titles import panel_titles
 
 if TYPE_CHECKING:
     from workbench.session.events import Mode
+    from workbench.tui.links.follower import Follower
 
 
 class MainScreen(Sending):
@@ -77,7 +78,16 @@ class MainScreen(Sending):
         self.outbox = Outbox()
         self._review = Review(link, state, workspace, self.send, keep)
         self._asking = Asking(self, link, state)
-        self.follower = Follower(link, state, self.show)
+
+    @cached_property
+    def follower(self) -> Follower:
+        """What reads the session; not before the first frame."""
+        from workbench.tui.links.follower import Follower
+
+        return Follower(self.link, self.state, self.show)
+
+    def _follow(self) -> None:
+        self.run_worker(self.follower.run(), name="follower")
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
@@ -97,7 +107,7 @@ class MainScreen(Sending):
             self.state.work = "idle"
         self.show(None)
         if self.has_session:
-            self.call_after_refresh(self.run_worker, self.follower.run, name="follower")
+            self.call_after_refresh(self._follow)
         if self._message and self.has_session:
             self.send(self._message, self._message)
         elif self._message:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from workbench.config import Settings
-from workbench.security.policy import MODE_NAMES
+from workbench.settings_check import MODE_NAMES
 from workbench.settings_edit import Place
 from workbench.settings_model import (
     NEXT_SESSION,

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from workbench.profiles import NO_MODEL
-from workbench.security.policy import MODE_NAMES
+from workbench.settings_check import MODE_NAMES
 from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.branch import current_branch, is_dirty
@@ -52,11 +52,14 @@ class StatusLine(Widget):
 
     def on_resize(self) -> None:
         """Fit into the new width."""
-        self.show()
+        self._fit()
 
     def show(self) -> None:
         """Take over what the state says now."""
         self._branch = current_branch(self._workspace) if self.is_live else ""
+        self._fit()
+
+    def _fit(self) -> None:
         branch = f"{self._branch}*" if self._branch and self._is_dirty else self._branch
         line = status_text(self._state, self._workspace, branch, max(10, self.size.width - _GAP))
         if line != self._shown:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widget import Widget
 
-from workbench.security.policy import MODE_NAMES
+from workbench.settings_check import MODE_NAMES
 from workbench.text import visible
 from workbench.tui.fold.state import SessionState
 from workbench.tui.key_names import key_of

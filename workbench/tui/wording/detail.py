@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.security.policy import MODE_NAMES
+from workbench.settings_check import MODE_NAMES
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.cards import shown_output
 from workbench.tui.wording.summaries import STATE_SIGNS, one_line, outcome, seconds, short_path, tool_sign
