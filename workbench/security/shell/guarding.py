@@ -21,7 +21,16 @@ OUTPUTS = frozenset(
     {
         *("-o", "-O", "--output", "--out", "--outfile", "--output-file", "--outdir", "--out-dir", "--output-dir"),
         *("--output-directory", "--dest", "--destination", "--target-dir", "--log-file", "--logfile", "--save"),
-        *("--save-to", "--export", "--dump", "--write-to", "--report-file", "--junitxml", "--outputFile"),
+        *(
+            "--save-to",
+            "--export",
+            "--dump",
+            "--write-to",
+            "--report-file",
+            "--pack-destination",
+            "--junitxml",
+            "--outputFile",
+        ),
     }
 )
 """Flags that name what is written, in most programs."""

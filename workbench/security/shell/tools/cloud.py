@@ -102,8 +102,12 @@ def _mounted(call: Call, mount: str) -> None:
     if "docker.sock" in mount:
         call.raise_to("HIGH", "opens this machine to the container")
     elif source.startswith(("/", ".", "~")) or "\0" in source:
-        call.use(Word(source, source), "deep")
-        if call.risk != "LOW" and "outside" in call.reason:
+        word = Word(source, source)
+        call.use(word, "deep")
+        path = call.scan.absolute(word)
+        reads = path is None or call.scan.rating(path, "deep")[0] == "LOW"
+        writes = path is not None and not mount.endswith(":ro") and call.scan.rating(path, "write")[0] == "HIGH"
+        if writes or not reads:
             call.raise_to("HIGH", "opens files outside the workspace to the container")
 
 

@@ -87,12 +87,22 @@ def beside(call: Call, verb: str) -> None:
         _makes_folder(call, _CLONE, 1)
     elif verb == "worktree" and call.words and call.words[0].text == "add":
         _makes_folder(call, MORE["worktree add"], 1)
+    elif verb in {"add", "stage", "hash-object"}:
+        _keeps_secret(call)
     elif verb == "branch":
         options, operands = call.options(Spec(values=words("--sort --format --color")))
         names = flag_names(options)
         if (operands and names.isdisjoint(_LISTS)) or "--edit-description" in names:
             call.raise_to("MEDIUM", "changes branches")
     call.words = words_before
+
+
+def _keeps_secret(call: Call) -> None:
+    """What is added stays in the repository, and goes where it goes."""
+    for word in call.words:
+        path = None if word.text.startswith("-") else call.scan.absolute(word)
+        if path is not None and call.scan.rating(path, "read")[0] == "HIGH":
+            call.raise_to("HIGH", "puts what holds secrets into the repository")
 
 
 def _makes_folder(call: Call, spec: Spec, at: int) -> None:

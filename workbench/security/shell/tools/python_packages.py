@@ -120,6 +120,8 @@ def _uv_run(call: Call) -> None:
     rest = call.words[1:]
     if any(word.text.startswith("--with") for word in rest):
         call.raise_to("MEDIUM", NEW)
+    if any("+" in word.text and "://" in word.text for word in rest[: _before_program(rest)]):
+        call.raise_to("HIGH", "installs what is at an address")
     if any(word.text in {"-m", "--module"} for word in rest[:1]):
         rest = [literal("python"), *rest]
     if rest and "://" in rest[0].text:
@@ -127,6 +129,14 @@ def _uv_run(call: Call) -> None:
     if rest and rest[-1].text == "-" and call.stdin is None:
         call.raise_to("HIGH", "runs what is piped into it")
     run_wrapped(call, rest, _RUN)
+
+
+def _before_program(rest: list[Word]) -> int:
+    """How many words belong to `uv run` itself."""
+    at = 0
+    while at < len(rest) and rest[at].text.startswith("-"):
+        at += 2 if rest[at].text in _RUN.values else 1
+    return at
 
 
 _UVX_KNOWN = words(

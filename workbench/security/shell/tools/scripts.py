@@ -31,11 +31,18 @@ def _sed(call: Call) -> None:
     for option in options:
         if option.flag in {"-f", "--file"} and option.value:
             call.raise_to("MEDIUM", "runs a script of sed")
+            _made_here(call, option.value)
             call.use(option.value, "read")
     for script in scripts:
         _sed_script(call, script, sandboxed="--sandbox" in names)
     for word in operands:
         call.use(word, "write" if in_place else "read")
+
+
+def _made_here(call: Call, script: Word) -> None:
+    """`-f <(command)`, `-f -`: what another command prints is the script."""
+    if script.text.startswith("/dev/") or script.text == "-" or UNKNOWN in script.text:
+        call.raise_to("HIGH", "runs a script that is not known before")
 
 
 def _sed_script(call: Call, script: Word, *, sandboxed: bool) -> None:
@@ -74,6 +81,7 @@ def _awk(call: Call) -> None:
         if option.flag in spec.flags:
             call.raise_to(*spec.flags[option.flag])
         if option.flag in spec.paths and option.value:
+            _made_here(call, option.value)
             call.use(option.value, "read")
     for word in operands:
         call.use(word, "text" if "=" in word.text else "read")
