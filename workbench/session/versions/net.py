@@ -49,8 +49,9 @@ class SafetyNet:
             self._failed[action_id] = f"{NO_COPY}: {kept}"
             self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
         elif kept is not None:
-            said = f"a copy of {counted(kept.count, 'file')} is kept before they are changed or "
-            told = f"{said}deleted: `ohw restore {kept.id}` brings it back"
+            are = "they are" if kept.count > 1 else "it is"
+            said = f"a copy of {counted(kept.count, 'file')} is kept before {are} changed or deleted"
+            told = f"{said}: `ohw restore {kept.id}` brings it back"
             self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
 
     def failed(self, action_id: str) -> str:
