@@ -15,6 +15,7 @@ from workbench.security.protected import words
 from workbench.security.python.analysis import Surroundings, parts_of
 from workbench.security.python.source import LONGEST, TooMuchCode, parsed
 from workbench.security.shell.scan import assess_command
+from workbench.security.shell.variables import poisons
 from workbench.security.taking_away import losing
 
 _JOINED = re.compile(r"\\\r?\n")
@@ -26,6 +27,8 @@ _SHELLS = words("bash sh system sx ! script")
 _QUIET = words("who who_ls whos matplotlib pwd page pinfo pinfo2 pdoc pdef psource precision pprint xmode time timeit")
 _OF_PYTHON = words("time timeit capture prun")
 _PACKAGES = words("pip uv conda mamba micromamba")
+_SETTLES = words("cd pushd popd env set_env autoreload")
+_EXTENSIONS = words("autoreload line_profiler memory_profiler tensorboard rich snakeviz cython")
 _WRITES = words("writefile file")
 
 
@@ -151,10 +154,20 @@ def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
         yield from _command(rest, places, folder)
     elif name == "run":
         yield from _command(f"python {rest}", places, folder)
-    elif name in {"cd", "env", "set_env"}:
-        yield Part(shortened(f"%{line}"), "MEDIUM", "changes the surroundings of later cells")
+    elif name in _SETTLES or (name == "load_ext" and rest.strip() in _EXTENSIONS):
+        yield _settled(line, name, rest)
     else:
         yield losing(Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here"), line, places.workspace)
+
+
+def _settled(line: str, name: str, rest: str) -> Part:
+    """A magic that changes in what surroundings later cells run."""
+    variable, _, value = rest.replace("=", " ", 1).strip().partition(" ")
+    value = value.strip()
+    sets = name in {"env", "set_env"} and variable
+    rated = poisons(variable, value, here=not value.startswith("/")) if sets else None
+    risk, reason = rated or ("MEDIUM", "changes the surroundings of later cells")
+    return Part(shortened(f"%{line}"), risk, reason)
 
 
 def _behind_flags(rest: str) -> str:

@@ -159,7 +159,7 @@ def _secrets(judge: Judge, every: Nodes) -> None:
         text = node.value
         if not isinstance(text, str) or not 2 < len(text) < 300 or id(node) in seen:
             continue
-        if text in judge.used or not re.search(r"[/.~]", text) or "\n" in text:
+        if text in judge.used or not re.search(r"[/.~]", text) or re.search(r"\s", text):
             continue
         if names_secret(text):
             judge.found(node, "HIGH", "names what holds secrets", paths=(text,) if text.startswith("/") else ())

@@ -27,7 +27,6 @@ class Given(NamedTuple):
 
 
 NOT_KNOWN = Given(None)
-_NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
 
 
 class Bindings:
@@ -81,10 +80,11 @@ class Bindings:
         for taken in nodes.of(ast.ImportFrom):
             self._import(taken.names, f"{'.' * taken.level}{taken.module or ''}.")
         for function in nodes.either(ast.FunctionDef, ast.AsyncFunctionDef):
-            self.defined[function.name] = function.args
+            if function.name != "__init__":
+                self.defined[function.name] = function.args
         for held in nodes.of(ast.ClassDef):  # it is called as its `__init__`
             made = next((each for each in held.body if isinstance(each, FUNCTIONS) and each.name == "__init__"), None)
-            self.defined[held.name] = made.args if made is not None else _NO_ARGUMENTS
+            self.defined[held.name] = made.args if made is not None else _fields(held)
         for nameless in nodes.of(ast.Lambda):
             self._unknown(_names(nameless.args))
 
@@ -93,7 +93,8 @@ class Bindings:
             for target in assigned.targets:
                 self._bind(target, Given(assigned.value))
         for named in nodes.either(ast.AnnAssign, ast.NamedExpr):
-            self._bind(named.target, Given(named.value))
+            if named.value is not None:
+                self._bind(named.target, Given(named.value))
         for changed in nodes.of(ast.AugAssign):
             self._bind(changed.target, NOT_KNOWN)
         self._unknown(each.name for each in nodes.either(ast.MatchAs, ast.MatchStar) if each.name)
@@ -166,6 +167,13 @@ class Bindings:
     def _unknown(self, names: Iterable[str]) -> None:
         for name in names:
             self.given[name].append(NOT_KNOWN)
+
+
+def _fields(held: ast.ClassDef) -> ast.arguments:
+    """The fields of a class without `__init__`, as what it is called with."""
+    fields = [each for each in held.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]
+    names = [ast.arg(each.target.id) for each in fields if isinstance(each.target, ast.Name)]
+    return ast.arguments([], names, None, [], [], None, [])
 
 
 def _names(arguments: ast.arguments) -> list[str]:

@@ -13,7 +13,7 @@ from workbench.security.python.methods import METHODS, WRITING, given
 from workbench.security.python.net import asks, sends
 from workbench.security.python.programs import sets_variable, sets_variables, starts
 from workbench.security.python.table import Use
-from workbench.security.python.values import NOTHING_KNOWN, PLAIN, UNKNOWN, Fields, Items, Values, texts
+from workbench.security.python.values import NOTHING_KNOWN, UNKNOWN, Fields, Items, Values, texts
 
 _OF_IPYTHON: Final = frozenset(
     {"system", "getoutput", "run_line_magic", "magic", "run_cell_magic", "run_cell", "ex", "ev", "system_raw"}
@@ -128,8 +128,8 @@ def _source(judge: Judge, node: ast.expr | None) -> Values | None:
 
 
 def _imports(judge: Judge, call: ast.Call) -> None:
-    name = judge.reading.text(call.args[0]) if call.args else UNKNOWN
-    if UNKNOWN in name:
+    names = texts(judge.reading.values(call.args[0])) if call.args else [UNKNOWN]
+    if any(UNKNOWN in name for name in names):
         judge.found(call, "HIGH", "imports what is not known before")
 
 
@@ -143,6 +143,8 @@ def _variable(judge: Judge, call: ast.Call) -> None:
 
 
 def _set_variable(judge: Judge, call: ast.Call) -> None:
+    for keyword in call.keywords:
+        sets_variable(judge, call, keyword.arg or UNKNOWN, judge.reading.text(keyword.value))
     for value in given(judge, call, Use("read", 0, "")):
         if isinstance(value, Fields):
             sets_variables(judge, call, value)
@@ -207,18 +209,20 @@ def _ends(judge: Judge, call: ast.Call) -> None:
 
 
 def _unpickles(judge: Judge, call: ast.Call) -> None:
-    """From a file of the project it is as its code; what the file is, is rated where it is opened."""
-    for value in texts(judge.reading.values(call.args[0])) if call.args else [UNKNOWN]:
-        made = judge.reading.names(call.args[0]) if call.args else ()
-        if value in {UNKNOWN, PLAIN} and not set(made) & {"open()", "gzip.open()"}:
-            judge.found(call, "HIGH", "unpickles what is not known before, which runs code")
-        elif value not in {UNKNOWN, PLAIN}:
-            judge.loads(call, (value,))
+    """From a file of the project it is as its code; of what else it holds nothing is known."""
+    if "numpy.load" in judge.reading.names(call.func):
+        judge.uses(call, given(judge, call, Use("read", 0, "file")) or NOTHING_KNOWN, "read")
+        if given(judge, call, Use("read", 2, "allow_pickle")) in ((), ("False",)):
+            return
+    source = call.args[0] if call.args else None
+    opened = judge.reading.opened(source) if source is not None else None
+    judge.loads(call, opened or (judge.reading.values(source) if source is not None else NOTHING_KNOWN))
 
 
 def _sets_rights(judge: Judge, call: ast.Call) -> None:
     mode = given(judge, call, Use("keep", 1, "mode"))
-    if any(text.isdigit() and int(text) & 0o6000 for text in texts(mode)):
+    said = ast.dump(call) if UNKNOWN in texts(mode) else ""
+    if "S_IS" in said or any(text.isdigit() and int(text) & 0o6000 for text in texts(mode)):
         judge.found(call, "HIGH", "gives a program the rights of its owner")
     judge.uses(call, given(judge, call, Use("keep", 0, "path")) or NOTHING_KNOWN, "keep")
 
@@ -265,7 +269,7 @@ _SPECIAL: Final[dict[str, Callable[[Judge, ast.Call], None]]] = {
     "getattr": _fetches,
     "os.kill": _ends,
     "os.killpg": _ends,
-    **dict.fromkeys(table.LOADS_FILE, _unpickles),
+    **dict.fromkeys((*table.LOADS_FILE, "numpy.load"), _unpickles),
     "os.chmod": _sets_rights,
     "yaml.load": _yaml,
     "yaml.load_all": _yaml,

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from workbench.security.assessment import ANY, Part, shortened
-from workbench.security.places import Places, is_secret
+from workbench.security.places import Places, is_secret, within
 from workbench.security.python.known_methods import home_of
 from workbench.security.python.reading import Reading
 from workbench.security.python.source import Lines
@@ -37,7 +37,13 @@ _TELLING: Final = (
     "id_ed25519",
 )
 _OPEN: Final = re.compile(f"[{UNKNOWN}{CONTENT}]")
-_DOES: Final[dict[Kind, str]] = {"read": "reads", "deep": "reads", "delete": "deletes", "rmtree": "deletes"}
+_DOES: Final[dict[Kind, str]] = {
+    "read": "reads",
+    "deep": "reads",
+    "link": "reads",
+    "delete": "deletes",
+    "rmtree": "deletes",
+}
 RunsCommand: TypeAlias = Callable[[str], Sequence[Part]]
 
 
@@ -110,8 +116,10 @@ class Judge:
 
     def _use(self, node: ast.expr, path: str, kind: Kind, *, is_open: bool, is_listed: bool) -> None:
         places = self.around.places
-        if kind in {"read", "deep"}:
+        if kind in {"read", "deep", "link"}:
             risk, reason = places.reading(path, deep=kind == "deep")
+            if kind == "link" and not within(places.resolved(path), places.workspace):
+                risk, reason = "HIGH", "makes a link that leads out of the workspace"
             self.found(node, higher(risk, "MEDIUM") if is_open else risk, reason, paths=(path,))
             return
         inner = f"{path.rstrip('/')}/{_FOUND}" if kind == "below" else path

@@ -62,7 +62,7 @@ def _moves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 def _links(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     judge.uses(call, judge.reading.values(of), "write")
     for each in call.args[:1]:
-        judge.uses(call, judge.reading.values(each), "read")
+        judge.uses(call, judge.reading.values(each), "link")
 
 
 def _saves(judge: Judge, call: ast.Call, of: ast.expr) -> None:

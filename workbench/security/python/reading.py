@@ -139,6 +139,19 @@ class Reading:
             found += known.fetched(self, name, call) or [f"{name}()"]
         return found
 
+    def opened(self, node: ast.expr) -> Values:
+        """The paths of the file that an expression is, where the code opens it; empty where it is none."""
+        if isinstance(node, ast.Name):
+            given = [each.value for each in self.bindings.given.get(node.id, ()) if each.value is not None]
+            found = [self.opened(each) for each in given if not isinstance(each, ast.Name)]
+            return values.limited(text for each in found for text in each) if found and all(found) else ()
+        if not isinstance(node, ast.Call):
+            return ()
+        if node.args and {"open", "gzip.open", "bz2.open"} & set(self.names(node.func)):
+            return self.values(node.args[0])
+        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "open"
+        return self.values(node.func.value) if is_method and isinstance(node.func, ast.Attribute) else ()
+
     def called(self, call: ast.Call) -> Values:
         """What a call comes to."""
         return known.result(self, call)

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.security.protected import words
 
-Kind: TypeAlias = Literal["read", "deep", "write", "keep", "move", "delete", "rmtree", "below", "code", "url"]
+Kind: TypeAlias = Literal["read", "deep", "write", "keep", "move", "delete", "rmtree", "below", "link", "code", "url"]
 
 
 class Use(NamedTuple):
@@ -37,7 +37,7 @@ _FILES: Final = """
 read:0:path:. | os.listdir os.scandir
 read:0:top | os.walk
 read:0:filename | linecache.getlines linecache.getline numpy.loadtxt numpy.genfromtxt configparser.ConfigParser().read
-read:0:file | numpy.load numpy.fromfile
+read:0:file | numpy.fromfile
 read:0:fname | matplotlib.pyplot.imread
 read:0:filepath_or_buffer | pandas.read_csv pandas.read_table
 read:0:io | pandas.read_excel
@@ -55,7 +55,7 @@ write:1:filename | torch.save joblib.dump
 write:1:dst read:0:src | shutil.copy shutil.copy2 shutil.copyfile shutil.copymode shutil.copystat
 below:1:dst deep:0:src | shutil.copytree distutils.dir_util.copy_tree
 move:0:src write:1:dst | shutil.move os.rename os.renames os.replace
-read:0:src write:1:dst | os.symlink os.link
+link:0:src write:1:dst | os.symlink os.link
 delete:0:path | os.remove os.unlink os.rmdir os.removedirs
 rmtree:0:path | shutil.rmtree distutils.dir_util.remove_tree
 below:1:extract_dir:. read:0:filename | shutil.unpack_archive
@@ -72,7 +72,7 @@ url:0:url | requests.Session().get requests.session().get requests.Session().hea
 url:0:url | httpx.AsyncClient().get aiohttp.ClientSession().get urllib.request.urlopen urllib.request.Request
 url:0:url | urllib.request.build_opener().open webbrowser.open
 url:0:url write:1:filename | urllib.request.urlretrieve wget.download
-url:0:repo | torch.hub.load
+write:9:filename | logging.basicConfig
 """
 FILES: Final = dict(_rows())
 OPENS: Final = {
@@ -132,6 +132,7 @@ ALWAYS_HIGH: Final[dict[str, str]] = {
         "makes code out of what is not known before",
     ),
     **dict.fromkeys(words("sys.addaudithook sys.settrace sys.setprofile gc.get_objects"), "changes how all code runs"),
+    **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), "runs what is at an address"),
     **dict.fromkeys(words("site.addsitedir site.addpackage"), "loads code from elsewhere"),
     **dict.fromkeys(words("pip.main pip._internal.main pip._internal.cli.main.main"), "installs packages"),
 }

@@ -223,6 +223,8 @@ def _name(reading: Reading, node: ast.Name) -> Values:
 def _attribute(reading: Reading, node: ast.Attribute) -> Values:
     if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in reading.bindings.given:
         return reading.of_name(f"{node.value.id}.{node.attr}")
+    if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in reading.bindings.given:
+        return reading.of_name(node.attr)
     known = reading.known_attribute(node)
     if known:
         return known
