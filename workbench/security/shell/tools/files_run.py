@@ -19,7 +19,7 @@ _MODULES_HIGH = {
     **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "opens a connection to anywhere"),
     **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), "runs a program in a place that nobody sees"),
     **dict.fromkeys(("keyring", "pickle"), "hands out what is stored, or runs it"),
-    "twine": "publishes packages",
+    "ensurepip": "changes what Python is made of",
 }
 _MODULES = words("pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage")
 _LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar", "tokenize", "ast", "dis"}
@@ -55,6 +55,8 @@ def run_module(call: Call, rest: list[Word]) -> None:
         call.raise_to("HIGH", _MODULES_HIGH[name])
     elif name.partition(".")[0] == "workbench":
         call.run_words([literal("ohw"), *rest[1:]])
+    elif name.casefold() == "ipython":
+        call.run_words([literal("ipython"), *rest[1:]])
     elif name in _MODULES:
         call.run_words(rest)
     elif UNKNOWN in name:

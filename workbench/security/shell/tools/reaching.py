@@ -77,6 +77,12 @@ poetry pdm uv pipenv rye | add install | --git --source --index --index-url -i |
 poetry | source config | * | high | {_SOURCES}
 pip | install | * -e --editable | run |
 uv | venv | * | into |
+uv | pip | * -e --editable -r | address | {_AT_ADDRESS}
+uv | pip | -e --editable | run |
+uv | pip | --target --prefix --root | into |
+uv | run | --with --with-editable --with-requirements | address | {_AT_ADDRESS}
+poetry uv pdm | | --directory --project -C -p | run |
+mvn mvnw gradle gradlew sbt | deploy publish release:perform uploadArchives | ! | high | publishes or deploys
 virtualenv | | * | into |
 conda mamba micromamba | create install | -c --channel | address | {_AT_ADDRESS}
 conda mamba micromamba | | -p --prefix | into |
@@ -104,7 +110,7 @@ docker podman nerdctl | build buildx | -o --output --metadata-file | into |
 docker-compose podman-compose | | -f --file | run |
 gh glab | release | create upload | high | sends files to another machine
 php | | -S | port | {_OPEN_PORT}
-flask uvicorn gunicorn hypercorn vite next nuxt webpack jekyll | | --host --bind -b -H --hostname | port | {_OPEN_PORT}
+flask uvicorn gunicorn hypercorn vite next nuxt jekyll | | --host --bind -b -h -H --hostname | port | {_OPEN_PORT}
 hugo mkdocs jupyter streamlit rails http-server | | --ip --bind -b --server.address --host | port | {_OPEN_PORT}
 """
 _REACHES: Final = tuple(_rows())
@@ -247,9 +253,18 @@ def _cmake(call: Call, given: list[Word]) -> None:
         call.run_words([literal(_SAME_TOOLS.get(name.text, name.text)), *deep, *rest])
 
 
+_CONNECTED: Final = re.compile(r"-[Mmr](?:LWP|IO::Socket|Net\b|HTTP|Socket|net/|open-uri|socket)")
+
+
+def _loads_network(call: Call, given: list[Word]) -> None:
+    if any(_CONNECTED.match(word.text) for word in given):
+        call.raise_to("HIGH", _TO_ANYWHERE)
+
+
 _SPECIAL: Final[dict[str, Callable[[Call, list[Word]], None]]] = {
     "go": _go,
     "git": _git,
     **dict.fromkeys(("docker", "podman", "nerdctl"), _docker),
     "cmake": _cmake,
+    **dict.fromkeys(("perl", "ruby"), _loads_network),
 }
