@@ -242,7 +242,8 @@ def _said(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
     for start, advice in _ADVICE.items():
         if name.startswith(start):
-            return StoreError(f"the session file {path}: {advice}")
+            is_of_disk = advice.startswith("the disk")  # first what to do: a line may be cut behind it
+            return StoreError(f"{advice} (session file {path})" if is_of_disk else f"the session file {path}: {advice}")
     if name == "SQLITE_NOTADB":
         return StoreError(f"{path} is not a session file, or its beginning is damaged; it was left as it is")
     return _damaged(path, first_line(str(error)))
