@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.pilot import Pilot
 
 from tests.tui.diff_app import painted
 from tests.tui.test_diff_view import AFTER, BEFORE
@@ -31,6 +32,13 @@ class ReviewApp(App[None]):
         yield ReviewView()
 
 
+async def scrolled(pilot: Pilot[None], view: ReviewView, offset: int) -> None:
+    """It stands there, also once the view has gone back to its place after a key."""
+    for _ in range(3):
+        view.scroll_to(y=offset, animate=False, force=True)
+        await until(pilot, lambda: view.scroll_offset.y == offset)
+
+
 @pytest.mark.parametrize("width", [24, 60, 100, 139, 140, 200])
 async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
     app = ReviewApp()
@@ -38,6 +46,7 @@ async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
     async with app.run_test(size=(width, 5)) as pilot:
         view = app.query_one(ReviewView)
         await until(pilot, lambda: view.size.width == width, "laid out")
+        view.focus()
         view.show([compare("src/calc.py", OLD, NEW)])
         view.remark({(0, "new", 29): COMMENT})
         for height in (5, 13, 30):
@@ -48,6 +57,14 @@ async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
                 view.scroll_to(y=offset, animate=False, force=True)
                 await until(pilot, lambda offset=offset: view.scroll_offset.y == min(offset, view.max_scroll_y))
                 pages.append(f"── {width}x{height} from line {offset}\n{painted(view)}\n")
+        for key, name in (("enter", "a fold open"), ("s", "in the other form")):
+            before = (view.is_beside, view.geometry.height)
+            await pilot.press(key)
+            await until(pilot, lambda before=before: (view.is_beside, view.geometry.height) != before, name)
+            await until(pilot, lambda: view.virtual_size.height == view.geometry.height)
+            for offset in (0, view.max_scroll_y):
+                await scrolled(pilot, view, offset)
+                pages.append(f"── {width}x{height}, {name}, from line {offset}\n{painted(view)}\n")
     shown = "\n".join(pages)
     golden = GOLDEN / f"{width}.txt"
     if os.environ.get("GOLDEN_UPDATE"):
