@@ -36,7 +36,7 @@ FORM = {
 }
 each_size_and_theme = pytest.mark.parametrize(
     ("size", "theme"),
-    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")],
+    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((200, 60), "ohw-dark")],
     ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
 )
 
