@@ -322,3 +322,11 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
         assert token not in done.stdout + done.stderr + said
         assert "web  1 tool, signed in" in world.ohw("mcp").stdout
         assert world.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
+
+
+def test_over_a_stream_of_events_too_a_server_says_how_to_sign_in(place):
+    with OAuthServer() as server:
+        server.got = lambda handler: server.send(handler, 401)
+        with pytest.raises(ServerFailed, match="to sign in: ohw mcp login web"):
+            place.client(web(place, server.url, type="sse")).connect().result(60)
+        place.clients.pop().close()

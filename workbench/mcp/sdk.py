@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -116,7 +115,13 @@ def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Location
     if server.kind == "sse":
         from mcp.client.sse import sse_client
 
-        made = partial(_http_client, gone)
+        def made(
+            headers: dict[str, str] | None = None,
+            timeout: httpx2.Timeout | None = None,
+            auth: httpx2.Auth | None = None,
+        ) -> httpx2.AsyncClient:
+            return _http_client(gone, headers, timeout, auth, _refusals(server, gone, auth))
+
         return sse_client(url, headers, _HTTP_SECONDS, _silence(server), httpx_client_factory=made, auth=auth)
     return _streamable(server, url, headers, gone, auth)
 
@@ -171,21 +176,32 @@ def _http_client(
     return httpx2.AsyncClient(headers=plain(headers or {}), timeout=timeout, event_hooks=hooks, auth=auth)
 
 
+def _refusals(server: Server, gone: Gone, auth: object | None) -> Callable[[httpx2.Response], Awaitable[None]]:
+    """Looks for an answer that wants a sign-in; with one of the person's that is renewed, or told of there."""
+
+    async def look(response: httpx2.Response) -> None:
+        if response.status_code == 401 and auth is None:
+            hint = f"; to sign in: ohw mcp login {server.name}" if server.signs_in else ""
+            gone(http_words(401, response.reason_phrase) + hint, SignInNeeded)
+
+    return look
+
+
 def _streamable(
     server: Server, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
 ) -> AbstractAsyncContextManager[Any]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    refusals = _refusals(server, gone, auth)
+
     async def look(response: httpx2.Response) -> None:
         """The SDK tells of a refusal without its number."""
         code = response.status_code
-        if response.request.method != "POST" or (code == 401 and auth):  # that is renewed, or told of there
+        if response.request.method != "POST":
             return
-        if code == 401:
-            hint = f"; to sign in: ohw mcp login {server.name}" if server.signs_in else ""
-            gone(http_words(code, response.reason_phrase) + hint, SignInNeeded)
-        elif code in (403, 404) or code >= 500:
+        await refusals(response)
+        if code in (403, 404) or code >= 500:
             is_lost = code == 404 and "mcp-session-id" in response.request.headers
             gone(http_words(code, response.reason_phrase), SessionLost if is_lost else ServerGone)
 
