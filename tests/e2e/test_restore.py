@@ -60,7 +60,7 @@ def test_what_the_versions_hold_is_not_copied_again(world: World):
     (world.project / "src/a.py").write_text("x = 1\n")
     found = events(world, "rm -rf src")
     reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
-    assert "deletes 1 file in src/" in reasons
+    assert "deletes 1 file in src/ (the file versions hold it)" in reasons
     assert world.ohw("restore").stdout.startswith("No copies here")
 
 
