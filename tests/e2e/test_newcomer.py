@@ -51,13 +51,6 @@ class Newcomer:
         self.presses("escape", lambda shown: "Keys here" not in shown and back in shown, f"{back!r} again")
 
 
-def reads_a_guide(person: Newcomer) -> None:
-    """The guides stand beside the keys; the first tells how to begin, and escape leads back."""
-    person.presses("f1", lambda shown: "Keys here" in shown, "help")
-    person.presses("down", lambda shown: "ohw demo" in shown, "the guide that tells how to begin")
-    person.presses("escape", lambda shown: "Keys here" not in shown and "enter send" in shown, "the main screen again")
-
-
 def first_screen(person: Newcomer) -> None:
     assert "F1 help" in person.sees("Welcome to ohw", "The demo", "esc not now")
     person.gets_help("f1", "Not now", "Welcome to ohw")
@@ -152,7 +145,6 @@ def test_the_first_five_minutes_have_no_dead_end(world: World, size):
             review(person, demo(person, world))
             colours_and_settings(person, world)
             person.gets_help("f1", "Send", "enter send")
-            reads_a_guide(person)
             own_model(person, world, server.base_url)
             terminal.press("ctrl+q")
             assert terminal.wait_exit() == 0
