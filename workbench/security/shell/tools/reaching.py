@@ -114,7 +114,10 @@ flask uvicorn gunicorn hypercorn vite next nuxt jekyll | | --host --bind -b -h -
 hugo mkdocs jupyter streamlit rails http-server | | --ip --bind -b --server.address --host | port | {_OPEN_PORT}
 """
 _REACHES: Final = tuple(_rows())
-_KNOWN: Final = frozenset(name for row in _REACHES for name in row.programs)
+_KNOWN: Final = {
+    name: [row for row in _REACHES if name in row.programs]
+    for name in sorted({each for row in _REACHES for each in row.programs})
+}
 
 
 def look_further(call: Call, given: list[Word]) -> None:
@@ -124,8 +127,8 @@ def look_further(call: Call, given: list[Word]) -> None:
     if call.name not in _KNOWN:
         return
     verb = next((word.text for word in _operands(given)), "")
-    for row in _REACHES:
-        if call.name in row.programs and (not row.verbs or verb in row.verbs):
+    for row in _KNOWN[call.name]:
+        if not row.verbs or verb in row.verbs:
             for word in _values(row, given):
                 _reached(call, row, word)
 
