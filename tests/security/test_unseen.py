@@ -105,3 +105,20 @@ def test_letters_that_look_like_others_and_strokes_through_them_are_high(line):
 @pytest.mark.parametrize("line", ["echo '❤\ufe0f ☺\ufe0e 1\ufe0f\u20e3'", "cat ışık.txt", "echo 'naïve – Straße'"])
 def test_signs_of_natural_language_are_not(line):
     assert assess_command(line, PLACES).risk == "LOW"
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\u202e", "\x1b[8m", "\x07", "\ufeff", " " * 80])
+def test_a_sign_that_hides_is_high_and_all_else_is_known_as_without_it(sign):
+    plain, found = (assess_command(f"rm -rf build; echo 'x{more}'", PLACES) for more in ("", sign))
+    assert (found.risk, found.reasons[1:]) == ("HIGH", ("deletes files",))
+    assert found.reasons[0] == found.parts[0].reason != "deletes files"
+    assert [part.risk for part in found.parts] == ["HIGH", *(part.risk for part in plain.parts)]
+    assert found.parts[1].paths == plain.parts[0].paths == ("/home/u/proj/build",)
+    assert (found.parts[1].deletes, found.parts[1].changes) == (plain.parts[0].deletes, plain.parts[0].changes)
+    assert not any(part.plain for part in found.parts)
+
+
+@pytest.mark.parametrize("line", ["rm -rf build; echo 'x\u200b", "# x\u200b", "(" * 9 + "\u202e"])
+def test_what_cannot_be_read_with_it_is_one_part_that_may_write_over_anything(line):
+    found = assess_command(line, PLACES)
+    assert (found.risk, len(found.parts), found.parts[0].changes) == ("HIGH", 1, ("/home/u/proj/**",))

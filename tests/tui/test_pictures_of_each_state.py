@@ -61,7 +61,7 @@ TABLE = {
         "pictures_approval/always",
         ["This rule would be saved", "2 of the last 9 actions"],
     ),
-    "approval: hidden signs made visible": ("pictures_approval/hidden_text", ["hides what it is", "u202e"]),
+    "approval: hidden signs made visible": ("pictures_approval/hidden_text", ["holds control codes", "u202e"]),
     "conversation: an edit that was taken in part": ("pictures_stale/in_part", ["1 of 2 hunks"]),
     "approval: the file is another by now": ("pictures_stale/stale_file", ["changed since the agent read it"]),
     "question of the agent: with choices": ("pictures_answer/with_options", ["esc later"]),

@@ -72,6 +72,15 @@ def summed(parts: Iterable[Part]) -> Assessment:
     return Assessment(risk, () if risk == "LOW" else tuple(reasons)[:MOST_REASONS], kept)
 
 
+def with_hidden(hidden: str, text: str, found: Assessment) -> Assessment:
+    """The same for a text that hides something: HIGH for that first, and all that is known of its parts behind it.
+
+    What is below HIGH is among the reasons too: what the text does is no less for what it hides.
+    """
+    whole = Part(shortened(text), "HIGH", hidden)
+    return Assessment("HIGH", (hidden, *found.reasons)[:MOST_REASONS], (whole, *found.parts))
+
+
 def not_plain(parts: Iterable[Part]) -> list[Part]:
     """The parts, none of which a rule may allow by its words alone."""
     return [part._replace(plain=False) for part in parts]

@@ -7,7 +7,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from workbench.security.assessment import ANY, Assessment, Part, not_plain, one, shortened, summed
+from workbench.security.assessment import ANY, Assessment, Part, not_plain, one, shortened, summed, with_hidden
 from workbench.security.hidden import hides
 from workbench.security.places import Places, Rating, is_secret
 from workbench.security.risk import Risk
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 6
+_UNCERTAIN = "cannot be read with certainty"
+_TOO_MUCH = "too long or too deeply nested to be analysed"
+_NOT_READ = (_UNCERTAIN, _TOO_MUCH)
 _MOST_PARTS = 150
 _OPEN = re.compile(rf"[{UNKNOWN}*?\[{{]")
 _PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
@@ -58,8 +61,15 @@ def _assessed(text: str, places: Places, folder: str) -> Assessment:
     if len(text) > LONGEST:
         return _unread(f"longer than {LONGEST:,} characters, so it was not analysed", text, places)
     hidden = hides(text)
-    if hidden:
+    parts = _parts(text, places, folder)
+    if not hidden:
+        return summed(parts)
+    if not parts or any(part.reason in _NOT_READ for part in parts):
         return _unread(hidden, text, places)
+    return with_hidden(hidden, text, summed(not_plain(parts)))
+
+
+def _parts(text: str, places: Places, folder: str) -> list[Part]:
     scan = Scan(places.remembering(), folder)
     scan.run(text)
     doubtful = scan.origins.doubtful()
@@ -68,7 +78,7 @@ def _assessed(text: str, places: Places, folder: str) -> Assessment:
         scan.origins = Origins(doubtful)
         scan.run(text)
     scan.parts += scan.origins.parts()
-    return summed(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
+    return list(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
 
 
 def _unread(reason: str, text: str, places: Places) -> Assessment:
@@ -122,9 +132,9 @@ class Scan:
             if root.has_error or misleads(text):
                 self._unreadable(text)
             elif passes_over(root, text):
-                self.parts.append(Part(shortened(text), "MEDIUM", "cannot be read with certainty"))
+                self.parts.append(Part(shortened(text), "MEDIUM", _UNCERTAIN))
             if lines:
-                self.parts.append(Part(shortened(text), "MEDIUM", "cannot be read with certainty"))
+                self.parts.append(Part(shortened(text), "MEDIUM", _UNCERTAIN))
                 self.rescan([lines])
             self.rescan(lines_of_heredocs(text))
             start, at = (self.folder, dict(self.values)), len(self.parts)
@@ -132,7 +142,7 @@ class Scan:
             if self.doubted:
                 as_if_not_gone(self, root, start, at)
         except (TooMuch, RecursionError):
-            self.parts += _unread("too long or too deeply nested to be analysed", text, self.places).parts
+            self.parts += _unread(_TOO_MUCH, text, self.places).parts
         finally:
             self.reader = outer
 
@@ -151,7 +161,7 @@ class Scan:
         words = bare_words(text)
         alarming = sorted(words & ALARMING) or ("/dev/tcp" in text or "/dev/udp" in text)
         risk: Risk = "HIGH" if alarming else "MEDIUM"
-        self.parts.append(Part(shortened(text), risk, "cannot be read with certainty"))
+        self.parts.append(Part(shortened(text), risk, _UNCERTAIN))
 
     def rescan(self, lines: list[str]) -> None:
         """Lines that are commands only where the parser is wrong: what is dangerous in them counts."""
