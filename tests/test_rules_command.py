@@ -33,8 +33,8 @@ def test_rules_are_listed_with_where_they_are_from(rules, capsys):
 def test_a_file_with_mistakes_is_told_and_the_code_says_so(rules, capsys):
     rules.write_text('[[allow]]\ncomand = "pytest"\n')
     assert main(["rules"]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    out, said = capsys.readouterr()
+    assert (out, said.count("\n")) == ("", 1)
     assert f"{rules}: rule 1 (allow): there is no key 'comand' (did you mean 'command'?)" in said
 
 

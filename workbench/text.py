@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 
 HIDDEN = (
@@ -144,10 +145,10 @@ def _to_line_start(text: str, at: int) -> int:
     return cut + 1 if cut >= 0 else at
 
 
-def first_line(text: str, width: int = 80) -> str:
-    """The first line that says something, safe to show, at most `width` characters."""
+def first_line(text: str, width: int = 80, show: Callable[..., str] = visible) -> str:
+    """The first line that says something, safe to show, at most `width` characters; `revealed` for commands."""
     line = next((part for part in text.splitlines() if part.strip()), "").strip()
-    shown = visible(line, lines=False)
+    shown = show(line, lines=False)
     return shown if len(shown) <= width else shown[: width - 1] + "…"
 
 

@@ -43,14 +43,16 @@ def test_a_deleted_folder_that_is_ignored_comes_back(world: World):
 
 def test_a_sign_that_hides_takes_nothing_from_what_is_said_and_kept(world: World):
     built(world)
-    found = events(world, "rm -rf build; echo 'x\u200b'")
+    found = events(world, "rm -rf build; echo 'p\u0430x\u200b'")
     asked = [event for event in found if event["kind"] == "action_assessed" and len(event["segments"]) > 1]
     assert [(one["risk"], one["reason"]) for one in asked[0]["segments"]] == [
         ("HIGH", "holds control codes or invisible signs"),
         ("MEDIUM", "deletes 3 files in build/ (not in git; a copy is kept)"),
         ("LOW", ""),
     ]
-    world.ohw("restore", world.ohw("restore").stdout.split()[0])
+    listed = world.ohw("restore").stdout
+    assert "echo 'p\\u0430x\\u200b'" in listed
+    world.ohw("restore", listed.split()[0])
     assert (world.project / "build/deep/2.o").read_bytes() == bytes(range(2, 256))
 
 

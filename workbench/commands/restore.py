@@ -8,7 +8,7 @@ from workbench.commands.given import say, workspace_of
 from workbench.config import Locations
 from workbench.session.versions.copies import Copies
 from workbench.session.versions.repository import Repository
-from workbench.text import counted, first_line
+from workbench.text import counted, first_line, revealed
 
 
 def restore(arguments: Namespace) -> int:
@@ -20,7 +20,7 @@ def restore(arguments: Namespace) -> int:
         return 0
     for copy in copies.all():
         size = f"{copy.size / 1e6:,.1f} MB" if copy.size >= 100_000 else f"{copy.size:,} bytes"
-        what = first_line(copy.command, 80)
+        what = first_line(copy.command, 80, revealed)
         say(f"{copy.id}  {copy.at[:16].replace('T', ' ')} UTC  {copy.count:>6,} files  {size:>12}  before: {what}")
     if not copies.all():
         say("No copies here: nothing was deleted or changed in this folder that no version holds.")

@@ -40,7 +40,8 @@ def rules(arguments: Namespace) -> int:
     for line in faults:
         tell(visible(line, lines=False))
     for said in _trials(where, settings, workspace, arguments) if arguments.action == "test" else (page,):
-        say(said)
+        if said:
+            say(said)
     return 1 if faults else 0
 
 
@@ -65,7 +66,8 @@ def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, S
     left_out = own.exists() and not is_trusted(workspace, settings.trusted)
     end = [visible(f"The rules in {own} are left out: the folder is not trusted.", lines=False)] if left_out else []
     if not rules:
-        return "\n".join([_NONE.format(file=where.rules_file), *end]), faults
+        none = [] if faults else [_NONE.format(file=where.rules_file)]
+        return "\n".join([*none, *end]), faults
     rows = [(visible(rule.text, lines=False), place(rule, where.rules_file, own)) for rule in rules]
     width = min(60, max(len(text) for text, _ in rows))
     return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), faults

@@ -12,7 +12,9 @@ from workbench.security.hidden import hides
 from workbench.security.places import is_secret
 
 _URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)
-METADATA = re.compile(r"169\.254\.169\.254|metadata\.google|\[fd00:ec2")
+METADATA = re.compile(
+    r"169\.254\.169\.254|metadata\.google|\[fd00:ec2|\b2852039166\b|0xa9fea9fe|169\.254\.170\.2\b", re.I
+)
 """Where machines in a cloud get their keys."""
 
 

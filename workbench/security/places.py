@@ -37,7 +37,14 @@ class Places:
 
     def remembering(self) -> Places:
         """The same, asking the disk once for each path: for one action, as the next may find other links."""
-        return replace(self, known={})
+        return replace(self, known={}, links=dict(self.links))
+
+    def assume(self, link: str, target: str | None) -> None:
+        """From here on a link is to be assumed, or with None none; for one that `remembering` has made."""
+        others = {name: leads for name, leads in self.links.items() if name != link}
+        object.__setattr__(self, "links", others if target is None else {**others, link: target})
+        if self.known is not None:
+            self.known.clear()
 
     def resolved(self, path: str) -> str:
         """The real path, also of what does not exist yet; the path itself where that cannot be found out."""

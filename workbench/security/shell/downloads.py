@@ -14,7 +14,10 @@ _FETCHES: Final = words("curl wget aria2c http https xh gh")
 _RUNS: Final = re.compile(
     r"(?:sh|bash|zsh|dash|ksh|fish|python|pypy|perl|ruby|node|deno|bun|php|lua|source|\.|exec|open|java|Rscript|pwsh)[\d.]*"
 )
-_REASON: Final = "runs what was downloaded just before"
+_REASON: Final = "runs what was downloaded or decoded just before"
+_DECODES: Final = re.compile(r"-[a-zA-Z]*[dDr][a-zA-Z]*|--dec\w*")
+_DECODERS: Final = words("base64 base32 xxd openssl gpg uudecode")
+_PASS_ON: Final = words("tee sponge")
 
 
 def runs_downloads(parts: Sequence[Part]) -> list[Part]:
@@ -24,15 +27,21 @@ def runs_downloads(parts: Sequence[Part]) -> list[Part]:
     seen = False
     for part in parts:
         name = posixpath.basename(part.words[0]) if part.words else ""
-        if name in _FETCHES:
+        if name in _FETCHES or _decodes(part, name):
             seen = True
             fetched |= _targets(part)
-        elif seen and not part.words:
+        elif seen and (not part.words or name in _PASS_ON):
             fetched.update(part.changes)
         elif fetched and _runs(part, name, fetched):
             part = part._replace(risk="HIGH", reason=_REASON)
         found.append(part)
     return found
+
+
+def _decodes(part: Part, name: str) -> bool:
+    """Whether it prints what nobody could read before."""
+    flags = {word for word in part.words[1:] if word.startswith("-")}
+    return name in _DECODERS and (name == "uudecode" or any(_DECODES.fullmatch(flag) for flag in flags))
 
 
 def _targets(part: Part) -> set[str]:

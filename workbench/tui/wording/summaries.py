@@ -6,11 +6,11 @@ What is shown comes from what will run (command, path), not from what the model 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from workbench.text import counted, first_line, visible
+from workbench.text import counted, first_line, revealed, visible
 from workbench.tui.fold.state import CHANGED_BACK, ActionItem
 from workbench.tui.wording.line_counts import count_lines
 
@@ -144,7 +144,7 @@ def short_path(path: str, workspace: str = "") -> str:
     pure = PurePath(path)
     if workspace and pure.is_relative_to(workspace):
         path = str(pure.relative_to(workspace))
-    return visible(path[-LONGEST:], lines=False)
+    return revealed(path[-LONGEST:], lines=False)
 
 
 def _changed_back(item: ActionItem, workspace: str) -> str:
@@ -155,10 +155,10 @@ def _changed_back(item: ActionItem, workspace: str) -> str:
 def _command(arguments: Mapping[str, Any]) -> str:
     command = str(arguments.get("command", ""))
     if arguments.get("is_input") in (True, "true"):
-        return f"input: {_short(command)}"
+        return f"input: {_short(command, show=revealed)}"
     if not command.strip():
         return "restart the shell" if arguments.get("reset") else "wait for more output"
-    return _short(command)
+    return _short(command, show=revealed)
 
 
 def _edit(arguments: Mapping[str, Any], workspace: str) -> str:
@@ -198,8 +198,8 @@ def _any_tool(item: ActionItem) -> str:
     return f"{visible(item.tool[:80], lines=False)} {said}".strip()
 
 
-def _short(value: object, width: int = 300) -> str:
+def _short(value: object, width: int = 300, show: Callable[..., str] = visible) -> str:
     """The first line; a sign of more where lines follow."""
     text = str(value)[:LONGEST].strip()
-    line = first_line(text, width)
+    line = first_line(text, width, show)
     return f"{line} …" if "\n" in text and not line.endswith("…") else line

@@ -8,7 +8,7 @@ import re
 from workbench.security.places import within
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, flag_names, named, words
-from workbench.security.shell.words import Word
+from workbench.security.shell.words import UNKNOWN, Word
 
 _INTO = uses("write", "-t --target-directory")
 _COPY_VALUES = words("-S --suffix -m -o -g --mode --owner --group --context")
@@ -121,6 +121,22 @@ def _ln(call: Call) -> None:
             call.use(word, "deep")
     for word in [into] if into else operands[-1:]:
         call.use(Word(word.text.rsplit("/", 1)[-1], word.raw) if only and not into else word, "write")
+    if not only and len(operands) == 2:
+        symbolic = any(re.fullmatch(r"-\w*s\w*|--symbolic", flag) for flag in flag_names(options))
+        _linked(call, *operands, symbolic=symbolic)
+
+
+def _linked(call: Call, target: Word, name: Word, *, symbolic: bool) -> None:
+    """What the rest of the line does with the new name it does with what that leads to."""
+    path = call.scan.absolute(name)
+    leads = None if UNKNOWN in target.text else call.scan.absolute(target)
+    if path is None or leads is None:
+        return
+    if os.path.isdir(path):  # noqa: PTH112 - a string comes in
+        path = f"{path}/{target.text.rstrip('/').rpartition('/')[2]}"
+    if symbolic and not target.text.startswith("/"):
+        leads = f"{path.rpartition('/')[0]}/{target.text}"
+    call.scan.places.assume(path, os.path.normpath(leads))
 
 
 def _modes(call: Call) -> None:

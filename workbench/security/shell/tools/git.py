@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.security.places import is_made_again
+from workbench.security.places import is_made_again, within
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.git_more import MORE, beside
 from workbench.security.shell.tools.rule import Rule, flag_names, subcommands, words
@@ -181,9 +181,15 @@ def _before(call: Call) -> bool:
     elif name in {"-C", "--git-dir", "--work-tree"}:
         call.base = literal(value) if name == "-C" else call.base
         call.use(Word(value, value), "read")
-        if call.risk != "LOW":
+        if call.risk != "LOW" or _is_far(call, value):
             call.raise_to("HIGH", "works on a repository outside the workspace")
     return True
+
+
+def _is_far(call: Call, folder: str) -> bool:
+    """Whether it is known to be outside the workspace."""
+    path = call.scan.absolute(literal(folder))
+    return path is not None and not within(call.scan.places.resolved(path), call.scan.places.workspace)
 
 
 def _from_remote(call: Call) -> None:

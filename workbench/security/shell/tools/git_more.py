@@ -9,7 +9,12 @@ _SENDS = Spec("HIGH", "sends code out", operands="text")
 _SERVES = Spec("HIGH", "serves the repository", operands="text")
 _CREDENTIALS = Spec("HIGH", "hands out credentials", operands="text")
 _LOSES = "loses work that is not committed"
-_ASKS = Spec("MEDIUM", "fetches from a configured remote", operands="text")
+_ASKS = Spec(
+    "MEDIUM",
+    "fetches from a configured remote",
+    operands="text",
+    flags=flags("HIGH", "runs another program", "--upload-pack --exec"),
+)
 _CHANGE = Spec("MEDIUM", "changes the repository", operands="text")
 _STARTS = Spec("HIGH", "is started by itself later, and changes the settings of this person", operands="text")
 

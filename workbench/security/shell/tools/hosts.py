@@ -111,7 +111,15 @@ _OTHER_VCS = subcommands(
     "-R --repository --cwd --config",
 )
 
+
+def _other_vcs(call: Call) -> None:
+    """A setting in its words may be an alias, a hook or an extension, which run what they name."""
+    if any(word.text.startswith("--conf") for word in call.words):
+        call.raise_to("HIGH", f"changes what {call.name} runs")
+    _OTHER_VCS(call)
+
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("gh", "glab", "hub"), _host),
-    **dict.fromkeys(("hg", "svn"), _OTHER_VCS),
+    **dict.fromkeys(("hg", "svn"), _other_vcs),
 }

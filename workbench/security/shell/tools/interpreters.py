@@ -8,7 +8,7 @@ from itertools import pairwise
 from workbench.security.places import Rating
 from workbench.security.shell.call import Call, Spec, flags
 from workbench.security.shell.tools.files_run import UNKNOWN_CODE, run_module, run_script
-from workbench.security.shell.tools.rule import Rule, always, named, words
+from workbench.security.shell.tools.rule import Rule, always, named, shown_variables, words
 from workbench.security.shell.words import UNKNOWN, Word
 
 _PIPED = "runs what is piped into it"
@@ -16,10 +16,11 @@ _DANGEROUS_CODE = re.compile(
     r"\b(?:system|popen\w*|exec[lv]?[pe]*|spawn\w*|fork|subprocess|execSync|execFile\w*|child_process|shell_exec|passthru|"
     r"rmtree|rmSync|removeSync|os\.execute|io\.popen|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
     r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
-    r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|environ|getenv|process\.env|ENV|b64decode|"
+    r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|b64decode|"
     r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"
-    r"%x|qx|`|/dev/|/etc/|\.ssh|\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']",
+    r"%x|qx|`|/dev/|/etc/|\.ssh|(?<!process)(?<!Deno)\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']",
 )
+_SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
 _CODE_FLAGS = {
     "python": words("-c"),
     "pypy": words("-c"),
@@ -45,6 +46,8 @@ _CODE_FLAGS = {
 _PYTHON = re.compile(r"(?:python|pypy|ipython)[\d.]*w?")
 
 _LOADED = re.compile(r"-[rI](?:/|~|\.\.)")
+_POWER_CODE = re.compile(r"-(?:c\w*|e|ec|en\w*)\Z", re.I)
+_OTHER_SHELL = "runs a line of a shell that is not read here"
 _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
 """Letters whose value stands in the same word: `-rfileutils`."""
 
@@ -115,6 +118,8 @@ def _other_ways(call: Call) -> None:
     texts = [word.text for word in call.words]
     if call.name == "osascript":
         call.raise_to("HIGH", "steers other programs")
+    if call.name == "pwsh" and any(_POWER_CODE.match(text) for text in texts):
+        call.raise_to("HIGH", _OTHER_SHELL)
     if call.name == "php" and "-S" in texts:
         call.raise_to("HIGH", "serves files to other machines")
     if any(_LOADED.match(text) for text in texts):
@@ -152,7 +157,12 @@ def _code(call: Call, code: Word) -> None:
 def rated_code(code: str) -> Rating:
     """The risk of code in whatever language, by the words in it."""
     found = _DANGEROUS_CODE.search(code)
-    return ("HIGH", f"runs code that uses {found[0].strip()[:20]}") if found else ("MEDIUM", "runs code")
+    if found:
+        return "HIGH", f"runs code that uses {found[0].strip()[:20]}"
+    return shown_variables(code) if _SURROUNDINGS.search(code) else ("MEDIUM", "runs code")
+
+
+_CLIENT_RUNS = re.compile(r"(?:^|[;\n]|-\w*e|--execute[= ])\s*(?:system|pager|tee|source|edit)\s")
 
 
 def _data_base(call: Call) -> None:
@@ -168,6 +178,8 @@ def _data_base(call: Call) -> None:
         r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile)\b|\\!|\.shell|\.system",
         text,
     ):
+        call.raise_to("HIGH", "changes or deletes data, or runs a command")
+    if call.name in {"mysql", "mariadb"} and _CLIENT_RUNS.search(text):
         call.raise_to("HIGH", "changes or deletes data, or runs a command")
     if call.piped or call.has_input:
         call.raise_to("HIGH", _PIPED)
@@ -252,5 +264,6 @@ RULES: dict[str, Rule] = {
         "runs a program in a place that nobody sees",
         "screen at batch lldb",
     ),
+    **always("HIGH", _OTHER_SHELL, "powershell powershell.exe pwsh.exe cmd.exe"),
     **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),
 }

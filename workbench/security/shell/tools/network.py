@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from workbench.security.foreign import METADATA
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, always, flag_names, named, words
 from workbench.security.shell.words import UNKNOWN, Word
@@ -59,6 +60,8 @@ _WGET = Spec(
 
 def _hidden_words(call: Call) -> None:
     """What is put into an address or a header leaves the machine."""
+    if any(METADATA.search(word.text) for word in call.words):
+        call.raise_to("HIGH", "an address that gives out keys")
     for word in call.words:
         if word.runs:
             call.raise_to("HIGH", "sends what another command printed to another machine")

@@ -6,7 +6,7 @@ import re
 
 from workbench.security.secrets import holds_secret
 from workbench.security.shell.call import Call, Spec, flags, uses
-from workbench.security.shell.tools.rule import Rule, flag_names, named, words
+from workbench.security.shell.tools.rule import Rule, flag_names, named, shown_variables, words
 from workbench.security.shell.words import literal
 
 _RUNS = "runs another program"
@@ -134,8 +134,9 @@ def _jq(call: Call) -> None:
     for flag, file in zip(call.words, call.words[2:], strict=False):
         if flag.text in {"--rawfile", "--slurpfile"}:
             call.use(file, "read")
-    if any(re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text) for word in call.words):
-        call.raise_to("MEDIUM", "prints variables of the surroundings")
+    for word in call.words:
+        if re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text):
+            call.raise_to(*shown_variables(word.text))
     call.apply(_JQ)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from workbench.security.places import Rating
 from workbench.security.protected import words as words
 from workbench.security.risk import Risk
+from workbench.security.secrets import holds_secret
 from workbench.security.shell.call import Call, Option, Spec
 
+_NAMES = re.compile(r"\w+")
 Rule: TypeAlias = Spec | Callable[[Call], None]
 
 
@@ -25,6 +29,13 @@ def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
 def flag_names(options: list[Option]) -> set[str]:
     """The flags that were given."""
     return {option.flag for option in options}
+
+
+def shown_variables(code: str) -> Rating:
+    """The risk of code that reads variables of the surroundings: all MEDIUM, as for `env`; a secret by name HIGH."""
+    if any(map(holds_secret, _NAMES.findall(code))):
+        return "HIGH", "prints a secret"
+    return "MEDIUM", "prints variables of the surroundings"
 
 
 def subcommands(table: Mapping[str, Spec], unknown: Spec, values: str = "") -> Callable[[Call], None]:

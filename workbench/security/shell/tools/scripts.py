@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.security.shell.call import Call, Spec, flags, uses
-from workbench.security.shell.tools.rule import Rule, flag_names, words
+from workbench.security.shell.tools.rule import Rule, flag_names, shown_variables, words
 from workbench.security.shell.words import UNKNOWN, Word
 
 _SED = Spec(values=words("-e --expression -l --line-length"), paths=uses("read", "-f --file"))
@@ -94,7 +94,7 @@ def _awk_script(call: Call, script: Word) -> None:
     if _AWK_RUNS.search(plain.replace("||", " or ")) or _AWK_RUNS.search(script.text.replace("||", " or ")):
         call.raise_to("HIGH", "awk runs a command")
     if "ENVIRON" in script.text:
-        call.raise_to("MEDIUM", "prints variables of the surroundings")
+        call.raise_to(*shown_variables(script.text))
     _awk_reads(call, plain)
     for target in dict.fromkeys(_AWK_WRITES.findall(plain)):
         if target.startswith('"'):

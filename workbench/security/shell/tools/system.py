@@ -88,11 +88,30 @@ def _sysctl(call: Call) -> None:
     call.raise_to(*(("HIGH", "changes the kernel") if sets else ("LOW", "")))
 
 
+_DESTROYS = "destroys a disk or a file system"
+_FILE_SYSTEM = Spec("MEDIUM", "changes a file system", operands="text")
+_zfs = subcommands(
+    dict.fromkeys(words("list get version"), _LOOK)
+    | dict.fromkeys(words("destroy rollback receive recv"), Spec("HIGH", _DESTROYS, operands="text")),
+    _FILE_SYSTEM,
+)
+_BTRFS = re.compile(r"s\w* d|f\w* resize|dev\w* (?:d|rem)|r\w* start|check .*--repair|rescue ")
+"""Its verbs may be cut short: `su de`."""
+
+
+def _btrfs(call: Call) -> None:
+    if _BTRFS.match(" ".join([*(word.text for word in call.words), ""])):
+        call.raise_to("HIGH", _DESTROYS)
+    call.apply(_FILE_SYSTEM)
+
+
 RULES: dict[str, Rule] = {
+    "zfs": _zfs,
+    "btrfs": _btrfs,
     **dict.fromkeys(words("sudo su doas pkexec run0 runuser sg newgrp setpriv capsh"), _as_other),
     **always(
         "HIGH",
-        "destroys a disk or a file system",
+        _DESTROYS,
         "mkfs mke2fs mkswap fdisk sfdisk parted gparted wipefs blkdiscard "
         "cryptsetup lvremove vgremove pvremove mdadm zpool hdparm sgdisk gdisk format diskutil "
         "swapoff swapon losetup",
