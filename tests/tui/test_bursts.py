@@ -37,6 +37,29 @@ async def test_what_follows_the_palettes_key_is_typed_into_it():
         assert await wait_until(pilot, lambda: prompt.text == "ab")
 
 
+async def test_keys_from_before_there_is_a_screen_are_kept(monkeypatch):
+    app = workbench_app(FakeLink(finished()))
+    make_screen = app.get_default_screen
+
+    def late_screen():
+        burst(app, "h", "f2", "f6", "ctrl+end", "escape", "escape", "i")
+        return make_screen()
+
+    monkeypatch.setattr(app, "get_default_screen", late_screen)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app._held == () and app.screen.query_one(Prompt).text == "hi")
+        assert app.screen.has_class("-zoomed")
+
+
+async def test_a_key_gets_to_the_prompt_though_the_terminal_said_at_first_that_others_have_the_keys():
+    app = workbench_app(FakeLink())
+    app.set_reactive(type(app).app_focus, False)
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert app.screen.focused is None
+        burst(app, "h", "i")
+        assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "hi")
+
+
 async def test_a_command_chosen_in_one_burst_gets_what_follows():
     app = workbench_app(FakeLink())
     async with app.run_test(size=(100, 30)) as pilot:

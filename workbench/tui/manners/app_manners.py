@@ -82,6 +82,11 @@ class AppManners(EarlyInput):
         self.window.begin()
         self.window.show(self.state)
 
+    def watch_app_focus(self, is_focused: bool) -> None:
+        """A terminal may say that it has the keys no more before any widget had them: the next key finds one."""
+        if is_focused and self.screen.focused is None:
+            self.screen._update_auto_focus()
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """With reduced motion no cursor blinks."""
         if self._is_still and isinstance(event.widget, Input | TextArea):

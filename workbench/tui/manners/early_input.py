@@ -9,6 +9,7 @@ from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.widget import AwaitMount
 from textual.widgets import Input, TextArea
 
 from workbench.tui import pressed
@@ -29,12 +30,19 @@ class EarlyInput(App[int]):
 
     def push_screen(self, *given: Any, **more: Any) -> Any:
         """As ever; keys wait until the screen was drawn once."""
-        had_one = bool(self._screen_stack)
         done = super().push_screen(*given, **more)
-        if had_one:
-            self._opening = screen = self.screen
-            screen.call_after_refresh(self.call_later, self._give, screen)
+        self._hold_for(self.screen)
         return done
+
+    def _init_mode(self, mode: str) -> AwaitMount:
+        """As ever; so do those that come before there is a first screen."""
+        done = super()._init_mode(mode)
+        self._hold_for(self.screen)
+        return done
+
+    def _hold_for(self, screen: Screen[Any]) -> None:
+        self._opening = screen
+        screen.call_after_refresh(self.call_later, self._give, screen)
 
     def pop_screen(self) -> Any:
         """As ever; what was held for a screen that closed before it was drawn goes to the one below."""
