@@ -10,6 +10,7 @@ from textual.color import Color
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
+from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
 from workbench.tui.app import Opened
@@ -18,6 +19,7 @@ from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import LinkLost
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.help import topics
+from workbench.tui.screens.pager import PagerScreen
 
 
 def test_importing_the_app_loads_nothing_heavy():
@@ -190,10 +192,12 @@ def test_signals_give_the_terminal_back_and_say_so_in_the_exit_code(signals, cod
         child.close(force=True)
 
 
-async def test_what_is_wrong_in_the_settings_file_is_one_notice():
+async def test_what_is_wrong_in_the_settings_file_is_one_short_notice_and_a_page_on_a_key():
     app = workbench_app(FakeLink(), problems=["/s.toml:2: there is no setting 'modee'", "/s.toml:3: max_steps [/must]"])
-    async with app.run_test() as pilot:
+    async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
-        assert notice.message == "\n".join(app.problems)
-        assert len(app.problems) == 2
+        assert notice.message == "2 mistakes in settings and themes · F10 reads them"
+        await pilot.press("f10")
+        await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen) and "there is no setting" in text_on(app))
+        assert "line    3  max_steps [/must]" in text_on(app)

@@ -92,7 +92,8 @@ async def test_the_mistakes_in_keys_are_one_notice():
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
-        assert [line.split(":")[0] for line in notice.message.splitlines()] == [
+        assert notice.message == "3 mistakes in settings and themes · F10 reads them"
+        assert [line.split(":")[0] for line in app.mistakes.lines] == [
             "there is no theme ohw-dusc; did you mean 'ohw-dusk'?; using ohw-dark",
             "there is no key binding 'nosuch'",
             "diff",

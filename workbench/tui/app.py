@@ -19,7 +19,6 @@ from textual.screen import Screen
 
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
-from workbench.text import visible
 from workbench.tui.app_keys import AppKeys
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
@@ -27,6 +26,7 @@ from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.manners.app_manners import AppManners
 from workbench.tui.messages import BehindScrolled
+from workbench.tui.mistakes import Mistakes
 from workbench.tui.opened import Opened
 from workbench.tui.prompting.arguments import arguments_now
 from workbench.tui.prompting.offers import ServerOffers
@@ -93,11 +93,12 @@ class WorkbenchApp(AppManners, AppKeys):
         self.sessions, self.resume = sessions, resume
         self.ways = ways
         self.settings_file, self.book = settings_file, book
-        self.problems = tuple(problems)
+        self.mistakes = Mistakes(self)
+        self.mistakes.found("settings", problems)
         self.keymap = settings.keys
         self._history = history
         self._leave_until = 0.0
-        self._themes = ThemeFolder(self, themes)
+        self._themes = ThemeFolder(self, themes, self.mistakes)
         self._begin_with(settings.theme if settings.theme in self.available_themes else DEFAULT)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -127,21 +128,26 @@ class WorkbenchApp(AppManners, AppKeys):
 
     async def _report(self) -> None:
         """One notice of all that is wrong in the settings; what is wrong does not count."""
-        problems = [*self.problems, *self._themes.problems]
-        if self.settings.theme not in self.available_themes:
-            problems.append(no_such_theme(self.settings.theme, self.available_themes, self.settings_file))
+        theme = self.settings.theme
+        wrong = (
+            [] if theme in self.available_themes else [no_such_theme(theme, self.available_themes, self.settings_file)]
+        )
+        self.mistakes.found("theme", wrong)
         if self.settings.keys:
-            from workbench.tui.keys import read_keymap
+            await self.read_keys()
+        self.mistakes.tell()
 
-            found = await in_daemon(lambda: read_keymap(self.settings.keys, self.settings_file))
-            problems += found.problems
-            self.keymap = found.usable
-            self.set_keymap(dict(found.usable))
-            self._main().refresh_hints()  # the footer was painted with the keys that do not count
-        self.problems = tuple(problems)
-        if problems:
-            said = visible("\n".join(problems))
-            self.notify(said, title="Settings", severity="warning", markup=False, timeout=20)
+    async def read_keys(self) -> None:
+        """Take over the person's keys, but for what is wrong among them."""
+        from workbench.tui.keys import read_keymap
+
+        keys = self.settings.keys
+        found = await in_daemon(lambda: read_keymap(keys, self.settings_file))
+        self.mistakes.found("keys", found.problems)
+        self.keymap = found.usable
+        self.set_keymap(dict(found.usable))
+        self._main().refresh_hints()  # the footer was painted with the keys that do not count
+        self._main().show_welcome()
 
     @on(BehindScrolled)
     def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:

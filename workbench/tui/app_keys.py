@@ -12,6 +12,7 @@ from textual.widgets import Input, TextArea
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.app_sessions import AppSessions
+from workbench.tui.mistakes import Mistakes
 from workbench.tui.opening import (
     open_first_run,
     open_help,
@@ -36,6 +37,7 @@ class AppKeys(AppSessions):
         Binding("question_mark", "help(True)", "Help", id="help-sign", priority=True, show=False),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
         Binding("ctrl+o", "sessions", "Sessions", id="sessions", priority=True, show=False),
+        Binding("f10", "mistakes", "Mistakes in settings and themes", id="mistakes", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
     ]
     ENABLE_COMMAND_PALETTE = False  # ours takes its place
@@ -44,8 +46,7 @@ class AppKeys(AppSessions):
     """Binding id -> keys, of the person's own; what is wrong among them is taken out."""
     settings_file: Path | None
     book: SettingsBook | None = None
-    problems: Sequence[str]
-    """What is wrong in the settings, a line each."""
+    mistakes: Mistakes
     ways: Callable[[], Sequence[Way]] | None = None
 
     def action_help(self, by_sign: bool = False) -> None:
@@ -113,6 +114,10 @@ class AppKeys(AppSessions):
         if problem:
             self.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
         await self.show(lambda: start(name))
+
+    def action_mistakes(self) -> None:
+        """What is wrong in settings, keys and themes."""
+        self.mistakes.open()
 
     def action_settings(self) -> None:
         """Every setting, to be looked at and changed."""

@@ -42,6 +42,7 @@ COMMANDS = (
     Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
     Command("setup", "find a model to begin with: keys, local servers; one test call", "app.setup"),
     Command("settings", "all settings: what holds, where it comes from, change it", "app.settings"),
+    Command("mistakes", "what is wrong in your settings, keys and themes, with file and line", "app.mistakes"),
     Command("demo", "try it with a scripted model", "app.demo(True)"),
     Command("quit", "leave; the session is kept", "app.quit"),
 )

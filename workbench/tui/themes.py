@@ -100,9 +100,9 @@ class ThemeError(ValueError):
         self.problems = problems
 
     def told(self, path: Path) -> list[str]:
-        """`PATH:LINE: reason` for each mistake, and what comes of it."""
+        """`PATH:LINE: reason` for each mistake, with the last what comes of them."""
         lines = [f"{path}:{line}: {visible(said, lines=False)[:300]}" for line, said in self.problems]
-        return [*lines, f"the theme of {path.name} is left out until that is mended"]
+        return [*lines[:-1], f"{lines[-1]}; the theme is left out until that is mended"]
 
 
 def read_theme(path: Path, *, is_checked: bool = True) -> Theme:

@@ -12,6 +12,7 @@ from textual.app import App
 from workbench.near_names import near
 from workbench.text import visible
 from workbench.toml_lines import line_of
+from workbench.tui.mistakes import Mistakes
 from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder
 
 EVERY = 1.5
@@ -21,11 +22,12 @@ EVERY = 1.5
 class ThemeFolder:
     """The themes that come along and those of the person; what is wrong with a file is said when it is read."""
 
-    def __init__(self, app: App[Any], folder: Path | None) -> None:
+    def __init__(self, app: App[Any], folder: Path | None, mistakes: Mistakes) -> None:
         self._app = app
+        self._mistakes = mistakes
         self._folder = folder
         self._state = folder_state(folder) if folder else ()
-        self.problems = self._register().problems
+        self._register()
 
     def watch(self) -> None:
         """Look for changes from here on."""
@@ -39,8 +41,8 @@ class ThemeFolder:
             return
         self._state = now
         before = self._app.current_theme
-        if problems := self._register().problems:
-            self._app.notify(visible("\n".join(problems)), severity="warning", markup=False, timeout=10)
+        if self._register().problems:
+            self._mistakes.tell()
         if self._app.current_theme != before:
             self._app._watch_theme(before.name)  # nothing public shows a theme of the same name anew
 
@@ -48,6 +50,7 @@ class ThemeFolder:
         own = load_themes(*([self._folder] if self._folder else []))
         for theme in (*load_themes(shipped_folder(), is_checked=False).usable, *own.usable):
             self._app.register_theme(theme)
+        self._mistakes.found("themes", own.problems)
         return own
 
 

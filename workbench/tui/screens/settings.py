@@ -15,6 +15,8 @@ from textual.widgets import Input, Static
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.background import in_daemon
+from workbench.tui.key_names import key_of
+from workbench.tui.mistakes import Mistakes
 from workbench.tui.setting.book import SettingsBook
 from workbench.tui.setting.profile_rows import is_profile
 from workbench.tui.setting.rows import SettingRow, about, fitting
@@ -55,6 +57,7 @@ class SettingsScreen(ModalScreen[None]):
                 placeholder="words of a name, a value or a meaning", select_on_focus=False, id="settings-filter"
             )
             line.display = False
+            yield Static(id="settings-wrong")
             yield line
             yield SettingList(id="settings-list")
             yield Static(id="settings-about")
@@ -70,11 +73,20 @@ class SettingsScreen(ModalScreen[None]):
         if not self.is_attached:
             return
         self._rows = [SettingRow(entry, self._book.held(entry)) for entry in entries]
-        wrong = len(self._book.problems)
-        more = f" · {wrong} of its lines {'do' if wrong > 1 else 'does'} not count" if wrong else ""
-        title = f"Settings · {visible(from_home(self._book.file), lines=False)}{more}"
+        title = f"Settings · {visible(from_home(self._book.file), lines=False)}"
         self.query_one("#settings-box").border_title = Content(title)
+        self._tell_mistakes()
         self._show()
+
+    def _tell_mistakes(self) -> None:
+        """A line on what does not count, where there is any."""
+        mistakes = getattr(self.app, "mistakes", None)
+        count = len(mistakes.lines if isinstance(mistakes, Mistakes) else self._book.problems)
+        key = key_of(self.app, "mistakes", "f10")
+        words = "1 mistake, which does" if count == 1 else f"{count} mistakes, which do"
+        line = self.query_one("#settings-wrong", Static)
+        line.update(Content(f"! {words} not count · {key} reads {'it' if count == 1 else 'them'}"))
+        line.display = bool(count)
 
     def _show(self) -> None:
         self.query_one(SettingList).show(fitting(self._rows, self.query_one(Input).value))

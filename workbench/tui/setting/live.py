@@ -16,9 +16,9 @@ def take_over(app: WorkbenchApp, settings: Settings) -> None:
     before, app.settings = app.settings, settings
     if settings.theme != before.theme and settings.theme in app.available_themes:
         app.theme = settings.theme
+    app.mistakes.found("settings", settings.problems)
     if settings.keys != before.keys:
-        app.keymap = settings.keys
-        app.set_keymap(dict(settings.keys))
+        app.run_worker(app.read_keys(), group="keys", exclusive=True)
     if settings.terminal != before.terminal:
         app.mind_anew(settings.terminal)
     if settings.mode != before.mode and app.opened.link is not None:
