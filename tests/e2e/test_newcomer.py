@@ -78,7 +78,7 @@ def demo(person: Newcomer, world: World) -> Path:
 def review(person: Newcomer, file: Path) -> None:
     mended = file.read_text()
     person.presses("f5", lambda shown: "hunk 1 of 1" in shown and "esc close" in shown, "the diff viewer")
-    person.gets_help("?", "Keys in", "hunk 1 of 1")
+    person.gets_help("?", "In the diff", "hunk 1 of 1")
     person.terminal.press("x")
     person.sees("took back the hunk", "u undoes that")
     wait_for(lambda: file.read_text() != mended, "the file to be as before")
@@ -97,7 +97,7 @@ def colours_and_settings(person: Newcomer, world: World) -> None:
     wait_for(lambda: file.exists() and "theme" in tomllib.loads(file.read_text()), "the theme in the file")
     person.writes("/settings")
     person.sees("What sessions begin with", "esc close")
-    person.gets_help("?", "Keys in settings-list", "/ filter")
+    person.gets_help("?", "In the list", "/ filter")
     person.presses("/", lambda shown: "a value or a meaning" in shown, "the line to filter by")
     person.terminal.type("max_steps")
     person.sees("max_steps", "Model calls in one run")
@@ -128,7 +128,7 @@ def own_model(person: Newcomer, world: World, address: str) -> None:
     person.terminal.press("enter")
     person.sees("✓ openai/small works", "enter begins with it")
     person.presses("enter", lambda shown: "What shall we work on?" in shown, "a session on that model")
-    person.gets_help("f1", "Keys in prompt", "What shall we work on?")
+    person.gets_help("f1", "In the prompt", "What shall we work on?")
     person.writes("hello there")
     person.sees("Nice to meet you.")
 

@@ -11,8 +11,9 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations, Settings
+from workbench.tui.key_list import key_groups
 from workbench.tui.key_names import key_name
-from workbench.tui.screens.help import GUIDES, keys_of, topics
+from workbench.tui.screens.help import GUIDES, topics
 from workbench.tui.setting.book import SettingsBook
 
 NAMED = ["start", "approving", "reviewing", "models", "tools", "keys", "settings", "sessions", "safety", "extending"]
@@ -27,7 +28,7 @@ def bindings_of(node):
 
 def unlisted(screen):
     """Keys of the focused widget that work and that the help does not tell."""
-    told = {key for keys in re.findall(r"^- `(.*?)` ", keys_of(screen), re.MULTILINE) for key in keys.split()}
+    told = {key for group in key_groups(screen) for keys, _ in group.rows for key in keys.split()}
     working = {active.binding.key for active in screen.active_bindings.values() if active.enabled}
     missing = []
     for binding in bindings_of(screen.focused):
@@ -76,8 +77,10 @@ async def test_every_key_of_each_panel_is_listed(size):
             assert unlisted(app.screen) == []
             await pilot.press("question_mark")
             await wait_until(pilot, lambda: app.screen.id == "help-screen")
-            assert f"Keys in {panel}" in app.screen._keys
-            assert "Open" in app.screen._keys
+            first = app.screen.groups[0]
+            assert first.title == f"In the {panel}"
+            assert ("enter", "Open") in first.rows
+            assert app.screen.groups[-1].title == "Everywhere"
             await pilot.press("escape")
             await wait_until(pilot, lambda: len(app.screen_stack) == 1)
 
@@ -97,7 +100,7 @@ async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, 
         assert unlisted(over) == []
         await pilot.press("f1" if isinstance(over.focused, Input) else "question_mark")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
-        assert re.search(r"`esc\b.*`", app.screen._keys)
+        assert any("esc" in keys.split() for group in app.screen.groups for keys, _ in group.rows)
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen is over)
         await pilot.press("escape")

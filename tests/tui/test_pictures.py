@@ -33,7 +33,7 @@ def pager(app):
 
 def help_on_keys(app):
     app.action_help()
-    return HelpScreen, "alt+enter New line"
+    return HelpScreen, "Search what was sent"
 
 
 OVER = [diff_viewer, pager, help_on_keys]
@@ -82,6 +82,7 @@ def _these_topics(monkeypatch):
     found = topics()
     kept = {name: found[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")}
     monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: kept)
+    monkeypatch.setattr("workbench.tui.screens.help.what_guides_tell", lambda: {"Start": "Where to begin"})
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -26,4 +26,6 @@ def key_name(key: str) -> str:
     """`f1` as `F1`, signs as themselves, the rest as it is."""
     if key in _SIGNS:
         return _SIGNS[key]
-    return key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc")
+    return (
+        key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc").replace("underscore", "_")
+    )

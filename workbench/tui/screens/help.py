@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,11 +11,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
-from textual.widgets import Input, Markdown, OptionList, TextArea
+from textual.widget import Widget
+from textual.widgets import Markdown, OptionList
 from textual.widgets.option_list import Option
 
-from workbench.tui.key_names import key_name, key_of
+from workbench.tui.key_list import Group, key_groups, keys_lines
+from workbench.tui.key_names import key_of
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _FIRST = ("start", "keys", "approving", "reviewing", "models", "settings", "sessions", "rules", "tools", "safety")
@@ -32,6 +36,35 @@ def _title(path: Path) -> str:
         return file.readline().removeprefix("#").strip()
 
 
+def what_guides_tell() -> dict[str, str]:
+    """The first sentence of each guide, by its title."""
+    return {title: _begins(GUIDES / f"{name}.md") for name, title in topics().items()}
+
+
+def _begins(path: Path) -> str:
+    paragraphs = path.read_text(encoding="utf-8").split("\n\n")
+    first = next((each for each in paragraphs if each[:1] not in ("#", "|", "-", "`")), "")
+    plain = " ".join(first.replace("`", "").replace("**", "").split())
+    return plain.split(". ")[0].split(": ")[0].rstrip(".:")
+
+
+class KeyList(Widget):
+    """The keys, fitted to the width there is."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        super().__init__(id="help-keys")
+        self._groups = groups
+        self._guides = what_guides_tell()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as that width takes."""
+        return len(keys_lines(self._groups, self._guides, width))
+
+    def render(self) -> Content:
+        """All of them."""
+        return Content("\n").join(keys_lines(self._groups, self._guides, self.size.width))
+
+
 class HelpScreen(ModalScreen[None]):
     """Topics on the left, text on the right."""
 
@@ -42,7 +75,7 @@ class HelpScreen(ModalScreen[None]):
 
     def __init__(self, below: Screen[Any]) -> None:
         super().__init__(id="help-screen")
-        self._keys = keys_of(below)
+        self.groups = key_groups(below)
 
     def compose(self) -> ComposeResult:
         """A box in the middle."""
@@ -54,29 +87,16 @@ class HelpScreen(ModalScreen[None]):
             box.border_subtitle = f"↑↓ topic · {side} text · {close} close"
             yield OptionList(*rows, id="help-topics")
             with VerticalScroll(id="help-text"):
-                yield Markdown(self._keys)
+                yield KeyList(self.groups)
+                yield Markdown("")
 
     @on(OptionList.OptionHighlighted)
     async def on_topic(self, chosen: OptionList.OptionHighlighted) -> None:
         """Show the topic under the cursor."""
         name = chosen.option.id or "here"
-        text = self._keys if name == "here" else (GUIDES / f"{name}.md").read_text(encoding="utf-8")
-        await self.query_one(Markdown).update(text)
+        page = self.query_one(Markdown)
+        self.query_one("#help-keys").display = name == "here"
+        page.display = name != "here"
+        if name != "here":
+            await page.update((GUIDES / f"{name}.md").read_text(encoding="utf-8"))
         self.query_one("#help-text").scroll_home(animate=False)
-
-
-def keys_of(screen: Screen[Any]) -> str:
-    """A list of the keys in force on a screen, those of the focused widget first."""
-    focused = screen.focused
-    rows: dict[str, list[str]] = {}
-    actives = sorted(
-        screen.active_bindings.values(), key=lambda each: (each.node is not focused, not each.binding.show)
-    )
-    for active in actives:
-        words = active.binding.description
-        is_told = active.binding.id or (active.node is focused and not isinstance(focused, Input | TextArea))
-        if words and active.enabled and is_told:
-            rows.setdefault(words, []).append(key_name(active.binding.key))
-    where = f"in {focused.id or type(focused).__name__.lower()}" if focused is not None else "here"
-    lines = [f"- `{' '.join(dict.fromkeys(keys))}` {words}" for words, keys in rows.items()]
-    return "\n".join([f"## Keys {where}", "", *lines])
