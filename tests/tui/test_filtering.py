@@ -7,6 +7,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import Script, working_session
+from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.session import events as ev
@@ -15,6 +16,7 @@ from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.wording.filtering import Filter
+from workbench.tui.wording.rows import has_row
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,14 @@ async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tupl
         await pilot.press("enter")
         await wait_until(pilot, lambda: timeline.has_focus)
         assert app.screen.query_one(FilterLine).display
+        assert app.screen.find_widget(line).region.y == app.screen.find_widget(timeline).region.bottom
+        rows = sum(map(has_row, app.state.items))
+        await wait_until(pilot, lambda: f"Timeline · 1 of {rows}" in text_on(app))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(shown(timeline)) > 4 and not line.display and timeline.has_focus)
+        await wait_until(pilot, lambda: f" of {rows}" not in text_on(app))
+        await pilot.press("slash", *"failed", "enter")
+        await wait_until(pilot, lambda: shown(timeline) == [4] and timeline.has_focus)
         await pilot.press("slash", "escape")
         await wait_until(pilot, lambda: len(shown(timeline)) > 4 and timeline.has_focus)
         assert not app.screen.query_one(FilterLine).display

@@ -54,7 +54,7 @@ async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"echo 17", "0")
-        await wait_until(pilot, lambda: "1 of 1" in said(app))
+        await wait_until(pilot, lambda: "1/1" in said(app))
         found = lambda: [card.item.action_id for card in app.screen.query("ActionCard.-found")]
         await wait_until(pilot, lambda: found() == ["a171"])
         assert app.screen.query_one(SearchLine).has_focus_within
@@ -75,12 +75,12 @@ async def test_the_newest_place_comes_first_then_n_goes_around_and_escape_ends()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"calc.py")
-        await wait_until(pilot, lambda: "3 of 3" in said(app))
+        await wait_until(pilot, lambda: "3/3" in said(app))
         await pilot.press("enter", "n")
-        await wait_until(pilot, lambda: "1 of 3" in said(app))
+        await wait_until(pilot, lambda: "1/3" in said(app))
         await wait_until(pilot, lambda: isinstance(app.focused, ActionCard) and app.focused.item.number == 3)
         await pilot.press("N")
-        await wait_until(pilot, lambda: "3 of 3" in said(app))
+        await wait_until(pilot, lambda: "3/3" in said(app))
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
         assert not app.screen.query_one(SearchLine).display

@@ -31,9 +31,9 @@ async def searching(pilot):
     app = pilot.app
     await pilot.press("ctrl+f", *"parse")
     found = lambda: str(app.screen.query_one("#search-found").render())
-    await wait_until(pilot, lambda: "7 of 7" in found())
+    await wait_until(pilot, lambda: "7/7" in found())
     await pilot.press("up", "up")
-    await wait_until(pilot, lambda: "5 of 7" in found())
+    await wait_until(pilot, lambda: "5/7" in found())
 
 
 async def folding(pilot):

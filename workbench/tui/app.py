@@ -92,18 +92,18 @@ class WorkbenchApp(AppManners, AppKeys):
         self.demo, self.start, self.shell = demo, start, shell
         self.sessions, self.resume = sessions, resume
         self.ways = ways
-        self.settings_file, self.book = settings_file, book
+        self.settings_file, self.book, self.keymap = settings_file, book, settings.keys
         self.mistakes = Mistakes(self)
         self.mistakes.found("settings", problems)
-        self.keymap = settings.keys
         self._history = history
         self._leave_until = 0.0
         self._themes = ThemeFolder(self, themes, self.mistakes)
         self._begin_with(settings.theme if settings.theme in self.available_themes else DEFAULT)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The usual ones, and ours last: no control character passes."""
-        return [*super().get_line_filters(), ControlFilter(), *self.sign_filters()]
+        """The usual ones, what was found, and ours last: no control character passes."""
+        found = self.found_filters if isinstance(self.screen, MainScreen) else ()
+        return [*super().get_line_filters(), *found, ControlFilter(), *self.sign_filters()]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables for themes that know nothing of them."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.widgets import Input, TextArea
 
 from workbench.errors import WorkbenchError
@@ -47,6 +48,8 @@ class AppKeys(AppSessions):
     settings_file: Path | None
     book: SettingsBook | None = None
     mistakes: Mistakes
+    found_filters: Sequence[LineFilter] = ()
+    """What marks the words of a search on the main screen."""
     ways: Callable[[], Sequence[Way]] | None = None
 
     def action_help(self, by_sign: bool = False) -> None:

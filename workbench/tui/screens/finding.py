@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.widget import Widget
 
+from workbench.text import first_line
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import Item
+from workbench.tui.marking import FoundFilter
 from workbench.tui.screens.jumping import Jumping
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.search_line import SearchLine
+from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.wording.finding import Found, find_in
+
+if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
+
+_WHERE = 20
+"""Signs of the place that are shown, so that the keys have room in a narrow terminal too."""
 
 
 class Finding(Jumping):
@@ -51,6 +61,7 @@ class Finding(Jumping):
     async def _search(self, words: str) -> None:
         """What is there first; then all of the session, and the place that is shown stays the same."""
         await self._find(words)
+        self._mark_words(words)
         self._place = self._first_place()
         self._show_place(takes_keys=False)
         if not words.strip() or self.state.first_seq <= 1:
@@ -95,8 +106,18 @@ class Finding(Jumping):
         """The next place, or the one before."""
         self._step(by, takes_keys=True)
 
+    def _mark_words(self, words: str) -> None:
+        """The words stand out wherever they are on this screen; none do where there are no words."""
+        app = cast("WorkbenchApp", self.app)
+        if words.strip() or app.found_filters:
+            app.found_filters = (FoundFilter(words),) if words.strip() else ()
+            for panel in (self.query_one(Conversation), self.query_one(Timeline)):
+                for each in (panel, *panel.walk_children(Widget)):
+                    each.refresh()
+
     def end_search(self) -> None:
         """Nothing is looked for any more."""
+        self._mark_words("")
         self.sought, self._found = "", ()
         self.query_one(Conversation).mark(None)
         for line in self.query(SearchLine):
@@ -116,5 +137,6 @@ class Finding(Jumping):
         found = self._found[self._place]
         conversation.mark(found.item)
         conversation.reveal(found.item, takes_keys=takes_keys)
-        keys = "n N · enter opens" if takes_keys else "↑↓ · enter"
-        line.say(f"{self._place + 1} of {len(self._found)} · {keys} · {found.where}: {found.excerpt}")
+        keys = "n N · enter opens" if takes_keys else "↑↓ · enter · esc"
+        where = first_line(found.where, _WHERE)
+        line.say(f"{self._place + 1}/{len(self._found)} · {where} · {keys} · {found.excerpt}")

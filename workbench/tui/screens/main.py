@@ -36,6 +36,7 @@ from workbench.tui.widgets.painting import entitle
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
+from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
 from workbench.tui.widgets.writing import Writing
 from workbench.tui.wording.titles import panel_titles
@@ -120,12 +121,14 @@ class MainScreen(Sending):
         if changed is not None and changed.is_only_live:
             _show_live(self, changed)
             return
-        titles = panel_titles(self.state)
         has_items = bool(self.state.items or self.state.live)
         self.show_welcome()
         self.query_one(Conversation).display = has_items
         self.query_one(Conversation).show(self.state, changed)
-        self.query_one(SidePanels).show(self.state, changed, titles)
+        side = self.query_one(SidePanels)
+        side.show(self.state, changed)
+        titles = panel_titles(self.state, self.query_one(Timeline))
+        side.entitle(titles)
         for name, title in titles.items():
             entitle(self.query_one(f"#{name}", Widget), title)
         self.take_back(changed)

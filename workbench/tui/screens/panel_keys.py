@@ -54,6 +54,11 @@ class PanelKeys(KeysFirst, LaidOutScreen):
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed."""
 
+    @on(SidePanels.Filtered)
+    def on_filtered(self) -> None:
+        """The title counts the rows that are shown."""
+        self.show(Changed())
+
     @on(ChangesPanel.ScopeChanged)
     def on_scope_changed(self) -> None:
         """The changes list shows this turn alone, or the whole session again."""

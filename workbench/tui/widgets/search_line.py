@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
@@ -9,10 +10,20 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from workbench.tui.marking import FoundFilter
 from workbench.tui.widgets.painting import css_beside
+
+
+class Words(Input):
+    """What is looked for is not marked where it is written."""
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """All but that of the search."""
+        return [each for each in super().get_line_filters() if not isinstance(each, FoundFilter)]
 
 
 class SearchLine(Horizontal):
@@ -51,7 +62,7 @@ class SearchLine(Horizontal):
 
     def compose(self) -> ComposeResult:
         """The words, and beside them what was found."""
-        yield Input(placeholder="search messages, commands and results", select_on_focus=True, id="search-words")
+        yield Words(placeholder="search messages, commands and results", select_on_focus=True, id="search-words")
         yield Static(id="search-found")
 
     def begin(self) -> None:

@@ -66,6 +66,9 @@ class PanelTabs(Widget):
 class SidePanels(Vertical):
     """Holds the three panels; `opened` is the one that is open while folded."""
 
+    class Filtered(Message):
+        """Other rows of the timeline are shown; its title counts them."""
+
     def __init__(self) -> None:
         super().__init__(id="side")
         self.opened = ""
@@ -78,11 +81,14 @@ class SidePanels(Vertical):
         yield TaskPanel(id="tasks", classes="panel")
         yield ChangesPanel(id="changes", classes="panel")
 
-    def show(self, state: SessionState, changed: Changed | None, titles: Mapping[str, Content]) -> None:
+    def show(self, state: SessionState, changed: Changed | None) -> None:
         """Pass on what changed to each panel."""
         self.query_one(Timeline).show(state, changed)
         self.query_one(TaskPanel).show(state, changed)
         self.query_one(ChangesPanel).show(state, changed)
+
+    def entitle(self, titles: Mapping[str, Content]) -> None:
+        """The folded panels are called so."""
         self._titles = titles
         self.query_one(PanelTabs).show(titles, self.opened)
 
@@ -113,26 +119,38 @@ class SidePanels(Vertical):
             await self.mount(FilterLine(), after="#timeline")
         line = self.query_one(FilterLine)
         line.display = True
+        self.add_class("-filtering")
         line.focus()
 
     @on(FilterLine.Changed)
     def on_filter_changed(self, changed: FilterLine.Changed) -> None:
         """Filter while one writes."""
-        self.query_one(Timeline).filter(changed.value)
+        self._filter(changed.value)
 
     @on(FilterLine.Left)
     def on_filter_left(self) -> None:
         """The rows have the keys again."""
+        self.set_class(self.query_one(FilterLine).display, "-filtering")
         self.query_one(Timeline).focus()
+
+    @on(Timeline.ShowAllAsked)
+    def on_show_all_asked(self) -> None:
+        """Every row again, and no line."""
+        for line in self.query(FilterLine):
+            line.value = ""
+            line.display = False
+        self.remove_class("-filtering")
+        self._filter("")
+
+    def _filter(self, text: str) -> None:
+        self.query_one(Timeline).filter(text)
+        self.post_message(self.Filtered())  # not of the timeline's: what it posts for us would end here
 
     def reveal(self, item: Item) -> None:
         """Go to the row of an item; a filter that hides it is taken away."""
         timeline = self.query_one(Timeline)
         if not timeline.go_to(item):
-            for line in self.query(FilterLine):
-                line.value = ""
-                line.display = False
-            timeline.filter("")
+            self.on_show_all_asked()
             timeline.go_to(item)
         timeline.focus()
 

@@ -7,31 +7,26 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 
 from workbench.tui import clock
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState
 from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted
-from workbench.tui.widgets.counting_list import CountingList
+from workbench.tui.widgets.filtered_list import FilteredList
 from workbench.tui.wording.filtering import Filter
 from workbench.tui.wording.pieces import Line, Piece
 from workbench.tui.wording.rows import has_row, row
 
 
-class Timeline(CountingList):
+class Timeline(FilteredList):
     """Rows of the session in order; follows the end, enter opens an action."""
 
     follows_end: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "Filter", id="timeline.filter"),
         Binding("d", "diff", "Diff", id="timeline.diff"),
         Binding("g", "place", "In the conversation", id="timeline.place"),
     ]
-
-    class FilterAsked(Message):
-        """The person wants to filter the rows."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -71,12 +66,9 @@ class Timeline(CountingList):
         if wanted.text != self._filter.text:
             self._filter, self.is_filtered = wanted, bool(wanted.text)
             self._show_all()
+            self.refresh_bindings()
             if wanted.text:
                 self.top_reached(all_of_it=True)
-
-    def action_filter(self) -> None:
-        """Ask for the line to write the filter in."""
-        self.post_message(self.FilterAsked())
 
     def action_diff(self) -> None:
         """What the action of the row changed."""
@@ -96,10 +88,11 @@ class Timeline(CountingList):
             self._go(index)
         return index is not None
 
-    @staticmethod
-    def title_counts(state: SessionState) -> str:
-        """For the panel's border: how many actions, and how many of them wait."""
+    def title_counts(self, state: SessionState) -> str:
+        """For the panel's border: how many actions, or rows of all rows with a filter; and how many actions wait."""
         waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
+        if self.is_filtered:
+            return f"{len(self._rows)} of {sum(map(has_row, state.items))}{waiting}"
         return f"{state.action_count}{waiting}"
 
     def line(self, index: int, width: int) -> Line:

@@ -13,12 +13,12 @@ PANELS = ("timeline", "tasks", "changes")
 """Ids of the panels on the right, in order."""
 
 
-def panel_titles(state: SessionState) -> dict[str, Content]:
+def panel_titles(state: SessionState, timeline: Timeline) -> dict[str, Content]:
     """The title of each panel, by its id."""
-    timeline = _title("Timeline", Timeline.title_counts(state))
+    rows = _title("Timeline", timeline.title_counts(state))
     return {
         "conversation": Content("Conversation"),
-        "timeline": timeline.stylize("$sign-waiting") if state.waiting else timeline,
+        "timeline": rows.stylize("$sign-waiting") if state.waiting else rows,
         "tasks": _title("Tasks", TaskPanel.title_counts(state)),
         "changes": _title("Changes", ChangesPanel.title_counts(state)),
     }

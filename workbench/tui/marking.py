@@ -1,0 +1,53 @@
+"""Marks the words of a search wherever a line of the main screen shows them; put among the filters by `Finding`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+_MARK: Final = Style(reverse=True, bold=True)
+
+
+class FoundFilter(LineFilter):
+    """Turns these words round, in upper or lower case; without colours they stand out too."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._wanted = words.lower()
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same segments, cut where the words begin and end."""
+        text = "".join(segment.text for segment in segments if not segment.control).lower()
+        if self._wanted not in text:
+            return segments
+        inside = set(self._places(text))
+        cut: list[Segment] = []
+        at = 0
+        for segment in segments:
+            if segment.control:
+                cut.append(segment)
+                continue
+            cut += _pieces(segment, [at + offset in inside for offset in range(len(segment.text))])
+            at += len(segment.text)
+        return cut
+
+    def _places(self, text: str) -> Iterator[int]:
+        start = text.find(self._wanted)
+        while start >= 0:
+            end = start + len(self._wanted)
+            yield from range(start, end)
+            start = text.find(self._wanted, end)
+
+
+def _pieces(segment: Segment, marked: list[bool]) -> Iterator[Segment]:
+    start = 0
+    for end in range(1, len(marked) + 1):
+        if end == len(marked) or marked[end] is not marked[start]:
+            style = (segment.style or Style()) + _MARK if marked[start] else segment.style
+            yield Segment(segment.text[start:end], style)
+            start = end
