@@ -121,9 +121,9 @@ def test_locate_and_tools_print_what_there_is(tmp_path: Path, monkeypatch, capsy
     ("columns", "headings"),
     [
         (50, "id"),
-        (80, "id, state, first message"),
-        (100, "id, last used, state, first message"),
-        (160, "id, last used, state, cost, events, folder, first message"),
+        (80, "id, state, title"),
+        (100, "id, last used, state, title"),
+        (160, "id, last used, state, cost, events, folder, title"),
     ],
 )
 def test_the_list_of_sessions_fits_the_terminal_and_never_cuts_an_id(

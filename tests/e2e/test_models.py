@@ -68,7 +68,7 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
             wait_for((world.project / "begun").exists, "the command to run")
             terminal.type("/model two")
             terminal.press("enter")
-            terminal.wait_for("Set: model two")
+            terminal.wait_for("Model from here on: two")
             go.touch()
             terminal.wait_for("Done by two.")
             terminal.press("ctrl+q")
@@ -104,7 +104,7 @@ def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one
             assert one.arrived.wait(60)
             terminal.type("/model two")
             terminal.press("enter")
-            terminal.wait_for("Set: model two")
+            terminal.wait_for("Model from here on: two")
             assert two.requests == []
             chosen.set()
             terminal.wait_for("Done by two.")

@@ -42,7 +42,9 @@ async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
         assert "other" not in shown(app)
         link.bring(ev.SettingsChanged(seq=len(script.events) + 1, model="openai/other"))
         await wait_until(pilot, lambda: "ctx 62.4k │ other" in shown(app))
-        assert [item.text for item in app.state.items if hasattr(item, "detail")][-1] == "Set: model openai/other"
+        assert [item.text for item in app.state.items if hasattr(item, "detail")][
+            -1
+        ] == "Model from here on: openai/other"
 
 
 async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():

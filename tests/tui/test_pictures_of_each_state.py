@@ -22,7 +22,7 @@ TABLE = {
     "conversation: a search": ("pictures_timeline/searching", ["5 of 7"]),
     "conversation: looked back at, not followed": ("pictures_timeline/looking_back", ["↓ 2 new · ctrl+end"]),
     "conversation: history summed up": ("pictures_models/condensed", ["summed up for the model"]),
-    "conversation: another model": ("pictures_models/model_changed", ["Set: model fast"]),
+    "conversation: another model": ("pictures_models/model_changed", ["Model from here on: fast"]),
     "conversation: the provider is waited for": (
         "pictures_models/waiting_for_the_provider",
         ["the provider limits the rate"],

@@ -293,7 +293,7 @@ def test_settings_and_abandoned_actions_are_said():
     assert state.actions[action_id].phase == "lost"
     assert [item.text for item in state.items if isinstance(item, NoticeItem)] == [
         "Action 1: the outcome is unknown; it is not run again",
-        "Set: mode ask from HIGH",
+        "Mode from here on: ask from HIGH",
     ]
 
 

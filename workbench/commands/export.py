@@ -55,6 +55,8 @@ def export(arguments: Namespace) -> int:
     """A session, line by line, or into a file."""
     where, settings = settings_of(arguments)
     wanted = _wanted_of(arguments, settings.theme)
+    if Path(arguments.id or "").suffix.lower() in {end for ends in FORMS.values() for end in ends}:
+        raise UsageError(f"{arguments.id} looks like a file: `ohw export -o {arguments.id}` writes it")
     arguments.last = False
     with Store.open(session_path(where, chosen_session(where, arguments).id), readonly=True) as store:
         lines = _lines_of(store, wanted)

@@ -14,10 +14,10 @@ from workbench.commands.given import say, settings_of
 from workbench.session.storage.catalog import SessionSummary, list_sessions
 from workbench.text import first_line, visible
 
-_COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "first message")
-_NEEDED = ("id", "first message", "state", "last used", "folder", "cost", "events")
+_COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")
+_NEEDED = ("id", "title", "state", "last used", "folder", "cost", "events")
 """Columns of the list of sessions, the one that is most needed first."""
-_SHARES = {"folder": 2, "first message": 3}
+_SHARES = {"folder": 2, "title": 3}
 """Columns that take what the others leave; those are never cut, as an id is there to be copied."""
 _LEAST = 14
 _BETWEEN = 3

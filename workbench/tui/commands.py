@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.text import first_line
+from workbench.toml_lines import near
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ _BY_NAME = {command.name: command for command in COMMANDS}
 
 
 class UnknownCommand(ValueError):
-    """No such command; the message names those there are."""
+    """No such command; the message names the nearest one."""
 
 
 def command_named(name: str) -> Command | None:
@@ -75,6 +76,7 @@ def parse_command(text: str) -> tuple[Command, str] | None:
     name, _, argument = line[1:].partition(" ")
     command = _BY_NAME.get(name)
     if command is None or (argument.strip() and not command.argument):
-        known = " ".join(f"/{each.name}" for each in COMMANDS)
-        raise UnknownCommand(f"there is no {first_line(line, 40)}; there are {known}")
+        if command is not None:
+            raise UnknownCommand(f"nothing may follow /{name}")
+        raise UnknownCommand(f"there is no /{first_line(name, 40)}{near(name, _BY_NAME)}; / lists all")
     return command, argument.strip()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from textual.color import ColorParseError
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from workbench.text import first_line, visible
 from workbench.toml_lines import broken
@@ -90,6 +90,11 @@ def load_themes(*folders: Path, is_checked: bool = True) -> Themes:
         else:
             usable[theme.name] = theme
     return Themes(tuple(usable.values()), tuple(left_out))
+
+
+def theme_order(names: Iterable[str]) -> list[str]:
+    """Ours and the person's own, then those of Textual."""
+    return sorted(names, key=lambda name: (name in BUILTIN_THEMES, name))
 
 
 class ThemeError(ValueError):

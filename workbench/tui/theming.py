@@ -13,7 +13,7 @@ from workbench.near_names import near
 from workbench.text import visible
 from workbench.toml_lines import line_of
 from workbench.tui.mistakes import Mistakes
-from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder
+from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder, theme_order
 
 EVERY = 1.5
 """Seconds between two looks at the folder."""
@@ -60,7 +60,7 @@ def choose_theme(app: App[Any], name: str, keep: Callable[[str | None], None]) -
 
     if not name:
         if not isinstance(app.screen, ThemeChoice):
-            app.push_screen(ThemeChoice(sorted(app.available_themes), app.theme), keep)
+            app.push_screen(ThemeChoice(theme_order(app.available_themes), app.theme), keep)
     elif name in app.available_themes:
         app.theme = name
     else:

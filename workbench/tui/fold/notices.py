@@ -64,11 +64,12 @@ def undone_notice(event: CondensingUndone) -> NoticeItem:
 def settings_notice(event: SettingsChanged) -> NoticeItem:
     """What is set from here on."""
     parts = [
-        f"mode {MODE_NAMES[event.mode]}" if event.mode else "",
-        f"model {event.model}" if event.model else "",
+        f"mode from here on: {MODE_NAMES[event.mode]}" if event.mode else "",
+        f"model from here on: {event.model}" if event.model else "",
         f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
         f"rule of this session: {event.rule}" if event.rule else "",
         f"no longer a rule of this session: {event.dropped_rule}" if event.dropped_rule else "",
-        f"title {event.title or 'as it was'}" if event.title is not None else "",
+        f"the session is called {event.title or 'as before'}" if event.title is not None else "",
     ]
-    return NoticeItem(event.seq, "Set: " + ", ".join(part for part in parts if part))
+    said = ", ".join(part for part in parts if part)
+    return NoticeItem(event.seq, f"{said[:1].upper()}{said[1:]}")

@@ -15,6 +15,7 @@ from workbench.settings_check import MODE_NAMES, MODES
 from workbench.tui.commands import COMMANDS
 from workbench.tui.key_names import key_name
 from workbench.tui.prompting.fuzzy import ranking
+from workbench.tui.themes import theme_order
 
 Rank = tuple[int, int, int]
 """How well an entry fits, the best is the lowest: kind of fit, kind of entry, length."""
@@ -60,7 +61,7 @@ def entries_of(app: App[Any], screen: Screen[Any], settings: Settings, *, is_mai
         found += [
             Entry("model", name, settings.profile(name).model, f"app.model({name!r})") for name in settings.models
         ]
-    found += [Entry("theme", name, "", f"app.change_theme({name!r})") for name in sorted(app.available_themes)]
+    found += [Entry("theme", name, "", f"app.change_theme({name!r})") for name in theme_order(app.available_themes)]
     return found
 
 
@@ -96,7 +97,7 @@ def _rank(query: str, entry: Entry) -> Rank | None:
 
 def _commands(keys: dict[str, Any]) -> Iterator[Entry]:
     for command in COMMANDS:
-        bound = keys.get(command.action)
+        bound = keys.pop(command.action, None)  # of two commands that do the same the first one has the key
         key = key_name(bound.binding.key) if bound is not None else ""
         yield Entry("command", f"/{command.name}", command.words, command.action, key)
 

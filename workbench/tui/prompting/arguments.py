@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from workbench.config import Settings
 from workbench.settings_check import MODE_NAMES, MODES
 from workbench.tui.prompting.completer import Names
+from workbench.tui.themes import theme_order
 
 
 def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
@@ -14,5 +15,5 @@ def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterabl
     return {
         "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
         "model": lambda: [(name, settings().profile(name).model) for name in settings().models],
-        "theme": lambda: [(name, "") for name in sorted(themes())],
+        "theme": lambda: [(name, "") for name in theme_order(themes())],
     }

@@ -20,6 +20,7 @@ from workbench.tui.mistakes import Mistakes
 from workbench.tui.setting.book import SettingsBook
 from workbench.tui.setting.profile_rows import is_profile
 from workbench.tui.setting.rows import SettingRow, about, fitting
+from workbench.tui.themes import theme_order
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList
 from workbench.tui.wording.home import from_home
@@ -68,7 +69,7 @@ class SettingsScreen(ModalScreen[None]):
         self.run_worker(self._load())
 
     async def _load(self) -> None:
-        themes = sorted(self.app.available_themes)
+        themes = theme_order(self.app.available_themes)
         entries = await in_daemon(lambda: self._book.read(themes))
         if not self.is_attached:
             return

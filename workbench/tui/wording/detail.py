@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.settings_check import MODE_NAMES
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.cards import shown_output
+from workbench.tui.wording.result_facts import result_facts
 from workbench.tui.wording.summaries import STATE_SIGNS, one_line, outcome, seconds, short_path, tool_sign
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
     yield "RISK", _risk(item)
     yield "DECISION", _decision(item)
-    yield "OTHER FIELDS OF THE RESULT", _other_fields(item.observation)
+    yield "MORE ABOUT THE RESULT", "\n".join(result_facts(item.observation))
     yield "TIME AND MODEL", _time_and_model(item)
 
 
@@ -109,12 +110,6 @@ def _decision(item: ActionItem) -> str:
         lines = [f"{said} by you; asked by {item.rule}", f"saved for what comes: {item.decided_rule}"]
     lines += [f"written: {item.part}"] if item.part else []
     return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
-
-
-def _other_fields(observation: dict[str, Any]) -> str:
-    hidden = {"content", "output", "old_content", "new_content"}
-    fields = ((name, value) for name, value in observation.items() if name not in hidden and value not in (None, ""))
-    return "\n".join(_argument(name, value) for name, value in fields)
 
 
 def _time_and_model(item: ActionItem) -> str:
