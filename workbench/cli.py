@@ -136,6 +136,7 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         )
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
+        parser.add_argument("--all", action="store_true", help="as JSON also those that were not read, by their names")
         parser.add_argument("--mcp", action="store_true", help="start the MCP servers and ask them for theirs")
 
 

@@ -19,7 +19,7 @@ TABLE = {
     "main screen: not being saved": ("pictures_states/not_saved", ["not being saved"]),
     "main screen: a tiny terminal": ("pictures_states/tiny", ["ohw calc", "Ask anything"]),
     "conversation: cards and reasoning folded and open": ("pictures_timeline/folding", ["The sign is lost."]),
-    "conversation: a search": ("pictures_timeline/searching", ["5 of 7"]),
+    "conversation: a search": ("pictures_timeline/searching", ["5/7"]),
     "conversation: looked back at, not followed": ("pictures_timeline/looking_back", ["↓ 2 new · ctrl+end"]),
     "conversation: history summed up": ("pictures_models/condensed", ["summed up for the model"]),
     "conversation: another model": ("pictures_models/model_changed", ["Model from here on: fast"]),
@@ -91,6 +91,7 @@ TABLE = {
     "themes: tried in the list": ("pictures_themes/choosing", ["ohw-dusk"]),
     "palette": ("pictures_settings/palette", ["/help"]),
     "palette: some letters typed": ("pictures_settings/palette_typed", ["/mode", "plan: read only"]),
+    "tools": ("pictures_tools/tools", ["Tools · 3 of 6 on", "built-in", "issues_create"]),
     "MCP servers": ("pictures_servers/servers", ["off until you approve", "cannot be used"]),
     "MCP servers: a question of one's tool": ("pictures_servers/question_of_a_server", ["a tool of another program"]),
     "MCP servers: a field of a form of one's": (

@@ -34,6 +34,27 @@ def project_notes(workspace: Path) -> str:
     )
 
 
+def wanted_notes(workspace: Path, wishes: str = "") -> str:
+    """The message that has an agent write these notes, or bring those that are there up to date."""
+    there = [name for name in NAMES if (workspace / name).is_file()]
+    task = f"Write {NAMES[0]} in the top folder of this project" if NAMES[0] not in there else f"Refresh {NAMES[0]}"
+    others = [name for name in there if name != NAMES[0]]
+    return "\n".join(
+        [
+            f"{task}: the notes that a coding agent reads before it works here.",
+            "- Look first: README, build and test configuration, CI, the layout of the code, a few of its files.",
+            "- Say how to install, build, run and check it, with the commands as they are: all tests, a single test,"
+            " lint and format. Try those that are harmless and quick, and write down what works.",
+            "- Say where what is, which conventions the code keeps, and what a newcomer would get wrong.",
+            "- Only what is true of this project and cannot be seen at a glance; no general advice. At most 120 lines.",
+            *(["- Keep what is still true in it, mend what is not, and drop what nobody needs."] if there else []),
+            *([f"- Take over what {' and '.join(others)} say{'s' * (len(others) == 1)}."] if others else []),
+            "- Change no other file.",
+            *([wishes] if wishes else []),
+        ]
+    )
+
+
 def _folders(workspace: Path) -> list[Path]:
     """From the root of the repository down; the workspace alone where there is none."""
     above = [workspace, *workspace.parents]

@@ -33,7 +33,9 @@ def tools(arguments: Namespace) -> int:
         if arguments.mcp:
             servers.ask()
         more = servers.states()
-        page, notices = _page(where, servers.settings(settings), folder, as_json=arguments.json, more=more)
+        page, notices = _page(
+            where, servers.settings(settings), folder, as_json=arguments.json, more=more, with_unread=arguments.all
+        )
     finally:
         servers.close()
     for line in (*notices, *servers.notices):
@@ -43,7 +45,13 @@ def tools(arguments: Namespace) -> int:
 
 
 def _page(
-    where: Locations, settings: Settings, workspace: Path, *, as_json: bool, more: Sequence[ToolState] = ()
+    where: Locations,
+    settings: Settings,
+    workspace: Path,
+    *,
+    as_json: bool,
+    more: Sequence[ToolState] = (),
+    with_unread: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
     """The page, and lines about tools that were left out; raises UsageError for wrong settings.
 
@@ -54,7 +62,7 @@ def _page(
     try:
         found = [(state, tool) for state in selection.states for tool in _shown(state, context)]
         found += [(state, tool) for state in more for tool in state.tools or (None,)]
-        page = _as_json(found) if as_json else "\n\n".join(_lines(found))
+        page = _as_json(found, with_unread=with_unread) if as_json else "\n\n".join(_lines(found))
     finally:
         selection.close()
     return page, selection.notices
@@ -73,12 +81,25 @@ def _shown(state: ToolState, context: ToolContext) -> list[ToolDefinition | None
     return [*made] or [None]
 
 
-def _as_json(found: list[tuple[ToolState, ToolDefinition | None]]) -> str:
-    return json.dumps([_entry(state, tool) for state, tool in found if tool is not None], indent=2)
+def _as_json(found: list[tuple[ToolState, ToolDefinition | None]], *, with_unread: bool) -> str:
+    shown = [(state, tool) for state, tool in found if tool is not None or with_unread]
+    return json.dumps([_entry(state, tool) for state, tool in shown], indent=2)
 
 
-def _entry(state: ToolState, tool: ToolDefinition) -> dict[str, Any]:
-    return {**tool.to_openai_tool(), **tool.to_mcp_tool(), "on": state.is_on, "why": state.why}
+def _entry(state: ToolState, tool: ToolDefinition | None) -> dict[str, Any]:
+    shapes = {**tool.to_openai_tool(), **tool.to_mcp_tool()} if tool else {"name": state.name}
+    return {**shapes, "on": state.is_on, "why": state.why, "from": _origin(state, tool), "source": state.source}
+
+
+def _origin(state: ToolState, tool: ToolDefinition | None) -> str:
+    """What brings it: we, a document, a server, or somebody's package or folder."""
+    if server := str(getattr(tool, "server", "")):
+        return f"MCP server {server}"
+    if tool is None and state.name.startswith("MCP server "):
+        return state.name
+    if state.name == "openapi":
+        return "OpenAPI"
+    return state.source or "built-in"
 
 
 def _lines(found: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:

@@ -101,9 +101,9 @@ class WorkbenchApp(AppManners, AppKeys):
         self._begin_with(settings.theme if settings.theme in self.available_themes else DEFAULT)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The usual ones, what was found, and ours last: no control character passes."""
+        """What was found, the usual ones, and the wall last: no control character passes."""
         found = self.found_filters if isinstance(self.screen, MainScreen) else ()
-        return [*super().get_line_filters(), *found, ControlFilter(), *self.sign_filters()]
+        return [*found, *self.own_filters(), ControlFilter()]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables for themes that know nothing of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.text import first_line
-from workbench.toml_lines import near
+from workbench.near_names import near
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,12 @@ COMMANDS = (
     Command("tasks", "the agent's plan", "panel('tasks')"),
     Command("diff", "what changed", "diff"),
     Command("rules", "what is allowed, asked about and denied; try and save rules", "rules"),
+    Command("tools", "what the agent can do: built-in, MCP and OpenAPI tools; which are on", "tools"),
     Command("mcp", "MCP servers: their tools, changes to approve, and logs", "servers"),
     Command("sessions", "all sessions: open, search, rename, export, delete", "app.sessions"),
     Command("search", "words in all sessions", "app.sessions", argument="WORDS"),
     Command("export", "write the session to a file: .md .html .jsonl .svg .cast", "app.export", argument="FILE"),
+    Command("init", "have the agent write or refresh AGENTS.md, its notes on this folder", "init", argument="WISHES"),
     Command("stop", "end the run; what waits is not run", "stop"),
     Command("exit", "end the run, as /stop; /quit leaves", "stop"),
     Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),

@@ -108,6 +108,15 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
         app.push_screen(ServersScreen(found, Catalog(where)))
 
 
+def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
+    """The tools the agent has; not twice."""
+    from workbench.tui.screens.tools import ToolsScreen
+    from workbench.tui.tools_here import tools_here
+
+    if not isinstance(app.screen, ToolsScreen):
+        app.push_screen(ToolsScreen(lambda: tools_here(workspace, state)))
+
+
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
     """The profiles of the settings, or else what a key was found for, to change to another one; not twice."""
     from workbench.llm.discovery import found_keys

@@ -183,6 +183,8 @@ class SessionState:
     rules: tuple[str, ...] = ()
     """The rules of this session, a line each."""
     model: str = ""
+    tools: tuple[str, ...] = ()
+    """The names of those it began with."""
     mode: str = "medium"
     scripted: bool = False
     items: list[Item] = field(default_factory=list)

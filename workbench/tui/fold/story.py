@@ -66,9 +66,8 @@ def apply(state: SessionState, message: Incoming) -> Changed:
 def _session_started(state: SessionState, event: SessionStarted) -> Changed:
     state.session_id = event.id
     state.workspace = event.workspace
-    state.model = event.model
-    state.mode = event.mode
-    state.scripted = event.scripted
+    state.model, state.mode = event.model, event.mode
+    state.scripted, state.tools = event.scripted, event.tools
     return Changed(status=True)
 
 

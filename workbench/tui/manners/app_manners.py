@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.filter import LineFilter
+from textual.filter import LineFilter, Monochrome
 from textual.widgets import Input, TextArea
 
 from workbench.ascii_signs import wants_ascii
@@ -19,6 +19,7 @@ from workbench.tui.manners.abilities import abilities
 from workbench.tui.manners.ascii_filter import AsciiFilter
 from workbench.tui.manners.clipboard import put_on_clipboard
 from workbench.tui.manners.early_input import EarlyInput
+from workbench.tui.manners.no_colour import NoColour
 from workbench.tui.manners.window import Window
 from workbench.tui.messages import QuestionRang
 
@@ -55,9 +56,10 @@ class AppManners(EarlyInput):
         """Bell and clipboard as they are wanted now; what is written to the terminal stays until the next start."""
         self._wanted = read_terminal(wanted)
 
-    def sign_filters(self) -> list[LineFilter]:
-        """What the terminal's signs ask for."""
-        return [AsciiFilter()] if self._is_ascii else []
+    def own_filters(self) -> list[LineFilter]:
+        """Those of Textual, but for its greys without colours; then what the terminal's signs ask for."""
+        kept = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
+        return [*kept, *([NoColour()] if self.no_color else []), *([AsciiFilter()] if self._is_ascii else [])]
 
     def on_mount(self) -> None:
         """Say how the session stands, from now on."""

@@ -8,6 +8,7 @@ from textual import on
 
 from workbench.profiles import NO_MODEL as NONE
 from workbench.tui.commands import UnknownCommand, parse_command
+from workbench.tui.opening import open_tools
 from workbench.tui.screens.server_prompts import ServerPrompts
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
@@ -54,6 +55,19 @@ class Sending(ServerPrompts):
             self.link.run_command(command)
         else:
             await cast("WorkbenchApp", self.app).begin_with_command(command)
+
+    def action_tools(self) -> None:
+        """The tools the agent has."""
+        open_tools(self.app, self.state, cast("WorkbenchApp", self.app).opened.workspace)
+
+    def action_init(self, wishes: str = "") -> None:
+        """Have the agent write, or refresh, its notes on this folder: a message like any other."""
+        from workbench.agent.notes import wanted_notes
+
+        if self.has_session and self.state.model != NONE:
+            self.send(wanted_notes(cast("WorkbenchApp", self.app).opened.workspace, wishes))
+        else:
+            self.say(NO_MODEL)
 
     def send(self, text: str, written: str = "") -> None:
         """A message of the person's; `written` is what they see of it, with the files it mentions."""

@@ -1,0 +1,55 @@
+"""Golden pictures of the Tools screen: built-in ones, those of a server and of a document, on, off and on request."""
+
+import pytest
+
+from tests.tui.picture_sessions import finished
+from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.trial import wait_until
+from workbench.tui.screens.tools import ToolsScreen
+from workbench.tui.wording.tool_rows import tool_rows
+
+__all__ = ["folder"]
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "One command, or a script of several lines."},
+        "timeout": {"type": "number", "description": "Seconds until it comes back."},
+    },
+    "required": ["command"],
+}
+READS = {"readOnlyHint": True, "idempotentHint": True}
+LISTED = [
+    {
+        "name": "execute_bash",
+        "description": "Run a command in a bash shell that stays open.\nIts folder and variables last between calls.",
+        "on": True,
+        "why": "by default",
+        "from": "built-in",
+        "annotations": {"destructiveHint": True, "openWorldHint": True},
+        "inputSchema": PARAMETERS,
+    },
+    {"name": "grep", "description": "Find lines in files.", "on": True, "from": "built-in", "annotations": READS},
+    {"name": "browser", "description": "Drive a browser.", "on": False, "why": "by default", "from": "built-in"},
+    {"name": "issues_create", "description": "Open an issue.", "on": True, "from": "MCP server issues"},
+    {"name": "issues_find", "on": True, "from": "MCP server issues", "annotations": READS},
+    {"name": "MCP server notes", "on": False, "why": "switched off", "from": "MCP server notes"},
+]
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")],
+    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
+)
+@pytest.mark.parametrize("state", [LISTED], ids=["tools"])
+async def test_tools(state, size, theme, folder, picture):
+    events = finished()
+    link, app = app_with(events, folder, theme)
+    rows = tool_rows(state, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, link, events)
+        app.push_screen(ToolsScreen(lambda: rows))
+        await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
+        await at_rest(pilot)
+        assert picture(app)

@@ -1,0 +1,82 @@
+"""/tools lists what the agent has and how it stands in the session; /init asks for the notes on the folder."""
+
+from textual.widgets import OptionList
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.test_pictures import text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.agent.notes import wanted_notes
+from workbench.tui.screens.tools import ToolsScreen
+from workbench.tui.tools_here import on_request
+from workbench.tui.wording.pieces import line_width
+from workbench.tui.wording.tool_rows import about_tool, by_origin, tool_line, tool_rows
+
+LISTED = [
+    {"name": "grep", "on": True, "why": "by default", "from": "built-in", "annotations": {"readOnlyHint": True}},
+    {"name": "issues_close", "on": True, "from": "MCP server issues", "annotations": {"destructiveHint": True}},
+    {"name": "browser", "on": False, "why": "by default", "from": "built-in"},
+    {"name": "late", "on": True, "from": "built-in"},
+    {"name": "rare", "on": True, "from": "built-in", "description": "Seldom \x1b[31m needed"},
+]
+
+
+def test_each_tool_stands_below_where_it_is_from_with_how_it_is_in_this_session():
+    rows = tool_rows(LISTED, ("grep", "rare", "find_tools"), {"rare"})
+    groups = {origin: [row.name for row in found] for origin, found in by_origin(rows)}
+    assert groups == {"built-in": ["grep", "browser", "late", "rare"], "MCP server issues": ["issues_close"]}
+    signs = {row.name: row.standing[:2] for row in rows}
+    assert signs["grep"] == ("●", "")
+    assert signs["browser"] == ("○", "off")
+    assert signs["late"] == ("○", "from the next session on")
+    assert signs["rare"] == ("◌", "shown to the model when find_tools finds it")
+    assert signs["issues_close"][0] == "●"
+    assert [row.kind for row in rows] == ["reads", "", "", "", "may delete"]
+    for row in rows:
+        said = "".join(piece.text for piece in tool_line(row, 70))
+        assert line_width(tool_line(row, 70)) <= 70
+        assert "\x1b" not in said + str(about_tool(row))
+
+
+async def test_the_tools_of_a_folder_are_listed_and_told_of(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    link = FakeLink(Script().start(tools=("execute_bash", "grep")).events)
+    app = workbench_app(link, folder=tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.tools)
+        await pilot.press(*"/tools", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "of 1" in text_on(app))
+        await wait_until(pilot, lambda: "● execute_bash" in text_on(app) and "○ browser" in text_on(app))
+        assert "from the next session on" in text_on(app)
+        rows = app.screen.query_one(OptionList)
+        assert rows.highlighted == 1
+        await wait_until(pilot, lambda: "built-in · by default · may delete" in text_on(app))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+def test_what_the_model_is_not_shown_yet_is_what_find_tools_has_not_found():
+    names = ("grep", "find_tools", *(f"server_{number}" for number in range(60)))
+    hidden = set(on_request(names, ["server_59"]))
+    assert "server_58" in hidden
+    assert not hidden & {"grep", "server_0", "server_59"}
+
+
+async def test_init_asks_for_the_notes_as_a_message_like_any_other(tmp_path):
+    link = FakeLink(Script().start(workspace=str(tmp_path)).events)
+    app = workbench_app(link, folder=tmp_path)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press(*"/init", "space", *"short", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", wanted_notes(tmp_path, "short"))]
+
+
+def test_notes_that_are_there_are_refreshed_and_those_of_other_tools_taken_over(tmp_path):
+    assert wanted_notes(tmp_path).startswith("Write AGENTS.md in the top folder")
+    (tmp_path / "AGENTS.md").write_text("old")
+    (tmp_path / "CLAUDE.md").write_text("other")
+    asked = wanted_notes(tmp_path, "name the ports")
+    assert asked.startswith("Refresh AGENTS.md:")
+    assert "Take over what CLAUDE.md says." in asked
+    assert asked.endswith("name the ports")

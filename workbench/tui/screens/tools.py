@@ -1,0 +1,86 @@
+"""The tools the agent has: where each comes from, what it may do, whether it is on here; opened by /tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+from workbench.tui.background import in_daemon
+from workbench.tui.key_names import key_of
+from workbench.tui.widgets.painting import as_content, css_beside
+from workbench.tui.wording.tool_rows import ToolRow, about_tool, by_origin, tool_line
+
+_CHANGES = "[tools] in your settings switches them on and off; the guide on tools says more"
+
+
+class ToolsScreen(ModalScreen[None]):
+    """Shows what `look` finds; it runs in a thread, for tools of others may take their time."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Close", id="tools.close")]
+
+    def __init__(self, look: Callable[[], Sequence[ToolRow]]) -> None:
+        super().__init__(id="tools")
+        self._look = look
+        self._rows: list[ToolRow | None] = []
+        """By the lines of the list; None for the names of where they come from."""
+
+    def compose(self) -> ComposeResult:
+        """The list, and below it all about the tool the cursor stands on."""
+        with Vertical(id="tools-box") as box:
+            box.border_title = "Tools"
+            box.border_subtitle = f"↑↓ choose · {key_of(self.app, 'tools.close', 'escape')} close"
+            yield OptionList(id="tools-list")
+            with VerticalScroll(id="tools-about"):
+                yield Static("looking …", id="tools-told")
+
+    def on_mount(self) -> None:
+        """They are looked up beside the screen."""
+        self.query_one(OptionList).focus()
+        self.run_worker(self._load())
+
+    async def _load(self) -> None:
+        try:
+            found = await in_daemon(self._look)
+        except WorkbenchError as error:
+            self.query_one("#tools-told", Static).update(Content(visible(str(error))))
+            return
+        if not self.is_attached:
+            return
+        count = sum(row.standing[0] == "●" for row in found)
+        self.query_one("#tools-box").border_title = f"Tools · {count} of {len(found)} on"
+        self._rows = []
+        for origin, rows in by_origin(found):
+            self._rows += [None, *rows]
+            self._list.add_option(Option(Content.styled(visible(origin, lines=False), "bold $primary"), disabled=True))
+            self._list.add_options(Option(as_content([tool_line(row, self._width)])) for row in rows)
+        self._list.highlighted = 1 if found else None
+
+    @property
+    def _list(self) -> OptionList:
+        return self.query_one(OptionList)
+
+    @property
+    def _width(self) -> int:
+        return max(40, self._list.size.width - 2)
+
+    @on(OptionList.OptionHighlighted)
+    def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Another tool: all about it."""
+        row = self._rows[event.option_index]
+        if row is not None:
+            told = as_content(about_tool(row))
+            note = Content.styled(_CHANGES, "$dim")
+            self.query_one("#tools-told", Static).update(Content("\n").join([told, Content(""), note]))
+            self.query_one("#tools-about").scroll_home(animate=False)
