@@ -5,6 +5,7 @@ import pytest
 from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.test_pictures_stale import in_part, stale_file
 from tests.tui.trial import workbench_app
+from workbench.tui.manners.ascii_filter import AsciiFilter
 
 __all__ = ["folder"]
 
@@ -24,5 +25,9 @@ async def test_a_screen_in_ascii(state, size, folder, picture):
 
 
 def test_an_app_is_minded_by_its_settings():
-    assert len(workbench_app(None, set={"terminal": {"ascii": True}}).sign_filters()) == 1
-    assert workbench_app(None, set={"terminal": {"ascii": False}}).sign_filters() == []
+    def is_ascii(wanted: bool) -> bool:
+        app = workbench_app(None, set={"terminal": {"ascii": wanted}})
+        return any(isinstance(each, AsciiFilter) for each in app.own_filters())
+
+    assert is_ascii(True)
+    assert not is_ascii(False)

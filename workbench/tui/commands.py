@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.text import first_line
 from workbench.near_names import near
+from workbench.text import first_line
 
 
 @dataclass(frozen=True)

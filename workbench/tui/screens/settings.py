@@ -82,6 +82,8 @@ class SettingsScreen(ModalScreen[None]):
     def _tell_mistakes(self) -> None:
         """A line on what does not count, where there is any."""
         mistakes = getattr(self.app, "mistakes", None)
+        if isinstance(mistakes, Mistakes):
+            mistakes.found("settings", self._book.problems)
         count = len(mistakes.lines if isinstance(mistakes, Mistakes) else self._book.problems)
         key = key_of(self.app, "mistakes", "f10")
         words = "1 mistake, which does" if count == 1 else f"{count} mistakes, which do"
