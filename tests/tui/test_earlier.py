@@ -208,7 +208,7 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
         assert app.state.first_seq > 1
         await pilot.press("ctrl+f", *"answer 0.2")
         said = app.screen.query_one("#search-found")
-        await wait_until(pilot, lambda: "1 of 1" in str(said.content))
+        await wait_until(pilot, lambda: "1/1" in str(said.content))
 
     app = workbench_app(FileLink(path, 150))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -143,6 +143,8 @@ class MainScreen(Sending):
 
     def refresh_hints(self) -> None:
         """The keys that work now, the activity, and what waits in the prompt's border."""
+        if not self.query(Prompt):
+            return  # not there yet, or no more
         prompt = self.query_one(Prompt)
         self.query_one(KeyHints).show(hints_now(self, self.state, prompt.has_focus))
         self.query_one(Activity).show()

@@ -24,6 +24,10 @@ class FilteredList(CountingList):
     class ShowAllAsked(Message):
         """The person wants every row again."""
 
+    def filter(self, text: str) -> None:
+        """Show only the lines that fit; an empty text shows all."""
+        raise NotImplementedError
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There is nothing to show again where all is shown."""
         return self.is_filtered if action == "show_all" else super().check_action(action, parameters)
@@ -33,5 +37,6 @@ class FilteredList(CountingList):
         self.post_message(self.FilterAsked())
 
     def action_show_all(self) -> None:
-        """No filter any more."""
+        """No filter any more, at once: what is pressed behind it goes where it would without one."""
+        self.filter("")
         self.post_message(self.ShowAllAsked())
