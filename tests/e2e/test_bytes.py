@@ -127,8 +127,7 @@ def test_no_surface_lets_a_sequence_through(world: World):
 
 
 def show_questions(terminal: Terminal) -> None:
-    """The toast of the settings, the three questions, and the conversation behind them."""
-    terminal.wait_for(safe("colour"), 40)  # the toast
+    """The three questions, and the conversation behind them."""
     terminal.wait_for("y approve", 40)
     for mark in ("Change", safe("new"), safe("line")):
         terminal.wait_for(mark)
@@ -190,6 +189,8 @@ def show_screens(terminal: Terminal) -> None:
     with over(terminal, "/settings", "What sessions begin with", safe("colour")):
         pass
     with over(terminal, "/mcp", "MCP servers", "switched off", safe("server")):
+        pass
+    with over(terminal, "f10", "Mistakes in settings and themes", safe("colour")):
         pass
     with over(terminal, "f1", "Keys here"):
         pass

@@ -39,7 +39,7 @@ LISTED = [
 
 @pytest.mark.parametrize(
     ("size", "theme"),
-    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light")],
+    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((200, 60), "ohw-dark")],
     ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
 )
 @pytest.mark.parametrize("state", [LISTED], ids=["tools"])
