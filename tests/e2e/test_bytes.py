@@ -190,7 +190,7 @@ def show_screens(terminal: Terminal) -> None:
         pass
     with over(terminal, "/mcp", "MCP servers", "switched off", safe("server")):
         pass
-    with over(terminal, "f10", "Mistakes in settings and themes", safe("colour")):
+    with over(terminal, "/mistakes", "Mistakes in settings and themes", safe("colour")):
         pass
     with over(terminal, "f1", "Keys here"):
         pass
