@@ -160,6 +160,14 @@ class MainScreen(Sending):
         """One line for the person, beside what is shown."""
         self.app.notify(visible(text), severity="warning", markup=False)
 
+    def on_screen_suspend(self) -> None:
+        """Something lies over it, which has the keys."""
+        self.call_after_refresh(self.refresh_hints)
+
+    def on_screen_resume(self) -> None:
+        """Its keys work again."""
+        self.call_after_refresh(self.refresh_hints)
+
     def on_descendant_focus(self) -> None:
         """Other keys work now."""
         self.call_after_refresh(self.refresh_hints)

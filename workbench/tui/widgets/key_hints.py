@@ -49,6 +49,8 @@ class KeyHints(Widget):
 def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
     """Keys of the moment, with the names they have after the person's own settings."""
     keys = bound_keys(screen)
+    if screen.app.screen is not screen:  # behind a question or a page only the help has its key still
+        return [(keys["help"], "help")] if "help" in keys else []
     if in_prompt and "take" in keys:  # its list is open
         return [
             ("↑↓", "choose"),

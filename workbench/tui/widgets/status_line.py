@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
@@ -102,10 +103,7 @@ def status_text(state: SessionState, workspace: Path, branch: str, width: int) -
     while len(right) > 1 and _joined(right).cell_length > width - 12:
         right.pop(0)
     tail = _joined(right)
-    left = _left(workspace, branch)
-    room = max(4, width - tail.cell_length - 2)
-    if left.cell_length > room:
-        left = left.truncate(room, ellipsis=True)
+    left = _left(workspace, branch, max(4, width - tail.cell_length - 2))
     return Content.assemble(left, " " * max(1, width - left.cell_length - tail.cell_length), tail)
 
 
@@ -116,16 +114,26 @@ def _may_change_files(changed: Changed) -> bool:
     )
 
 
-def _left(workspace: Path, branch: str) -> Content:
+def _left(workspace: Path, branch: str, room: int) -> Content:
+    """The folder and its branch, and as much of where it lies as has room: its end says most."""
     name = visible(workspace.name or str(workspace), lines=False)
-    place = Content.assemble((name, "bold $foreground"))
-    parent = visible(from_home(workspace.parent), lines=False)
-    return Content.assemble(
-        ("ohw ", "bold $primary"),
-        place,
-        (f"  {branch}" if branch else "", "$secondary"),
-        (f"  {parent}", "$dim"),
+    place = Content.assemble(
+        ("ohw ", "bold $primary"), (name, "bold $foreground"), (f"  {branch}" if branch else "", "$secondary")
     )
+    if place.cell_length > room:
+        return place.truncate(room, ellipsis=True)
+    parent = _end_of(visible(from_home(workspace.parent), lines=False), room - place.cell_length - 2)
+    return Content.assemble(place, (f"  {parent}", "$dim")) if parent else place
+
+
+def _end_of(path: str, room: int) -> str:
+    """The last whole names of a path that fit, behind an ellipsis; nothing where not even one does."""
+    parts = path.split("/")
+    for first in range(len(parts)):
+        shown = path if not first else "…/" + "/".join(parts[first:])
+        if cell_len(shown) <= room:
+            return shown
+    return ""
 
 
 def _right(state: SessionState) -> list[Content]:

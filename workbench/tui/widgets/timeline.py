@@ -99,7 +99,7 @@ class Timeline(FilteredList):
         """The row of an item."""
         if not self._rows:
             return [Piece("Nothing fits this filter" if self._filter.text else "", "dim")]
-        return row(self._rows[index], width, clock.now(), self._state.workspace)
+        return row(self._rows[index], width - 1, clock.now(), self._state.workspace)
 
     def choose(self, index: int) -> None:
         """Open the action of a row, or what there is to a notice."""
