@@ -1,13 +1,18 @@
 """Keys that come in one burst behind the key that opens something are what opens', in their order."""
 
+from itertools import count
+
 import pytest
 from textual import events
 from textual.widgets import Input
 
+from tests.tui.approval_app import command
 from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations, Settings
+from workbench.tui.approving.asked import Asked
+from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.settings import SettingsScreen
@@ -108,3 +113,20 @@ async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp
         burst(app, "escape", "escape", *"hu")
         prompt = app.screen_stack[0].query_one(Prompt)
         assert await wait_until(pilot, lambda: len(app.screen_stack) == 1 and prompt.text == "hu")
+
+
+async def test_in_every_text_the_cursors_keys_keep_their_place_among_the_letters():
+    app, ticks = workbench_app(FakeLink()), count(0, 60)
+    async with app.run_test(size=(100, 30)) as pilot:
+        burst(app, "ctrl+p", *"ab", "left", "left", *"ZZ", "end", "c", "backspace", "d")
+        await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
+        await wait_until(pilot, lambda: app.screen.query_one(Input).value == "ZZabd")
+        burst(app, "escape")
+        await wait_until(pilot, lambda: not app.screen.is_modal)
+        app.push_screen(ApprovalScreen(Asked(command("touch abc"), 1, 1), clock=lambda: next(ticks)))
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.is_armed)
+        burst(app, "e", "home", *"ZZ", "end", "Q", "left", "left", "x", "ctrl+s")
+        await wait_until(pilot, lambda: app.screen.proposal.arguments == {"command": "ZZtouch abxcQ"})
+        burst(app, "tab", "n", "home", *"yes", "end", "o")
+        await wait_until(pilot, lambda: app.screen.box.is_writing)
+        assert await wait_until(pilot, lambda: app.screen.query_one("#note", Input).value == "yesno")

@@ -13,6 +13,7 @@ from textual.widget import AwaitMount
 from textual.widgets import Input, TextArea
 
 from workbench.tui import pressed
+from workbench.tui.widgets.prompt import Prompt
 
 _ROUNDS: Final = 2
 """From the widget with the keys up to the app: the key itself, then what its action told other widgets."""
@@ -74,15 +75,16 @@ class EarlyInput(App[int]):
             await super().on_event(event)
 
     def _may_lead_elsewhere(self, event: events.Key) -> bool:
-        """Whether a binding waits for it, but for those by which one writes: these stay where they are."""
+        """Whether a binding waits for it, also one by which one writes: the app runs it, behind letters that follow.
+
+        The prompt runs its own at once.
+        """
         focused = self.focused
-        if focused is None or (event.is_printable and isinstance(focused, Input | TextArea)):
+        if event.is_printable and isinstance(focused, Input | TextArea):
             return False
         for owner, bindings in self.screen._modal_binding_chain:
-            if found := bindings.key_to_bindings.get(event.key):
-                is_writing = owner is focused and isinstance(focused, Input | TextArea)
-                is_ours = isinstance(focused, Input) and (event.key == "enter" or any(each.id for each in found))
-                return is_ours or not is_writing
+            if event.key in bindings.key_to_bindings:
+                return owner is not focused or not isinstance(focused, Prompt)
         return False
 
     def _wait_behind(self, key: events.Key, at: MessagePump, rounds: int) -> None:

@@ -49,8 +49,8 @@ class PlaceEditor(TextArea):
         self.border_subtitle = Content(visible(why, lines=False))
 
     def action_keep(self) -> None:
-        """Hand the text over."""
-        self.post_message(self.Kept(self.text))
+        """Hand the text over, with the letters that are still on their way here: this key comes before them."""
+        self.call_later(lambda: self.post_message(self.Kept(self.text)))
 
     def action_discard(self) -> None:
         """Leave everything as it was."""
