@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -160,12 +160,10 @@ class MainScreen(Sending):
         """One line for the person, beside what is shown."""
         self.app.notify(visible(text), severity="warning", markup=False)
 
-    def on_screen_suspend(self) -> None:
-        """Something lies over it, which has the keys."""
-        self.call_after_refresh(self.refresh_hints)
-
-    def on_screen_resume(self) -> None:
-        """Its keys work again."""
+    @on(events.ScreenSuspend)
+    @on(events.ScreenResume)
+    def on_covered(self) -> None:
+        """What lies over it has the keys, or its own work again."""
         self.call_after_refresh(self.refresh_hints)
 
     def on_descendant_focus(self) -> None:
