@@ -30,8 +30,33 @@ def test_of_several_choices_one_counts_in_whatever_pieces_they_come(serve):
     assert (response.text, response.finish_reason) == ("One more one", "stop")
 
 
-def test_a_choice_that_is_not_numbered_or_numbered_otherwise_counts_too():
-    for index in ({}, {"index": None}, {"index": 1}):
+def test_of_two_choices_the_first_counts_also_where_the_second_comes_sooner(serve):
+    raw = (
+        line(piece("Two ", 1)),
+        line(piece("One", 0), piece("more two", 1)),
+        line(piece("", 1, "length")),
+        line(piece("", 0, "stop")),
+    )
+    response = serve(Turn(raw=raw)).ask()
+    assert (response.text, response.finish_reason) == ("One", "stop")
+
+
+def test_the_end_of_a_second_choice_is_not_the_end_of_the_first(serve):
+    raw = (line(piece("One ", 0)), line(piece("Two", 1, "stop")))
+    response = serve(Turn(raw=raw, done=False)).ask()
+    assert (response.text, response.incomplete) == ("One ", True)
+
+
+@pytest.mark.parametrize("reason", ["error", "network_error"])
+def test_an_answer_that_its_provider_gave_up_is_cut_and_its_call_does_not_run(serve, reason):
+    call = {"index": 0, "id": "a", "function": {"name": "execute_bash", "arguments": '{"command": "rm -r bui'}}
+    raw = (line(piece("One ", 0)), line({"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": reason}))
+    response = serve(Turn(raw=raw)).ask()
+    assert (response.text, response.incomplete, response.tool_calls) == ("One ", True, ())
+
+
+def test_a_choice_that_is_not_numbered_counts_too():
+    for index in ({}, {"index": None}, {"index": 0}):
         joiner = Joiner()
         joiner.add({"choices": [{"delta": {"content": "a"}, **index}]})
         joiner.add({"choices": [{"delta": {"content": "b"}, **index}]})

@@ -122,10 +122,15 @@ class Answering:
             reasoning=joiner.reasoning,
             thinking=() if cut else joiner.thinking.whole,
             tool_calls=calls,
-            finish_reason=cut or joiner.finish_reason or ("tool_calls" if calls else "stop"),
+            finish_reason=cut or _reason(joiner.finish_reason, bool(calls)),
             usage=replace(joiner.usage, window=window_of(prices)),
             cost=None if joiner.usage.input is None else cost_of(joiner.usage, prices),
             latency=time.monotonic() - self._begun,
             first_token=self._first_token,
             incomplete=bool(cut),
         )
+
+
+def _reason(told: str, has_calls: bool) -> str:
+    """The finish reason; some servers name none, or `stop` where calls wait for their results."""
+    return "tool_calls" if has_calls and told in ("", "stop") else told or "stop"

@@ -20,6 +20,7 @@ from typing import Any
 
 from workbench.llm.addresses import takes_usual_key
 from workbench.llm.answering import Answering
+from workbench.llm.endings import Ending
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.fault_words import model_error
 from workbench.llm.faults import Fault, fault_of
@@ -222,10 +223,12 @@ class ProviderModel:
         if request.tools and takes_cache_marks(*self._target):  # a single question is not worth keeping
             messages = with_cache_marks(messages)
         stream = self._complete(messages, request, **extra)
+        ending = Ending(stream)
         for chunk in stream:
             yield chunk.model_dump(exclude_none=True, warnings=False)
-        if stream.received_finish_reason is None:  # the library makes up an end where the provider sent none
+        if not ending.reason:
             raise BrokenStream("the stream ended in the middle of the answer")
+        yield from _told_by(ending.reason)
 
     def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         litellm = load_litellm()
@@ -273,6 +276,15 @@ class ProviderModel:
     @cached_property
     def _plain_client(self) -> Any:
         return load_litellm().HTTPHandler(client=self._connections.client(self._timeout))
+
+
+def _told_by(reason: str) -> Iterator[Chunk]:
+    """The end as the provider named it, where the library may have put `stop` or `tool_calls` in its place."""
+    from litellm.litellm_core_utils.core_helpers import map_finish_reason
+
+    mapped = map_finish_reason(reason)
+    if mapped in ("length", "content_filter"):
+        yield {"choices": [{"index": 0, "delta": {}, "finish_reason": mapped}]}
 
 
 def _listed(name: str) -> dict[str, Any] | None:

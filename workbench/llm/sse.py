@@ -8,8 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.llm.faults import Fault, fault_from_text
+from workbench.llm.stream import choice_of
 
 DONE = "[DONE]"
+_FAILED = ("error", "network_error")
+"""Finish reasons of an answer that its provider could not end: OpenRouter's and Zhipu's."""
 
 
 class BrokenStream(Exception):
@@ -40,6 +43,8 @@ def checked(chunk: Any) -> dict[str, Any]:
     if error:
         fields = error if isinstance(error, dict) else {"message": error}
         raise fault_from_text(str(fields.get("message") or error), _status(fields.get("code")))
+    if choice_of(chunk.get("choices")).get("finish_reason") in _FAILED:
+        raise BrokenStream("the provider failed in the middle of the answer")
     return chunk
 
 
@@ -97,7 +102,4 @@ def _object(data: str) -> dict[str, Any]:
 
 
 def _has_finished(chunk: dict[str, Any]) -> bool:
-    choices = chunk.get("choices")
-    return bool(
-        isinstance(choices, list) and choices and isinstance(choices[0], dict) and choices[0].get("finish_reason")
-    )
+    return bool(choice_of(chunk.get("choices")).get("finish_reason"))

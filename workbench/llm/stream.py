@@ -40,7 +40,6 @@ class Joiner:
         self.finish_reason = ""
         self.usage = ModelUsage()
         self.thinking = ThinkingBlocks()
-        self._index: object = None
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls: list[_Call] = []
@@ -75,20 +74,10 @@ class Joiner:
         self.model = self.model or _str(chunk.get("model"))
         if isinstance(chunk.get("usage"), dict):
             self.usage = read_usage(chunk["usage"])
-        choice = self._choice_of(chunk.get("choices"))
+        choice = choice_of(chunk.get("choices"))
         self.finish_reason = _str(choice.get("finish_reason")) or self.finish_reason
         delta = choice.get("delta") or choice.get("message")
         return self._take(delta) if isinstance(delta, dict) else []
-
-    def _choice_of(self, choices: object) -> dict[str, Any]:
-        """The one answer that was asked for: of several choices the one that came first."""
-        for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict):
-                index = choice.get("index") or 0
-                self._index = index if self._index is None else self._index
-                if index == self._index:
-                    return choice
-        return {}
 
     def _take(self, delta: dict[str, Any]) -> list[Delta]:
         deltas = []
@@ -126,6 +115,14 @@ class Joiner:
             call = self._by_index[index] = _Call()
             self._calls.append(call)
         return call
+
+
+def choice_of(choices: object) -> dict[str, Any]:
+    """The one answer that was asked for: the choice with index 0 or none; empty where a chunk holds no such."""
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and not choice.get("index"):
+            return choice
+    return {}
 
 
 def joined(parts: list[str]) -> str:
