@@ -113,3 +113,14 @@ def test_a_variable_that_changes_other_commands_is_found_however_it_is_set(line)
 )
 def test_sums_and_variables_of_ones_own_are_no_danger(line, risk):
     assert rated(line) == risk
+
+
+def test_up_behind_a_link_leads_where_it_depends_on_the_shell_so_it_is_not_known(tmp_path):
+    inside = tmp_path / "proj"
+    (inside / "a/b").mkdir(parents=True)
+    (tmp_path / "far/deep").mkdir(parents=True)
+    (inside / "link").symlink_to(tmp_path / "far/deep")
+    places = Places(str(inside), str(tmp_path))
+    assert assess_command("cd a/b && cd .. && rm x", places).risk == "MEDIUM"
+    for line in ("cd link && cd .. && rm x", "cd link/.. && rm x", "pushd link && cd ../a; rm x"):
+        assert assess_command(line, places).risk == "HIGH", line

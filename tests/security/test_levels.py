@@ -7,7 +7,7 @@ import pytest
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 
-FILES = [Path(__file__).parent / "data" / name for name in ("levels.txt", "reaching.txt")]
+FILES = [Path(__file__).parent / "data" / name for name in ("levels.txt", "reaching.txt", "directories.txt")]
 LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().splitlines()]
 PLACES = Places("/home/u/proj", "/home/u")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.security.assessment import Part, shortened
 from workbench.security.places import within
 from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
-from workbench.security.shell.variables import poisons
+from workbench.security.shell.variables import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons
 from workbench.security.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ def declared(scan: Scan, node: Node) -> None:
     """`export`, `declare`, `local` and `unset` with their words."""
     _declaration(scan, node)
     marks = _attributes(scan, node)
+    flags = (child for child in node.children[1:] if child.type not in _NAMES)
+    if node.children[0].type in MAKES_NAMEREFS and any(makes_nameref(scan.reader.word(flag)) for flag in flags):
+        says(scan, scan.reader.raw(node), NAMEREF)
     for child in node.children:
         if child.type == "variable_assignment":
             assigned(scan, child)

@@ -12,6 +12,7 @@ from workbench.security.assessment import ANY, Part, Spares, shortened
 from workbench.security.risk import Risk, higher
 from workbench.security.shell.guarding import guard_words
 from workbench.security.shell.inner_python import rated_python
+from workbench.security.shell.moving import MOVES_CALLER
 from workbench.security.shell.words import UNKNOWN, Word
 from workbench.security.taking_away import loss_by
 
@@ -172,12 +173,12 @@ class Call:
             self.raise_to("HIGH", "runs a command that is not known before")
             self.runs_code(word.text)
         else:
-            self.raise_to(*self.scan.inner(word.text))
+            self.raise_to(*self.scan.inner(word.text, lasts=self.name in MOVES_CALLER))
 
     def run_words(self, words: Sequence[Word]) -> None:
         """The rest of the words as a command of its own."""
         if words:
-            self.raise_to(*self.scan.inner_words(list(words)))
+            self.raise_to(*self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER))
 
     def options(self, spec: Spec) -> tuple[list[Option], list[Word]]:
         """The words as flags with their values, and operands."""

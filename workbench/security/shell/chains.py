@@ -94,7 +94,7 @@ def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, st
         other.steps, other.depth, other.fails = iter(range(MOST_PATHS)), scan.depth, fails
         other.folder, other.values, other.origins = start[0], dict(start[1]), Origins()
         other.reader = Reader(scan.reader.source, other.values, other.origins)
-        other.functions = set(scan.functions)
+        other.functions, other.movers = set(scan.functions), set(scan.movers)
         other.visit(root)
         scan.parts[at:] = both_ways(scan.parts[at:], other.parts)
 

@@ -15,7 +15,8 @@ from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
 from workbench.security.shell.chains import as_if_not_gone
 from workbench.security.shell.downloads import runs_downloads
-from workbench.security.shell.origins import TEMPORARY, Origins
+from workbench.security.shell.moving import taken_over
+from workbench.security.shell.origins import Origins
 from workbench.security.shell.source import (
     LONGEST,
     MOST_NODES,
@@ -117,6 +118,10 @@ class Scan:
         self.moves = 0
         self.gone: str | None = None
         """Where the one before would have led, had it not failed."""
+        self.stack: list[str | None] = []
+        """Directories that `pushd` has left in this line, for `popd`."""
+        self.movers: set[str] = set()
+        """Functions of this line that change the directory of their caller."""
 
     def run(self, text: str) -> None:
         """Rate all of a command line; what cannot be read is never LOW, and a cap is HIGH."""
@@ -176,15 +181,15 @@ class Scan:
         if self.room < 0:
             raise TooMuch
 
-    def inner(self, text: str) -> Rating:
-        """The rating of a command line inside this one; its parts are kept."""
+    def inner(self, text: str, *, lasts: bool = False) -> Rating:
+        """The rating of a command line inside this one; its parts stay, and with `lasts` its change of directory."""
         self.count()
         child = self.child()
         child.run(text)
-        return self._taken(child)
+        return self._taken(child, lasts=lasts)
 
-    def inner_words(self, words: list[Word]) -> Rating:
-        """The rating of words that are run as a command."""
+    def inner_words(self, words: list[Word], *, lasts: bool = False) -> Rating:
+        """The rating of words that are run as a command; `lasts` as above."""
         self.count()
         child = self.child()
         child.piped = self.piped
@@ -194,7 +199,7 @@ class Scan:
             raise TooMuch
         judge(call, words[0])
         child.parts.insert(0, call.part())
-        return self._taken(child)
+        return self._taken(child, lasts=lasts)
 
     def perhaps(self, words: list[Word], *, is_line: bool) -> str:
         """Why words that may be run, as a command or as a whole line, would be HIGH; empty when they would not."""
@@ -211,12 +216,14 @@ class Scan:
         child.origins = self.origins
         child.steps = self.steps
         child.reader = self.reader
-        child.functions = self.functions
+        child.functions, child.movers, child.stack = self.functions, self.movers, list(self.stack)
         child.room = self.room
         return child
 
-    def _taken(self, child: Scan) -> Rating:
+    def _taken(self, child: Scan, *, lasts: bool) -> Rating:
         self.parts += child.parts
+        if lasts:
+            taken_over(self, child)
         self.room = child.room
         self.sets |= child.sets
         found = summed(child.parts)
@@ -255,19 +262,6 @@ class Scan:
             return self.places.deleting(path)
         return self.places.reading(path, deep=use == "deep")
 
-    def enter(self, word: Word | None) -> None:
-        """A change of folder, as far as it is known."""
-        path = self.places.home if word is None else self.absolute(word)
-        if word is not None and (word.text == "-" or (word.is_pattern and not _is_new(word))):
-            path = None
-        move, self.moves = self.moves, self.moves + 1
-        if self.stops or path == self.folder:
-            self.folder = path
-        elif move in self.fails:
-            self.gone = path or ""
-        else:
-            self.folder, self.unsure = path, True
-
     def forget(self) -> None:
         """No variable is known any more."""
         self.values.clear()
@@ -283,11 +277,6 @@ class Scan:
         """A command of this line."""
         self.count()
         return Call(self, name.text, words, self.reader.raw(node))
-
-
-def _is_new(word: Word) -> bool:
-    """Whether it is a variable that holds the name of a new temporary folder."""
-    return word.text == TEMPORARY and word.raw.lstrip('"').startswith("$")
 
 
 def _telling(part: str) -> str:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Final
 
 from workbench.security.risk import Risk
+from workbench.security.shell.words import UNKNOWN, Word
+
+MAKES_NAMEREFS: Final = frozenset({"declare", "typeset", "local"})
+NAMEREF: Final = "makes a variable that stands for another one"
 
 _POISON = re.compile(
     r"(?:LD_|DYLD_|GIT_|BASH_|npm_config_|NPM_CONFIG_|PIP_|UV_INDEX|UV_DEFAULT|GCONV_|PERL5|CARGO_BUILD_|RUSTC).*|"
     r"PATH|ENV|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|IFS|PS[0-4]|(?:\w*_)?PAGER|(?:\w*_)?EDITOR|VISUAL|BROWSER|HOME|SHELL|CDPATH|"
+    r"PWD|OLDPWD|DIRSTACK|"
     r"GLOBIGNORE|INPUTRC|HIST\w+|LESS|LESSOPEN|LESSCLOSE|LESSEDIT|MANOPT|MANPATH|PYTHONSTARTUP|PYTHONHOME|"
     r"PYTHONBREAKPOINT|PYTHONINSPECT|PYTHONWARNINGS|NODE_OPTIONS|NODE_PATH|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|"
     r"_JAVA_OPTIONS|JDK_JAVA_OPTIONS|MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|PROMPT_DIRTRIM|EXECIGNORE|FIGNORE|TMOUT|"
@@ -63,6 +69,12 @@ def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> 
     if name == "PATH" and re.fullmatch(rf"\$(?:PATH|\{{PATH\}})(?::{_BEHIND})+", value) and ".." not in value:
         return "MEDIUM", "more programs are found, behind those of before"
     return "HIGH", f"sets {name}, which changes what other commands do"
+
+
+def makes_nameref(word: Word) -> bool:
+    """Return whether a word of `declare` may be the flag -n: what is set by such a name is not seen by its name."""
+    text = word.text
+    return text.startswith((UNKNOWN, "-")) and (UNKNOWN in text or "n" in text)
 
 
 @cache

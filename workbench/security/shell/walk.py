@@ -12,6 +12,7 @@ from workbench.security.risk import Risk
 from workbench.security.shell.assigning import assigned, declared
 from workbench.security.shell.chains import branches, chain
 from workbench.security.shell.conditions import tested
+from workbench.security.shell.moving import moves_caller
 from workbench.security.shell.pieces import (
     LEAVES,
     ansi_string,
@@ -186,18 +187,19 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
 
 
 def _pipeline(scan: Scan, node: Node) -> None:
-    first, certain = True, dict(scan.origins.certain)
+    first, certain, folder, stack = True, dict(scan.origins.certain), scan.folder, list(scan.stack)
     for child in node.children:
         if child.is_named:
             _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
             first = False
+    scan.folder, scan.stack = folder, stack
     scan.origins.certain = certain
 
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
     """A subshell or a substitution: what it changes is gone after it."""
     folder, values, at, unsure = scan.folder, dict(scan.values), len(scan.parts), scan.unsure
-    certain = dict(scan.origins.certain)
+    certain, stack = dict(scan.origins.certain), list(scan.stack)
     text = scan.reader.raw(node)
     if text.startswith("`") and "\\" in text:
         live_backticks(scan, text)
@@ -206,7 +208,7 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
     for child in node.children:
         visit(scan, child)
     scan.return_to(folder, values)
-    scan.unsure, scan.origins.certain = unsure, certain
+    scan.unsure, scan.origins.certain, scan.stack = unsure, certain, stack
     if node.type != "subshell":
         scan.parts[at:] = not_plain(scan.parts[at:])
 
@@ -243,6 +245,11 @@ def _function(scan: Scan, node: Node) -> None:
         risk, reason = "HIGH", "puts a function in the place of a command"
     elif called > 1:
         risk, reason = "HIGH", "a function that calls itself"
+    moves = {moves_caller(child) for child in node.children if child != name_node}
+    if "away" in moves:
+        risk, reason = "HIGH", "a function that changes the directory of later commands"
+    if moves != {""}:
+        scan.movers.add(name)
     scan.parts.append(Part(shortened(text), "HIGH" if risk == "HIGH" else "MEDIUM", reason))
     scan.functions.add(name)
     folder, scan.folder = scan.folder, None

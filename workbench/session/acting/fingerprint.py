@@ -21,12 +21,14 @@ def fingerprint(
     files: Iterable[FileDelta],
     stacked: Collection[str] = (),
 ) -> str:
-    """A hash of tool, canonical arguments, working directory, and each file shown: what it is, holds and would hold.
+    """A hash of tool, canonical arguments, working directory (its path and which directory that is), and each file
+    shown: what it is, holds and would hold.
 
     Of those in `stacked`, which an earlier action writes first, only where they are, and the text before and after.
     """
     shown = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
-    text = json.dumps([tool, arguments, working_dir, shown], sort_keys=True, ensure_ascii=True)
+    place = [working_dir, *_identity(working_dir)]
+    text = json.dumps([tool, arguments, place, shown], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

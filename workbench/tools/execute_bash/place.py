@@ -30,12 +30,24 @@ def _python(path: str) -> str | None:
     return shutil.which("python", path=path) or shutil.which("python3", path=path)
 
 
+def working_directory(pid: int) -> str:
+    """Return the directory a process is really in, as the kernel says; empty where there is no /proc.
+
+    A directory that was deleted ends in " (deleted)".
+    """
+    try:
+        return os.readlink(f"/proc/{pid}/cwd") if pid > 0 else ""  # noqa: PTH115 - asked for each action
+    except OSError:
+        return ""
+
+
 def metadata(shell: Shell | None, folder: str) -> CommandMetadata:
-    """What is known about the shell now."""
+    """What is known about the shell now; its directory comes from the kernel, as `$PWD` may say anything."""
     mark = shell.mark if shell else None
+    pid = shell.terminal.guard.pid if shell else -1
     return CommandMetadata(
-        pid=shell.terminal.guard.pid if shell else -1,
-        working_dir=mark.folder if mark else folder,
+        pid=pid,
+        working_dir=working_directory(pid) or (mark.folder if mark else folder),
         username=_username(),
         hostname=_hostname(),
         py_interpreter_path=_python(mark.path) if mark else None,

@@ -6,6 +6,9 @@ of the next command. The nonce is a variable that the prompt itself sets back to
 runs, no expansion of PS1 gives a valid marker. CODE begins with `a` when the line was abandoned (a syntax error, C-c).
 
 A command travels as one physical line, `builtin eval $'…'`, so that an open quote is an error and no wait for more.
+FOLDER is the physical directory where there is no /proc to read it from: `$PWD` is a variable like any other. `set -P`
+makes `cd ..` mean the parent of the real directory, which is what a reader of the command sees.
+
 `__ohw_mend` behind it brings back a prompt that the command took away (`source ~/.bashrc`, `exec 2>file`). Input that
 was typed for a command and that it did not read is thrown away before the prompt, as the shell would run it otherwise;
 what has no Enter yet goes by the key in front of the line.
@@ -28,7 +31,9 @@ __ohw_prompt() {
   [[ -t 0 ]] && while ((__ohw_i++ < 500)) && builtin read -t 0; do builtin read -r -t 0.01; done
   __ohw_n=$__ohw_nonce
   PS0='${__ohw_id:$((__ohw_id+=1)):0}'
-  PS1='\e]133;D;${__ohw_n};${__ohw_id};${__ohw_code};${PWD}\037${PATH};${__ohw_n}$((__ohw_n=0))\a'
+  __ohw_folder=$PWD
+  [[ -e /proc/$$/cwd ]] || __ohw_folder=$(builtin pwd -P)
+  PS1='\e]133;D;${__ohw_n};${__ohw_id};${__ohw_code};${__ohw_folder}\037${PATH};${__ohw_n}$((__ohw_n=0))\a'
 }
 __ohw_mend() {
   { __ohw_kept=$?; local -; set +x; } 2>/dev/null
@@ -39,7 +44,7 @@ __ohw_mend() {
   return "$__ohw_kept"
 }
 readonly -f __ohw_prompt __ohw_mend
-set +H +o history
+set +H -P +o history
 shopt -s checkwinsize expand_aliases
 unset HISTFILE MAILCHECK
 export -n PS1 PS0 PROMPT_COMMAND 2>/dev/null

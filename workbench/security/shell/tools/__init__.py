@@ -6,6 +6,7 @@ import re
 
 from workbench.security.shell.call import Call, Spec, basename
 from workbench.security.shell.guarding import OUTPUTS
+from workbench.security.shell.moving import called
 from workbench.security.shell.origins import ARGUMENTS
 from workbench.security.shell.subscripts import RUNS, any_holds_command
 from workbench.security.shell.tools import (
@@ -120,6 +121,7 @@ def _unknown(call: Call) -> None:
     if any_holds_command(call.words):  # a function of this command or of one before may reckon with it
         call.raise_to("HIGH", RUNS)
     if call.name in call.scan.functions:
+        called(call.scan, call.name)
         call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
     _may_run(call)
     call.is_unknown = True

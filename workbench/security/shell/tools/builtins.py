@@ -6,11 +6,12 @@ import re
 from itertools import pairwise
 
 from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.moving import change, pop, push
 from workbench.security.shell.origins import ARGUMENTS
 from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
 from workbench.security.shell.tools.files_run import run_script
 from workbench.security.shell.tools.rule import Rule, words
-from workbench.security.shell.variables import poisons
+from workbench.security.shell.variables import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons
 from workbench.security.shell.words import UNKNOWN, Word
 
 _CONTROL = re.compile(
@@ -39,6 +40,8 @@ def _name_known(call: Call, words: list[Word]) -> None:
 def _names(call: Call) -> None:
     """A builtin that takes names of variables: a subscript may run a command, and what was known is gone."""
     call.scan.forget()
+    if call.name in MAKES_NAMEREFS and any(makes_nameref(word) for word in call.words):
+        call.raise_to("HIGH", NAMEREF)
     for word in call.words:
         if holds_command(word.text) or holds_command(word.raw):
             call.raise_to("HIGH", RUNS)
@@ -101,14 +104,30 @@ def _mapfile(call: Call) -> None:
 
 
 def _cd(call: Call) -> None:
-    operands = [word for word in call.words if word.text == "-" or not word.text.startswith("-")]
+    operands = call.options(Spec())[1]
     if operands and operands[0].text != "-":
-        call.use(operands[0], "read")
-        if call.reason == "reads outside the workspace":
-            call.reason = "leaves the workspace"
+        _looked_into(call, operands[0])
     elif not operands:
         call.raise_to("MEDIUM", "leaves the workspace")
-    call.scan.enter(operands[0] if operands else None)
+    change(call.scan, operands[0] if operands else None)
+
+
+def _looked_into(call: Call, folder: Word) -> None:
+    call.use(folder, "read")
+    if call.reason == "reads outside the workspace":
+        call.reason = "leaves the workspace"
+
+
+def _pushd(call: Call) -> None:
+    options, operands = call.options(Spec())
+    folder = operands[0] if operands and not options else None
+    if folder is not None and not folder.text.startswith("+"):
+        _looked_into(call, folder)
+    push(call.scan, folder)
+
+
+def _popd(call: Call) -> None:
+    pop(call.scan, plain=not call.words)
 
 
 def _eval(call: Call) -> None:
@@ -149,6 +168,8 @@ def _set(call: Call) -> None:
     texts = [word.text for word in call.words]
     if any(re.fullmatch(r"-[a-z]*e[a-z]*", text) for text in texts) or {"-o", "errexit"} <= set(texts):
         call.scan.stops = True
+    if any(re.fullmatch(r"\+[a-zA-Z]*P[a-zA-Z]*", text) for text in texts) or {"+o", "physical"} <= set(texts):
+        call.raise_to("HIGH", "changes where cd leads")
     if any(word.text in {"-o", "+o"} for word in call.words) and any(
         word.text in {"history", "emacs", "vi"} for word in call.words
     ):
@@ -209,7 +230,9 @@ RULES: dict[str, Rule] = {
     "readonly": _names,
     "mapfile": _mapfile,
     "readarray": _mapfile,
-    **dict.fromkeys(("cd", "pushd", "popd"), _cd),
+    "cd": _cd,
+    "pushd": _pushd,
+    "popd": _popd,
     "dirs": Spec(operands="text"),
     "eval": _eval,
     "source": _source,

@@ -1,0 +1,82 @@
+"""Where the shell really is: what the question and the result name is never what a variable or a name says."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tools.shells import Bash
+from workbench.session.acting.fingerprint import fingerprint
+from workbench.tools.execute_bash import place, rc
+
+
+@pytest.fixture
+def bash(tmp_path: Path) -> Iterator[Bash]:
+    (tmp_path / "work/sub").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    shell = Bash(tmp_path / "work", no_change_timeout=3)
+    yield shell
+    shell.tool.close()
+
+
+def where(bash: Bash) -> str:
+    assert bash.tool.executor is not None
+    return bash.tool.executor.working_dir()
+
+
+LIES = (
+    "PWD=/nowhere",
+    "declare -n ref=PWD; ref=/nowhere",
+    "cd() { builtin cd sub; PWD=/nowhere; }; cd x",
+    "pwd() { echo /nowhere; }; alias pwd='echo /nowhere'",
+    "readonly PWD=/nowhere",
+    "unset PWD OLDPWD",
+    "__ohw_folder=/nowhere; readonly __ohw_folder",
+    "pushd sub >/dev/null; popd >/dev/null; PWD=/nowhere",
+    "CDPATH=$PWD/../other:$PWD/..; cd other >/dev/null",
+)
+
+
+@pytest.mark.parametrize("line", LIES)
+def test_no_variable_function_or_alias_changes_what_is_said_of_the_directory(bash: Bash, line: str) -> None:
+    seen = bash(line)
+    really = bash("/bin/pwd -P").output.strip()
+    assert seen.metadata.working_dir == where(bash) == really
+
+
+def test_without_proc_the_shell_itself_looks_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place, "working_directory", lambda _pid: "")
+    whole = rc.rc_text
+    monkeypatch.setattr(rc, "rc_text", lambda nonce: whole(nonce).replace("/proc/$$/cwd", "/proc/none"))
+    (tmp_path / "sub").mkdir()
+    bash = Bash(tmp_path, no_change_timeout=3)
+    try:
+        assert bash("cd sub; PWD=/nowhere").metadata.working_dir == str(tmp_path / "sub")
+    finally:
+        bash.tool.close()
+
+
+def test_up_from_a_link_is_up_from_where_it_leads(bash: Bash, tmp_path: Path) -> None:
+    bash("ln -s ../other link && cd link")
+    assert where(bash) == str(tmp_path / "other")
+    bash("cd ..")
+    assert where(bash) == str(tmp_path)
+
+
+def test_a_directory_that_is_renamed_or_deleted_below_the_shell_is_told(bash: Bash, tmp_path: Path) -> None:
+    bash("cd sub")
+    (tmp_path / "work/sub").rename(tmp_path / "moved")
+    assert where(bash) == str(tmp_path / "moved")
+    (tmp_path / "moved").rmdir()
+    assert where(bash) == f"{tmp_path}/moved (deleted)"
+
+
+def test_an_approval_is_bound_to_the_directory_itself(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    before = fingerprint("execute_bash", {"command": "make"}, str(work), ())
+    assert fingerprint("execute_bash", {"command": "make"}, str(work), ()) == before
+    work.rename(tmp_path / "aside")
+    os.mkdir(work)  # noqa: PTH102 - another directory of the same name
+    assert fingerprint("execute_bash", {"command": "make"}, str(work), ()) != before
