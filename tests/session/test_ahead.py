@@ -33,6 +33,10 @@ def asked(d: Desk) -> list[str]:
     return [action.arguments.get("text", action.arguments.get("command", "")) for action in d.waiting()]
 
 
+def offers(d: Desk) -> list[str]:
+    return [event.text for event in d.live if event.kind == "notice"]
+
+
 def told(d: Desk) -> list[str]:
     return [m["content"].splitlines()[0] for m in d.agent.requests[-1] if m["role"] == "tool"]
 
@@ -157,7 +161,8 @@ def test_what_is_still_allowed_is_not_asked_again(desk, tmp_path: Path):
     two = [("write", {"path": str(file), "text": text}, "MEDIUM") for text in ("first", "second")]
     d = went(desk, calls(*two), says("ok"))
     first, second = d.waiting()
-    d.decide(second)
+    for action in (second, first):
+        d.decide(action)
     d.session.set(mode="high")
     d.run()
     assert file.read_text() == "first"
@@ -278,23 +283,29 @@ def test_a_question_about_an_edit_that_can_no_longer_be_made_is_taken_back(shell
     assert "a.txt" in told(d)[1]
 
 
-def test_a_rule_that_always_allows_one_settles_those_it_fits(shelled, tmp_path: Path):
+def test_a_rule_that_always_allows_one_leaves_those_that_wait_and_says_how_many_it_fits(shelled, tmp_path: Path):
     d = shelled(calls(bash("make a"), bash("touch other"), bash("make a")), says("ok"))
     first, _, _ = d.waiting()
     rule = first.assessed.always
     assert rule
     d.decide(first, always=Always(rule, "session"))
     d.run()
-    assert asked(d) == ["touch other"]
+    assert asked(d) == ["touch other", "make a"]
+    assert "1 waiting action fits the new rule; it still waits for your decision" in offers(d)
+    d.answer("rejected")
     d.answer("rejected")
     assert len(told(d)) == 3
 
 
-def test_a_mode_that_allows_or_denies_them_settles_all(desk):
+def test_a_mode_that_would_allow_all_of_them_decides_none_and_says_how_many_it_fits(desk):
     d = went(desk, calls(*THREE), says("ok"))
     d.session.set(mode="never")
     d.run()
-    assert (d.notes, d.session.phase) == (["one", "two", "three"], "idle")
+    assert (d.notes, asked(d)) == ([], ["one", "two", "three"])
+    assert offers(d) == ["3 waiting actions fit the new mode; they still wait for your decision"]
+    for _ in range(3):
+        d.answer()
+    assert d.notes == ["one", "two", "three"]
 
 
 def test_nothing_is_asked_ahead_behind_a_call_that_ends_the_run(desk):

@@ -1,6 +1,7 @@
 """Sub-agents: sessions of their own, driven inside an action of their parent's, asked about in the same place."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -250,13 +251,18 @@ def test_questions_of_two_sub_agents_are_decided_in_any_order(place):
     assert [path.name for path in place.folder.iterdir()] == ["right"]
 
 
-def test_a_mode_that_allows_it_settles_the_question_of_a_sub_agent(place):
-    place.start({"writer": [bash("touch one", risk="HIGH"), finish("Written.")]}, mode="medium")
+def test_a_mode_that_would_allow_it_leaves_the_question_of_a_sub_agent_to_the_user(place):
+    work = [bash("touch one", risk="HIGH"), bash("touch two", risk="HIGH"), finish("Written.")]
+    place.start({"writer": work}, mode="medium")
     wait_for(question(place), "the question")
     place.opened.session.set(mode="never")
     place.opened.delegates.set_mode("never")
+    time.sleep(0.5)  # long enough for what must not happen
+    assert not (place.folder / "one").exists()
+    place.decide(place.waiting()[0], "approved")
     place.join()
     assert (place.folder / "one").exists()
+    assert (place.folder / "two").exists(), "what was proposed after the change runs by the new mode"
 
 
 def test_in_plan_mode_a_sub_agent_only_reads_too(place):

@@ -131,6 +131,16 @@ class SessionMachine(RuleBasedStateMachine):
             assert undecided_starts(self.desk.log()) == []
 
     @invariant()
+    def what_once_waited_is_decided_by_the_person_alone(self):
+        if hasattr(self, "desk"):
+            waited: set[str] = set()
+            for event in self.desk.log():
+                if event.kind == "action_assessed" and event.needs_decision:
+                    waited.add(event.action_id)
+                if event.kind == "action_decided" and event.action_id in waited:
+                    assert event.by == "person"
+
+    @invariant()
     def nothing_runs_twice(self):
         if hasattr(self, "desk"):
             notes = self.desk.notes

@@ -181,17 +181,6 @@ def test_plan_mode_denies_what_writes_and_says_why(desk):
     assert d.agent.plan is True
 
 
-@pytest.mark.parametrize(("mode", "ran"), [("never", ["one"]), ("plan", []), ("ask", None)])
-def test_a_new_mode_looks_at_the_open_question_again(desk, mode, ran):
-    d = desk(calls(NOTE), says("ok"))
-    d.session.send("go")
-    d.run()
-    d.session.set(mode=mode)
-    d.run()
-    assert d.session.phase == ("deciding" if ran is None else "idle")
-    assert d.notes == (ran or [])
-
-
 def test_a_new_mode_does_not_approve_what_has_changed_unseen(desk, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")

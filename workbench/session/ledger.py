@@ -64,6 +64,8 @@ class OpenAction:
     decided: ActionDecided | None = None
     started: bool = False
     sub_agent: AtWork | None = None
+    was_asked: bool = False
+    """Whether it has ever waited for the user's decision: from then on no mode and no rule decides it."""
 
     @property
     def is_waiting(self) -> bool:
@@ -281,6 +283,7 @@ class Ledger:
         match event:
             case ActionAssessed():  # also a second time, when what was shown has changed: then it is asked again
                 action.assessed, action.decided = event, None
+                action.was_asked = action.was_asked or event.needs_decision
             case ActionDecided():
                 action.decided = event
                 if event.verdict == "rejected" and event.by != "mode":

@@ -140,8 +140,8 @@ class Session:
             if always is not None:
                 events = remembered(waiting, always, self._actions.rules, events)
             self._journal.commit(*events)
-            if always is not None:
-                self._ahead.reconsider()
+            if always is not None and (offer := self._ahead.offer("the new rule")):
+                self._on_live(offer)
             self._announce()
 
     def answer(self, action_id: str, text: str) -> None:
@@ -174,15 +174,16 @@ class Session:
             self._announce()
 
     def set(self, **wishes: Unpack[Wishes]) -> None:
-        """Change what is given from here on; open questions are looked at again. Raises Refused, ModelError."""
+        """Change what is given from here on; raises Refused, ModelError. It never decides an action that waits."""
         change = settings_change(wishes)
         if change is None:
             return
         self._thinking.check_model(change.model)
         with self._lock:
             self._journal.commit(change)
-            if change.mode or change.rule or change.dropped_rule:
-                self._ahead.reconsider()
+            what = "the new mode" if change.mode else "the new rules" if change.rule or change.dropped_rule else ""
+            if what and (offer := self._ahead.offer(what)):
+                self._on_live(offer)
             self._announce()
 
     def step(self) -> bool:

@@ -56,7 +56,7 @@ class Actions:
     ) -> None:
         """`files` know what would be taken away for good."""
         self._journal = journal
-        self._tools = tools
+        self.tools = tools
         self.writing = writing or Writing(None)
         """Writes what the person took of a change."""
         self._readying = Readying(tools, journal.ledger)
@@ -68,10 +68,9 @@ class Actions:
         self.runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
-        """What is to be recorded before the action may run: it is asked about, allowed, denied or unreadable.
+        """What is to be recorded before the action may run; nothing yet when it has to be prepared first by `advance`.
 
-        Nothing yet when it has to be prepared first; `advance` does that. With `ask` (a reason) it is asked about even
-        when the mode would allow it; `edited` are the person's own arguments for it.
+        It is asked about with `ask` (a reason), or when it waited before; `edited` are the user's own arguments.
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
@@ -86,10 +85,11 @@ class Actions:
         if readied.preparation and ruling.verdict != "deny":
             return []
         shown, doubt = self._files.explained(local)
-        ask = ask or (NOT_MERGED if needs_person(readied.stale) else "") or doubt
-        asks = not readied.tool.asks_person and (ruling.verdict == "ask" or (bool(ask) and ruling.verdict == "allow"))
+        waited = self.rater.waited(proposed.action_id, ruling)
+        ask = ask or (NOT_MERGED if needs_person(readied.stale) else "") or doubt or waited
+        asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
-        told = (*((why,) if why else ()), *stale_reasons(readied.stale), *readied.beside)
+        told = (*filter(None, (why,)), *stale_reasons(readied.stale), *readied.beside)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
@@ -109,7 +109,7 @@ class Actions:
         return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]
 
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
-        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self._tools)
+        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
 
     def advance(self, cancel: Cancel) -> bool:
         """Take the next action one step on: prepare, assess, or run it (beside others that may); whether it ran."""
@@ -150,7 +150,7 @@ class Actions:
 
     def _beside(self, action: OpenAction) -> Readied | None:
         """The action ready to run beside the ones before it; None when it has to wait for its turn."""
-        tool = self._tools.get(action.proposed.tool)
+        tool = self.tools.get(action.proposed.tool)
         if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
             return None
         if not action.may_run:
@@ -170,7 +170,7 @@ class Actions:
         return True
 
     def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
-        tool = self._tools.get(action.proposed.tool)
+        tool = self.tools.get(action.proposed.tool)
         if tool is None or action.proposed.error or self.rater.ruling(action.proposed, tool)[1].verdict == "deny":
             return None
         try:
@@ -219,7 +219,7 @@ class Actions:
         proposed = run.proposed
         with self._journal.lock:
             if isinstance(result, ActionObserved):
-                result = self._journal.failures.advised(proposed, result, self._tools)
+                result = self._journal.failures.advised(proposed, result, self.tools)
             events: list[Event] = [result]
             ledger = self._journal.ledger
             is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
@@ -238,6 +238,11 @@ class Actions:
     def close(self) -> None:
         """Let the threads of the tools end."""
         self.runner.close()
+
+
+def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
+    """Whether the user decides; a reason to `ask` lifts no denial, unless the question `waited` before."""
+    return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
 
 
 def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.llm.model import Cancel
-from workbench.session.acting.actions import CHANGED, Actions, decided_by
+from workbench.session.acting.actions import Actions
 from workbench.session.acting.decisions import EDITED
 from workbench.session.acting.fingerprint import is_same_action
-from workbench.session.acting.stale import needs_person
-from workbench.session.events import ActionAssessed, ActionProposed, Event
+from workbench.session.events import ActionAssessed, ActionProposed, Event, Notice
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
 from workbench.tools.arguments import ArgumentError
@@ -76,27 +75,20 @@ class Ahead:
                     return
                 self._journal.commit(*self._anew(action))
 
-    def reconsider(self) -> None:
-        """Mode or rules are others now: what they make of the open questions; raises StoreError."""
+    def offer(self, what: str) -> Notice | None:
+        """A line on how many of the waiting actions `what` would let run, None for none; it decides none of them."""
+        rater, ledger = self._actions.rater, self._journal.ledger
         with self._journal.lock:
-            for action in self._journal.ledger.waiting:
-                self._journal.commit(*self._reconsidered(action))
-
-    def _reconsidered(self, action: OpenAction) -> list[Event]:
-        """It never decides on something unseen."""
-        proposed, shown = action.proposed, action.assessed
-        tool = self._tools.get(proposed.tool)
-        if action.asks_person:
-            return []
-        if tool is None or shown is None:
-            return self._actions.assessed(proposed)
-        _, ruling = self._actions.rater.ruling(proposed, tool)
-        theirs = shown.edited is not None or needs_person(shown.stale)
-        if ruling.verdict == "ask" or (theirs and ruling.verdict == "allow"):
-            return []  # what the person wrote, or has to look at, is theirs to approve
-        if ruling.verdict == "deny" or is_same_action(self._fingerprint(proposed, shown), shown.fingerprint):
-            return decided_by(proposed, ruling, shown.fingerprint)
-        return self._actions.assessed(proposed, ask=CHANGED)
+            known = [(action, self._tools.get(action.proposed.tool)) for action in ledger.waiting]
+            fitting = sum(
+                tool is not None and not action.asks_person and rater.verdict(action, tool).verdict == "allow"
+                for action, tool in known
+            )
+        if not fitting:
+            return None
+        words = "1 waiting action fits" if fitting == 1 else f"{fitting} waiting actions fit"
+        still = "it still waits" if fitting == 1 else "they still wait"
+        return Notice(text=f"{words} {what}; {still} for your decision")
 
     def _anew(self, action: OpenAction) -> list[Event]:
         shown = action.assessed

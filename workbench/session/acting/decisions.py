@@ -61,11 +61,20 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
         return _rejected(decided, shown)
     if decided.fingerprint != shown.fingerprint:
         raise Refused("the action has changed since it was shown; look at it again")
+    _check_not_denied(decided, waiting, actions)
     if decided.hunks is not None or decided.written is not None:
         return _in_part(decided, shown, actions)
     if decided.verdict == "edited":
         return _edited(decided, waiting, shown, actions)
     return [_as_shown(decided, shown)]
+
+
+def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> None:
+    """Raise Refused for an approval of what a mode or rule denies by now, though neither decided it while it waited."""
+    tool = actions.tools.get(waiting.proposed.tool)
+    ruling = actions.rater.verdict(waiting, tool, decided.edited) if tool else None
+    if ruling is not None and ruling.verdict == "deny":
+        raise Refused(f"not approved: {ruling.rule} denies it now; change that first, or reject the action")
 
 
 def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:

@@ -21,6 +21,8 @@ from workbench.tools.tool import ToolDefinition
 MOST_SEGMENTS = 60
 """Parts of a command that one event keeps; the most dangerous stay."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
+_STILL_YOURS = "you were asked about it before, and no mode or rule set since decides it for you"
+_DENIED = "{rule} denies it now, and it still waits for you"
 _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 """For what the person has seen; not knowing is no low risk."""
 
@@ -62,6 +64,18 @@ class Rater:
         if again and ruling.verdict == "allow":
             return risk, Ruling("ask", REFUSED, again, by="rule")
         return risk, ruling
+
+    def waited(self, action_id: str, ruling: Ruling) -> str:
+        """Why the user decides it and not the ruling, because it waited for them once; empty where it never did."""
+        action = self._ledger.batch.get(action_id)
+        if action is None or not action.was_asked or ruling.verdict == "ask":
+            return ""
+        return _STILL_YOURS if ruling.verdict == "allow" else _DENIED.format(rule=ruling.rule)
+
+    def verdict(self, action: OpenAction, tool: ToolDefinition, edited: dict[str, Any] | None = None) -> Ruling:
+        """What mode and rules make of it now, with the user's own arguments where they are `edited`."""
+        arguments = action.arguments if edited is None else edited
+        return self.ruling(action.proposed.model_copy(update={"arguments": arguments}), tool)[1]
 
     def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
         """Why the person's decision on it would be another one now, though it reads as it did; empty when nothing is.

@@ -1,0 +1,132 @@
+"""What waits for the user is decided by the user: no mode, rule, setting or restart decides it (promise S9)."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import Desk, calls, says
+from workbench.security.rules.book import RuleBook
+from workbench.session.session import Refused
+
+NOTE = ("note", {"text": "one"}, "HIGH")
+MEDIUM = ("note", {"text": "one"}, "MEDIUM")
+
+
+def waiting(desk, *script, **more) -> Desk:
+    d = desk(*(script or (calls(NOTE), says("ok"))), **more)
+    d.session.send("go")
+    d.run()
+    assert d.session.phase == "deciding"
+    return d
+
+
+def decided_by(d: Desk) -> list[str]:
+    return [event.by for event in d.log() if event.kind == "action_decided"]
+
+
+def assert_still_waits(d: Desk) -> None:
+    d.run()
+    assert (d.session.phase, d.notes, decided_by(d)) == ("deciding", [], [])
+
+
+@pytest.mark.parametrize(
+    "modes", [("never",), ("plan",), ("ask",), ("high", "never", "plan", "ask", "medium"), ("plan", "never")]
+)
+def test_no_change_of_mode_decides_it(desk, modes):
+    d = waiting(desk)
+    for mode in modes:
+        d.session.set(mode=mode)
+        assert_still_waits(d)
+    d.session.set(mode="medium")
+    d.answer()
+    assert (d.notes, decided_by(d)) == (["one"], ["person"])
+
+
+def test_a_mode_set_before_the_session_is_opened_again_does_not_decide_it(desk):
+    d = waiting(desk)
+    d.session.set(mode="never")
+    d.reopen()
+    assert_still_waits(d)
+    d.session.set(mode="never")  # as `ohw resume --mode never` does
+    assert_still_waits(d)
+
+
+@pytest.mark.parametrize("verdict", ["allow", "deny"])
+def test_a_rule_that_is_written_elsewhere_decides_nothing_that_waits(desk, tmp_path, verdict):
+    path = tmp_path / "rules.toml"
+    d = waiting(desk, calls(MEDIUM), says("ok"), rules=RuleBook(path, tmp_path))
+    path.write_text(f'[[{verdict}]]\ntool = "note"\n')
+    assert_still_waits(d)
+    d.session.set(mode="high")
+    assert_still_waits(d)
+    d.reopen()
+    assert_still_waits(d)
+
+
+@pytest.mark.parametrize("verdict", ["allow", "deny"])
+def test_a_rule_of_the_session_decides_nothing_that_waits(desk, verdict):
+    d = waiting(desk, calls(MEDIUM), says("ok"))
+    d.session.set(rule=f"{verdict} note")
+    assert_still_waits(d)
+
+
+def test_what_changed_under_a_question_is_asked_again_whatever_the_mode_is_by_then(desk, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    d = waiting(desk, calls(NOTE, ("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
+    first, _ = d.waiting()
+    d.session.set(mode="never")
+    file.write_text("mine")
+    d.decide(first)
+    d.run()  # something ran: the other question is looked at again, under the new mode
+    assert file.read_text() == "mine"
+    (again,) = d.waiting()
+    assert again.assessed.preview[0].before == "mine"
+    assert any("no mode or rule set since" in reason for reason in again.assessed.reasons)
+    d.decide(again)
+    d.run()
+    assert file.read_text() == "new"
+
+
+def test_a_question_that_was_taken_back_for_a_while_is_asked_and_not_decided_when_it_comes_back(desk, tmp_path: Path):
+    """Its tool is gone and comes back, while the mode changes to one that would let it run."""
+    d = waiting(desk, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH"), NOTE), says("ok"))
+    first, second = d.waiting()
+    note = d.tools.pop("note")
+    d.decide(first)
+    d.session.step()
+    assert d.waiting() == []
+    d.tools["note"] = note
+    d.session.set(mode="never")
+    d.run()
+    assert (d.notes, d.session.phase) == ([], "deciding")
+    assert [action.proposed.action_id for action in d.waiting()] == [second.proposed.action_id]
+
+
+@pytest.mark.parametrize("denial", ["mode", "rule"])
+def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(desk, denial):
+    d = waiting(desk)
+    if denial == "mode":
+        d.session.set(mode="plan")
+    else:
+        d.session.set(rule="deny note")
+    shown = d.session.question
+    with pytest.raises(Refused, match="denies it now"):
+        d.decide(shown)
+    with pytest.raises(Refused, match="denies it now"):
+        d.decide(shown, "edited", edited={"text": "two", "security_risk": "LOW", "summary": "s"})
+    assert_still_waits(d)
+    d.answer("rejected")
+    assert (d.notes, decided_by(d), d.session.phase) == ([], ["person"], "idle")
+
+
+def test_arguments_that_a_rule_denies_cannot_be_put_into_a_question(desk, tmp_path):
+    target = tmp_path / "secret.txt"
+    d = waiting(desk, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH")), says("ok"))
+    d.session.set(rule="deny write in secret.txt")
+    shown = d.session.question
+    with pytest.raises(Refused, match="denies it now"):
+        d.decide(shown, "edited", edited={"path": str(target), "text": "x"})
+    d.answer()
+    assert (tmp_path / "a.txt").exists()
+    assert not target.exists()
