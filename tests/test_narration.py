@@ -9,7 +9,7 @@ from workbench.session.events import ActionProposed, EngineState
 
 def told(*details: str) -> list[str]:
     out = io.StringIO()
-    narrator = Narrator(out)
+    narrator = Narrator(out.write)
     for detail in details:
         narrator.live(EngineState(state="thinking", detail=detail))
     return out.getvalue().splitlines()
@@ -26,7 +26,7 @@ def test_what_is_over_and_comes_again_is_told_again():
 
 def test_a_call_that_could_not_be_read_is_explained_once():
     out = io.StringIO()
-    narrator = Narrator(out)
+    narrator = Narrator(out.write)
     why = "nosuch was not run: there is no tool 'nosuch'."
     proposed = ActionProposed(
         action_id="a", response_id="r", call_id="a", tool="nosuch", function="nosuch", arguments={}, error=why
@@ -42,7 +42,7 @@ def test_each_question_that_is_open_at_the_end_is_named_with_its_risk(desk):
     one.session.send("go")
     one.run()
     out = io.StringIO()
-    Narrator(out).close("abc", [(action, "") for action in one.session.questions()], "")
+    Narrator(out.write).close("abc", [(action, "") for action in one.session.questions()], "")
     assert out.getvalue().splitlines() == [
         "1. HIGH may note run?  a call",
         "2. MEDIUM may note run?  a call",

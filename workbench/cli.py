@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
 from workbench import __version__
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError, WorkbenchError, exhaustion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing itself costs a tenth of the start
@@ -47,18 +46,59 @@ _WITH_VALUE = frozenset(_VALUES.split())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. A WorkbenchError is one line on stderr."""
+    """Run one command; the exit code. A WorkbenchError is one line on stderr, as is output that cannot be written."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(words)
+        if None in (sys.stdin, sys.stdout, sys.stderr):
+            _refuse_closed_streams(words)
+        code = _dispatch(words)
+        sys.stdout.flush()  # while a failure can still be told
+        return code
     except WorkbenchError as error:
         _complain(error)
         return error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads any more; the last flush must not complain
+        _discard_stdout()
         return 141
+    except (OSError, MemoryError, RuntimeError) as error:
+        if isinstance(error, OSError) and _is_stdout_failing():
+            _discard_stdout()
+            _complain(WorkbenchError(f"standard output cannot be written: {error.strerror}"))
+        elif reason := exhaustion(error):
+            _complain(WorkbenchError(reason))
+        else:
+            raise
+        return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _refuse_closed_streams(words: list[str]) -> None:
+    """Put the null device in place of closed streams; raises UsageError where the command could not be followed."""
+    from workbench.output import replace_closed_streams
+
+    closed = replace_closed_streams()
+    if "standard output" in closed:
+        raise UsageError("standard output is closed; lead it to a file, or to /dev/null if nobody reads it")
+    if closed and "run" in words and "--json" not in words:
+        sys.stdout.write("ohw: standard error is closed, so the run could not be followed; lead it to a file\n")
+        raise UsageError("standard error is closed")
+
+
+def _is_stdout_failing() -> bool:
+    """Whether it was standard output that failed: what could not be written is still in its buffer."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _discard_stdout() -> None:
+    """What is still buffered must not fail again at exit."""
+    from workbench.output import discard_output
+
+    discard_output(sys.stdout.buffer)
 
 
 def _dispatch(words: list[str]) -> int:

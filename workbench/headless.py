@@ -15,11 +15,14 @@ from types import FrameType
 import pydantic  # noqa: F401 - whole before litellm's thread starts: two threads must not import it at once
 
 from workbench.config import Locations, Settings
+from workbench.engine.launch import log_path
+from workbench.engine.logs import write_logs_to
 from workbench.engine.worker import Worker
 from workbench.errors import UsageError
 from workbench.llm.background import import_early, is_importing
 from workbench.llm.router import NO_MODEL
 from workbench.narration import Narrator, OpenQuestion
+from workbench.output import OutputChannel
 from workbench.session.delegation.sub_agent import SubAgent
 from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
 from workbench.session.names import new_id
@@ -33,6 +36,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _QUESTION = 3
 _PIPE = 141
 _LAST_STEP = 1.5  # seconds an interrupted step may take
+_LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 
 
 def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, *, as_json: bool) -> int:
@@ -48,6 +52,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     import_early(settings.profile(settings.model).model)
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
+    write_logs_to(log_path(locations, session_id))
     with contextlib.redirect_stdout(sys.stderr):  # what a tool prints must not stand among the events
         opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
         outlet.notices(opened.notices)
@@ -58,7 +63,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         finally:
             opened.close()
     outlet.close(session_id, questions, unsaved)
-    return _left_with(1 if unsaved else code)
+    return _left_with(1 if unsaved else code or outlet.failure_code)
 
 
 def _left_with(code: int) -> int:
@@ -78,15 +83,37 @@ def open_questions(session: Session, left: Sequence[SubAgent]) -> list[OpenQuest
 
 
 class Outlet:
-    """Where events go; a reader that goes away stops the run through `on_broken`."""
+    """Where events go: narration to stderr, JSON lines or the answer to stdout.
+
+    A stream that cannot be written never stops a call in the middle: `on_failure` hears of it once, with the reason.
+    """
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
-        self._out = sys.stdout.buffer
-        self._narrator = Narrator(sys.stderr)
+        self._out = OutputChannel(sys.stdout.buffer, "standard output")
+        self._err = OutputChannel(sys.stderr.buffer, "standard error")
+        self._narrator = Narrator(self._err.write, colour=sys.stderr.isatty())
         self._answer = ""
-        self.on_broken: Callable[[], None] = lambda: None
-        self.is_broken = False
+
+    def on_failure(self, listener: Callable[[str], None]) -> None:
+        """Whom to tell that a stream cannot be written; at once where one failed already."""
+        for channel in (self._out, self._err):
+            channel.on_failure = listener
+            if channel.problem:
+                listener(channel.problem)
+
+    def limit_waits(self, seconds: float) -> None:
+        """From now on a reader that takes nothing for so long counts as gone."""
+        for channel in (self._out, self._err):
+            channel.limit_waits(seconds)
+
+    @property
+    def failure_code(self) -> int:
+        """The exit code that a failed stream gives the run; 0 while both can be written."""
+        failed = [channel for channel in (self._out, self._err) if channel.problem]
+        if not failed:
+            return 0
+        return _PIPE if all(channel.is_pipe_closed for channel in failed) else 1
 
     def event(self, event: Event) -> None:
         """One event, after it was written to the log."""
@@ -96,7 +123,8 @@ class Outlet:
         elif isinstance(event, RunEnded):
             self._answer = event.detail if event.reason == "finished" and event.detail else self._answer
         if self._as_json:
-            self._write(json_line(event))
+            self._out.write(json_line(event))
+        self._out.check()  # in text mode nothing is written before the end
 
     def notices(self, lines: Iterable[str]) -> None:
         """What to know from the start."""
@@ -108,21 +136,14 @@ class Outlet:
         self._narrator.live(event)
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
-        """The answer on stdout and how to go on on stderr."""
+        """The answer on stdout and how to go on on stderr; on stdout too where only that can be read."""
         if not self._as_json and self._answer:
-            self._write(visible(self._answer.rstrip("\n")) + "\n")
+            self._out.write(visible(self._answer.rstrip("\n")) + "\n")
+        if self._out.problem:
+            self._narrator.notice(self._out.problem)
         self._narrator.close(session_id, questions, unsaved)
-
-    def _write(self, text: str) -> None:
-        if self.is_broken:
-            return
-        try:
-            self._out.write(text.encode("utf-8", "backslashreplace"))
-            self._out.flush()
-        except BrokenPipeError:
-            self.is_broken = True
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            self.on_broken()
+        if self._err.problem and not self._as_json:
+            self._out.write(f"ohw: {self._err.problem}; to go on: ohw resume {session_id}\n")
 
 
 def json_line(event: Event) -> str:
@@ -142,7 +163,7 @@ class _Run:
         self.left: list[SubAgent] = []
         """The sub-agents whose questions the run stopped at."""
         opened.delegates.on_wait = self._on_wait
-        outlet.on_broken = self._stop_soon
+        outlet.on_failure(self._stop_unseen)
 
     def drive(self, prompt: str) -> int:
         session = self._opened.session
@@ -165,8 +186,8 @@ class _Run:
     def _code(self) -> int:
         if self._signal:
             return 128 + self._signal
-        if self._outlet.is_broken:
-            return _PIPE
+        if self._outlet.failure_code:
+            return self._outlet.failure_code
         if self.left or self._opened.session.phase == "deciding":
             return _QUESTION
         return EXIT_CODES.get(self._opened.session.ended, 1)
@@ -176,6 +197,7 @@ class _Run:
             self._rested.set()  # the second one does not wait for the step
             return
         self._signal = number
+        self._outlet.limit_waits(_LAST_WORD)
         self._stop_soon()
         patience = threading.Timer(_LAST_STEP, self._rested.set)
         patience.daemon = True
@@ -184,6 +206,12 @@ class _Run:
     def _on_wait(self) -> None:
         if self._opened.delegates.waiting:
             self._rested.set()
+
+    def _stop_unseen(self, problem: str) -> None:
+        """Nobody could follow what comes next: the run ends before anything else starts."""
+        reason = f"stopped, since {problem}"
+        self._opened.session.stop(reason)
+        self._opened.delegates.stop(reason)
 
     def _stop_soon(self) -> None:
         threading.Thread(target=self._opened.session.interrupt, daemon=True).start()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TextIO, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from workbench.session.events import (
     ActionAbandoned,
@@ -32,11 +32,11 @@ _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
 
 class Narrator:
-    """One run's story."""
+    """Writes one run, line by line, with `write`; `colour` where a terminal shows it."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._colour = out.isatty()
+    def __init__(self, write: Callable[[str], None], *, colour: bool = False) -> None:
+        self._write = write
+        self._colour = colour
         self._last_detail = ""
 
     def event(self, event: Event) -> None:
@@ -137,11 +137,7 @@ class Narrator:
         shown = visible(text)
         if self._colour and style:
             shown = f"{style}{shown}{_PLAIN}"
-        try:
-            self._out.write(shown + "\n")
-            self._out.flush()
-        except (BrokenPipeError, UnicodeEncodeError):
-            return  # nobody reads the narration, or it cannot be written in this locale; the log has everything
+        self._write(shown + "\n")
 
 
 def _without_seconds(detail: str) -> str:

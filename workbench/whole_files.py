@@ -27,9 +27,17 @@ def replace_file(path: Path, raw: bytes) -> None:
             Path(name).chmod(target.stat().st_mode & 0o777)
         Path(name).replace(target)
     except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
+        discard_file(Path(name))
         raise
+
+
+def discard_file(path: Path) -> None:
+    """Delete a file of ours where that is possible.
+
+    On a disk that failed or has turned read-only it stays, and that must not hide why we are cleaning up.
+    """
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def replace_json(path: Path, told: Mapping[str, Any]) -> None:

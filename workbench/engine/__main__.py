@@ -24,6 +24,7 @@ from workbench.engine.sockets import listen, socket_path
 from workbench.errors import WorkbenchError
 from workbench.llm.background import import_early
 from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.whole_files import discard_file
 
 logger = logging.getLogger("workbench.engine")
 
@@ -56,7 +57,7 @@ async def _serve(launch: Launch) -> int:
             try:
                 return await Server(opened, screens, broadcast).serve(listener)
             finally:
-                path.unlink(missing_ok=True)
+                discard_file(path)
     finally:
         opened.close()
 

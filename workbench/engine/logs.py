@@ -8,8 +8,11 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from workbench.config import private_folder
+from workbench.errors import WorkbenchError
 from workbench.security.secrets import KNOWN
 from workbench.text import visible
+from workbench.whole_files import discard_file
 
 _KEEP_FILES = 40
 _LIMIT = 1_000_000
@@ -30,9 +33,17 @@ def _private(path: str, flags: int) -> int:
 
 
 def write_logs_to(path: Path) -> None:
-    """Send the log of this process to `path` and remove the oldest files of the folder."""
-    prune(path.parent)
-    log = _PrivateFile(path, maxBytes=_LIMIT, backupCount=1, encoding="utf-8")
+    """Send the log of this process to `path` and remove the oldest files of the folder.
+
+    A log that cannot be written is done without: it must neither end the engine nor write where it should not.
+    """
+    logging.raiseExceptions = False
+    try:
+        private_folder(path.parent)
+        prune(path.parent)
+        log: logging.Handler = _PrivateFile(path, maxBytes=_LIMIT, backupCount=1, encoding="utf-8", delay=True)
+    except (OSError, WorkbenchError):
+        log = logging.NullHandler()
     log.setFormatter(_Visible("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[log])
     for chatty in ("litellm", "LiteLLM", "httpx", "httpcore", "openai", "asyncio"):
@@ -48,4 +59,4 @@ def prune(folder: Path, keep: int = _KEEP_FILES) -> None:
         except OSError:
             continue  # another engine removed it
     for _, path in sorted(dated, reverse=True)[keep:]:
-        path.unlink(missing_ok=True)
+        discard_file(path)

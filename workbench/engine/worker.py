@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from workbench.errors import describe_fault
+
 logger = logging.getLogger(__name__)
 
 
@@ -73,4 +75,4 @@ class Worker(threading.Thread):
                     return
         except Exception as error:
             logger.exception("a step failed")
-            self._on_fault(f"{type(error).__name__}: {error}")
+            self._on_fault(describe_fault(error))

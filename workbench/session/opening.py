@@ -101,15 +101,18 @@ class OpenedSession:
         return self._store.events(after)
 
     def fail(self, reason: str) -> None:
-        """A step failed through a fault of ours: the run ends with one line, the session lives on."""
+        """A step failed: the run ends with this one line, the session lives on."""
         try:
-            self.session.fail(first_line(f"a fault of the workbench itself, see its log: {reason}", 300))
+            self.session.fail(first_line(reason, 300))
         except StoreError:
             logger.exception("the end of the run could not be written")
 
     def close(self) -> None:
         """End children, close the file (an empty session is deleted) and give the lock back; twice is fine."""
-        self._resources.close()
+        try:
+            self._resources.close()
+        except OSError:  # a disk that failed or has turned read-only: what happened before is still to be told
+            logger.exception("not everything that the session held could be cleaned up")
 
 
 def start_session(

@@ -92,6 +92,7 @@ class Session:
         self.messages = Messages(journal, self._thinking.check_images, self._announce)
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
+        self._stop_reason = ""
         self._said: tuple[Phase, str, int] | None = None
 
     @property
@@ -167,6 +168,14 @@ class Session:
             cancel = self._cancel
         cancel.set()
 
+    def stop(self, reason: str) -> None:
+        """End the run before anything else starts, with this reason in the log; what runs now comes to its end.
+
+        Takes no lock, so that a listener of events may call it.
+        """
+        self._stop_reason = reason
+        self._stop_after = self._journal.history.last_seq
+
     def compact(self, *, undo: bool = False) -> None:
         """Have the history condensed, now or before the next call, or the last time undone; raises Refused."""
         with self._lock:
@@ -227,8 +236,8 @@ class Session:
 
     def _end_interrupted(self) -> None:
         self._journal.save()
-        self._journal.commit(*after_an_interrupt(self._journal.ledger, self._stop_after))
-        self._stop_after = None
+        self._journal.commit(*after_an_interrupt(self._journal.ledger, self._stop_after, self._stop_reason))
+        self._stop_after, self._stop_reason = None, ""
 
     def fail(self, detail: str) -> None:
         """End the run with one line because a step raised what it never should; raises StoreError."""

@@ -31,14 +31,15 @@ def after_a_stop(ledger: Ledger) -> list[Event]:
     return _all_closed([*before, *behind], [one for one in unknown if one not in open_ones], _BEFORE)
 
 
-def after_an_interrupt(ledger: Ledger, since: int | None = None) -> list[Event]:
-    """The events that end the run on the person's wish; the rest of its batch gets results.
+def after_an_interrupt(ledger: Ledger, since: int | None = None, reason: str = "") -> list[Event]:
+    """The events that end the run on the person's wish, or for the `reason`; the rest of its batch gets results.
 
-    When they have sent something after event `since`, the run goes on with that instead of ending.
+    When they have sent something after event `since`, the run goes on with that instead of ending, unless for a reason.
     """
-    if since is not None and any(seq > since for seq in ledger.unread):
+    if not reason and since is not None and any(seq > since for seq in ledger.unread):
         return _all_closed(ledger.batch.values(), _started(ledger), _INTERRUPTED)
-    return _ended(ledger, _started(ledger), _INTERRUPTED, "interrupted", "")
+    told = f"This call was not run: {reason}." if reason else _INTERRUPTED
+    return _ended(ledger, _started(ledger), told, "interrupted", reason)
 
 
 def after_a_fault(ledger: Ledger, detail: str) -> list[Event]:

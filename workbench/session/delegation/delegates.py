@@ -32,6 +32,7 @@ class Delegates:
         self._start: Starter | None = None
         self._expected: set[str] = set()  # sessions of those that go on with their work, not open yet
         self._is_left = False
+        self._stop_reason = ""
         self._changed = threading.Condition()
         self._starting = threading.Lock()
         self._working: list[SubAgent] = []
@@ -48,6 +49,8 @@ class Delegates:
             self._working.append(one)
             if self._is_left:
                 one.leave()
+            if self._stop_reason:
+                one.stop(self._stop_reason)
         try:
             with self._starting:  # opening tools is nothing for two threads at once
                 if self._start is None or not one.begin(self._start, max_steps):
@@ -75,6 +78,12 @@ class Delegates:
         """Stop all of them."""
         for one in self._now():
             one.interrupt()
+
+    def stop(self, reason: str) -> None:
+        """End the runs of all of them, and of those that are about to begin, before anything else starts."""
+        self._stop_reason = reason
+        for one in self._now():
+            one.stop(reason)
 
     @property
     def waiting(self) -> list[SubAgent]:

@@ -128,6 +128,11 @@ class SubAgent:
         self._stopped = True
         self.command(lambda session: session.interrupt())
 
+    def stop(self, reason: str) -> None:
+        """End its run before anything else starts, with this reason in its log."""
+        self._stopped = True
+        self.command(lambda session: session.stop(reason))
+
     def leave(self) -> None:
         """Stop driving it; its question stays open in its log, and its parent's call too."""
         self._left = True

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
+from workbench.whole_files import discard_file
 
 _POLL = 0.05
 
@@ -49,7 +50,7 @@ class SessionLock:
         """Give the session free; a second call does nothing."""
         if self._descriptor < 0:
             return
-        self._path.unlink(missing_ok=True)  # while still held: whoever waits sees that its file is gone and tries anew
+        discard_file(self._path)  # while still held: whoever waits sees that its file is gone and tries again
         os.close(self._descriptor)
         self._descriptor = -1
 

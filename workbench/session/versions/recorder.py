@@ -77,10 +77,11 @@ class Recorder:
         with self._changed:
             if self.is_off:
                 return
-            self._pending += 1
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="session-versions", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="session-versions", daemon=True)
+                thread.start()
+                self._thread = thread
+            self._pending += 1
         self._looks.put(look)
 
     def foresee(self, known: Mapping[str, str | None]) -> None:

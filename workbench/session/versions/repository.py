@@ -22,6 +22,7 @@ from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
 from workbench.safe_git import GitAnswer, OwnRepository, run_git
 from workbench.session.versions.ignored import patterns_above
+from workbench.whole_files import discard_file
 
 LARGEST = 5_000_000
 """Bytes of the largest file that a version holds."""
@@ -116,7 +117,7 @@ class Repository:
             if self._tree or not self._index.exists():
                 raise
         self._known.clear()
-        self._index.unlink(missing_ok=True)  # an old one, damaged or with files that were pruned: all are taken anew
+        discard_file(self._index)  # an old one, damaged or with files that were pruned: all are taken anew
         return self._taken(None, timeout)
 
     def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
@@ -147,7 +148,7 @@ class Repository:
             self._said(added, _listed(paths), timeout=timeout, own=own)
             return self._said(["write-tree"], timeout=timeout, own=own).decode().strip()
         finally:
-            index.unlink(missing_ok=True)
+            discard_file(index)
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
         """The paths that are not as the last version holds them."""
@@ -259,7 +260,7 @@ class Repository:
     ) -> bytes:
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
-            self._index.with_name(f"{self._index.name}.lock").unlink(missing_ok=True)
+            discard_file(self._index.with_name(f"{self._index.name}.lock"))
             kind = VersionsFail if answer.code is None else GitRefused
             raise kind(_why(arguments[0], answer))
         return answer.output
