@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import signal
+import termios
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from tests.terminal.allowed import strange
+from tests.terminal.screen import Screen
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 
@@ -105,6 +107,46 @@ def test_a_selection_is_copied_by_the_terminal_and_by_the_system(world: World):
         wait_for(lambda: "sentence" in (world.home / "clipboard").read_text(), "all of the text")
         text = (world.home / "clipboard").read_text()
         sent(terminal, f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+@pytest.mark.parametrize(
+    "stops",
+    [[signal.SIGTSTP], [signal.SIGSTOP], [signal.SIGTSTP, signal.SIGTSTP], []],
+    ids=["SIGTSTP", "SIGSTOP", "SIGTSTP twice", "SIGCONT alone"],
+)
+def test_continued_at_the_same_size_it_is_drawn_whole_takes_keys_and_gives_the_terminal_back(
+    world: World, stops: list[signal.Signals]
+):
+    with Terminal(["--model", world.script(finish("x")), "--workspace", str(world.project)], 110, 34, world.env) as it:
+        before = termios.tcgetattr(it.process.child_fd)
+        it.wait_for("Ask anything")
+        it.type("half a")
+        it.wait_for("half a")
+        for number in stops:
+            os.kill(it.pid, number)
+        if stops:
+            process = psutil.Process(it.pid)
+            wait_for(lambda: it.text() is not None and process.status() == psutil.STATUS_STOPPED, "it to stop")
+            it.screen = Screen(110, 34)  # a shell wrote over it
+        for _ in range(3):
+            os.kill(it.pid, signal.SIGCONT)
+        it.type(" thought")
+        it.wait_for("half a thought")
+        it.wait_for("F1 help")
+        os.kill(it.pid, signal.SIGTERM)
+        assert it.wait_exit() == 143
+        assert not it.screen.is_alternate
+        assert termios.tcgetattr(it.process.child_fd) == before
+
+
+@pytest.mark.parametrize("env", [{"COLUMNS": "1"}, {"LINES": "1"}, {"COLUMNS": "1", "LINES": "1"}, {"COLUMNS": "x"}])
+def test_the_size_is_the_terminals_whatever_the_environment_says(world: World, env: dict[str, str]):
+    with screen(world, finish("All done."), **env) as terminal:
+        terminal.wait_for("All done.")
+        terminal.wait_for("F1 help")
+        assert any(len(line) > 100 for line in terminal.screen.lines)
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 

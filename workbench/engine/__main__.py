@@ -17,8 +17,8 @@ from types import TracebackType
 from workbench.engine.broadcast import Broadcast
 from workbench.engine.launch import Launch, log_path
 from workbench.engine.logs import write_logs_to
-from workbench.engine.protocol import Hello, Refused
-from workbench.engine.screens import Screens, to_line
+from workbench.engine.protocol import Hello, Refused, to_line
+from workbench.engine.screens import Screens
 from workbench.engine.server import Server
 from workbench.engine.sockets import listen, socket_path
 from workbench.errors import WorkbenchError

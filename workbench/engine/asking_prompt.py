@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from workbench.session.live import PromptReady
 if TYPE_CHECKING:
     from workbench.engine.screens import Screen
     from workbench.mcp.offered import OfferedServers
+
+logger = logging.getLogger(__name__)
 
 
 def ask_prompt(servers: OfferedServers | None, command: AskPrompt, screen: Screen) -> None:
@@ -29,6 +32,9 @@ def ask_prompt(servers: OfferedServers | None, command: AskPrompt, screen: Scree
             answer = PromptReady(server=command.server, text=text)
         except WorkbenchError as error:
             answer = Refused(reason=str(error))
+        except Exception as error:
+            logger.exception("a prompt of a server failed")
+            answer = Refused(reason=f"the prompt failed: {type(error).__name__}: {error}")
         with suppress(RuntimeError):  # the engine has ended
             loop.call_soon_threadsafe(screen.say, answer)
 

@@ -13,11 +13,8 @@ import time
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from pydantic import ValidationError
-
 from workbench.engine.launch import EngineRefused, Launch, start_engine
-from workbench.engine.protocol import Command, Hello, Refused
-from workbench.engine.screens import to_line
+from workbench.engine.protocol import HELLO, Command, Hello, Refused, from_line, to_line
 from workbench.engine.sockets import connect, socket_path
 from workbench.errors import WorkbenchError
 from workbench.session.events import EVENT, LIVE, Event, LiveEvent
@@ -113,8 +110,8 @@ def _greet(connection: socket.socket, seen: int) -> EngineConnection | None:
         return None
     line, rest = data.split(b"\n", 1)
     try:
-        return EngineConnection(connection, Hello.model_validate_json(line), rest)
-    except ValidationError:
+        return EngineConnection(connection, from_line(HELLO, line), rest)
+    except ValueError:
         connection.close()
         raise EngineRefused(str(json.loads(line).get("reason", "the engine answered something else"))) from None
 
@@ -124,5 +121,5 @@ def _parse(line: bytes) -> Incoming:
     if "type" in data:
         return Refused.model_validate(data)
     if data["kind"] in _LIVE_KINDS:
-        return LIVE.validate_json(line)
-    return EVENT.validate_json(line)
+        return from_line(LIVE, line)
+    return from_line(EVENT, line)

@@ -2,11 +2,16 @@
 
 First a `Hello` each way, then commands up and events down. A line is one JSON object with a `type` (commands, hello,
 refusals) or a `kind` (events of the log and live ones, exactly as `workbench.session.events` defines them).
+
+`to_line` and `from_line` carry any Python string unchanged. A byte that is not UTF-8 (in an argument, a file name or a
+server's answer) is a lone surrogate in Python and `\\udce9` in JSON, which pydantic neither writes nor reads.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+import json
+import re
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -164,3 +169,25 @@ Command: TypeAlias = Annotated[
     Field(discriminator="type"),
 ]
 COMMAND: TypeAdapter[Command] = TypeAdapter(Command)
+HELLO: TypeAdapter[Hello] = TypeAdapter(Hello)
+
+T = TypeVar("T")
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def to_line(message: BaseModel) -> bytes:
+    """Encode one message as a line of JSON; total over every string, lone surrogates included."""
+    try:
+        return message.model_dump_json().encode() + b"\n"
+    except ValueError:
+        return json.dumps(message.model_dump(), default=str).encode() + b"\n"
+
+
+def from_line(adapter: TypeAdapter[T], line: bytes) -> T:
+    """Decode one line written by `to_line`. Raises ValueError (pydantic's ValidationError among them)."""
+    if not _ESCAPED_SURROGATE.search(line):
+        return adapter.validate_json(line)
+    try:
+        return adapter.validate_python(json.loads(line))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel
 
 from workbench.engine.broadcast import Outgoing
+from workbench.engine.protocol import to_line
 from workbench.session.events import EventBase
 
 _SKIP_LIVE = 512_000  # bytes a screen may lag behind before it misses deltas …
@@ -80,8 +81,3 @@ class Screens:
         """Say good-bye to all."""
         for screen in self._screens:
             screen.close()
-
-
-def to_line(message: BaseModel) -> bytes:
-    """One line of JSON."""
-    return message.model_dump_json().encode() + b"\n"

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from workbench.engine.asking_prompt import ask_prompt
 from workbench.engine.protocol import (
     COMMAND,
+    HELLO,
     VERSION,
     AllowAlways,
     Answer,
@@ -36,6 +37,8 @@ from workbench.engine.protocol import (
     Set,
     TakeBack,
     Withdraw,
+    from_line,
+    to_line,
 )
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import is_own
@@ -132,7 +135,7 @@ class Server:
         line = await asyncio.wait_for(reader.readline(), _HELLO)
         if not line:
             return None  # somebody looked whether an engine is there
-        hello = Hello.model_validate_json(line)
+        hello = from_line(HELLO, line)
         if hello.version == VERSION:
             return hello
         reason = f"the engine speaks version {VERSION}, the screen {hello.version}; close every screen of this session"
@@ -141,7 +144,7 @@ class Server:
 
     async def _converse(self, reader: asyncio.StreamReader, screen: Screen) -> None:
         screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
-        screen.give((event, event.model_dump_json().encode() + b"\n") for event in self._opened.events(screen.seen))
+        screen.give((event, to_line(event)) for event in self._opened.events(screen.seen))
         screen.give([_with_line(EngineState(state=self._opened.session.phase))])
         self._screens.add(screen)
         self._is_expecting = False
@@ -154,7 +157,7 @@ class Server:
 
     def _obey(self, screen: Screen, line: bytes) -> bool:
         try:
-            command = COMMAND.validate_json(line)
+            command = from_line(COMMAND, line)
             if isinstance(command, Leave):
                 self._leave(screen, command)
                 return False
@@ -242,4 +245,4 @@ def _settle(command: Decide | AllowAlways | Answer, session: Session | ServerQue
 
 
 def _with_line(message: EngineState) -> tuple[EngineState, bytes]:
-    return message, message.model_dump_json().encode() + b"\n"
+    return message, to_line(message)

@@ -16,7 +16,7 @@ from workbench.plain.question import Question
 from workbench.plain.server_prompts import ServerPrompts
 from workbench.plain.telling import begun, ended, standing, told
 from workbench.session.written_mentions import mentioned
-from workbench.text import first_line
+from workbench.text import first_line, well_formed
 from workbench.tui.approving.decision import Always, Answer, Decision, Outcome
 from workbench.tui.approving.rule_trial import try_rule
 from workbench.tui.background import in_daemon
@@ -125,8 +125,8 @@ class Talk:
                 self._tell_item(item)
 
     def _tell_item(self, item: Item) -> None:
-        if isinstance(item, UserItem) and item.text in self._sent:
-            self._sent.remove(item.text)
+        if isinstance(item, UserItem) and (text := well_formed(item.text)) in self._sent:
+            self._sent.remove(text)
             if item.queued:
                 self._console.say("Queued: the agent reads it at its next step.")
             return
@@ -212,7 +212,7 @@ class Talk:
             self._look()
 
     def _send(self, text: str) -> None:
-        self._sent.append(text)
+        self._sent.append(well_formed(text))
         self._link.send(text, mentioned(text, self._folder, self._offers.is_resource(text)))
 
     def _interrupted(self) -> None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
@@ -25,6 +27,7 @@ from workbench.tui.fold.state import SessionState
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
 from workbench.tui.manners.app_manners import AppManners
+from workbench.tui.manners.driver import TerminalDriver
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.mistakes import Mistakes
 from workbench.tui.opened import Opened
@@ -58,6 +61,8 @@ class WorkbenchApp(AppManners, AppKeys):
         Binding("ctrl+q", "quit", "Quit", id="quit", priority=True, show=False),
         Binding("ctrl+c", "leave", "Copy; twice: quit", id="leave-app", priority=True, show=False),
     ]
+
+    _signals: Signals | None = None
 
     def __init__(
         self,
@@ -113,13 +118,23 @@ class WorkbenchApp(AppManners, AppKeys):
         """The main screen is the first one; there is nothing below it."""
         return self.main_screen()
 
+    def get_driver_class(self) -> type[Driver]:
+        """Our own where Textual would take the one for Unix terminals."""
+        found = super().get_driver_class()
+        return TerminalDriver if found is LinuxDriver else found
+
+    def take_signals(self) -> None:
+        """Called by the driver before it takes the terminal: no signal may end the process without giving it back."""
+        if self._signals is None:
+            self._signals = Signals(self._end, self._warn, self.window.ending, self.window.end)
+            self._signals.install(asyncio.get_running_loop())
+
     def on_mount(self) -> None:
         """Keys and signals; what is wrong in the settings is said once."""
         if self.settings.keys:
             self.set_keymap(dict(self.keymap))
-        if not self.is_headless:
-            signals = Signals(self._end, self._warn, self.window.ending, self.window.end)
-            signals.install(asyncio.get_running_loop())
+        if self._signals is not None:
+            self._signals.install_stops(asyncio.get_running_loop())
         self._themes.watch()
         self.call_after_refresh(self.ask_trust)
         self.run_worker(self._report())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 async def in_daemon(work: Callable[[], T]) -> T:
@@ -28,6 +30,24 @@ async def in_daemon(work: Callable[[], T]) -> T:
 
     threading.Thread(target=run, daemon=True, name="ohw-background").start()
     return await result
+
+
+def start_watched(work: Callable[[], None], died: Callable[[str], None], name: str) -> threading.Thread:
+    """Start `work` in a daemon thread; an exception that ends the thread is given to `died` as one line.
+
+    Python would print it on stderr, which nobody sees behind a full-screen app.
+    """
+
+    def run() -> None:
+        try:
+            work()
+        except Exception as error:
+            logger.exception("the thread %s ended", name)
+            died(f"{type(error).__name__}: {error}")
+
+    thread = threading.Thread(target=run, daemon=True, name=name)
+    thread.start()
+    return thread
 
 
 def _hand_over(loop: asyncio.AbstractEventLoop, how: Callable[..., None], *values: object) -> None:

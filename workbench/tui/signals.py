@@ -41,10 +41,19 @@ class Signals:
         self._terminal = _terminal_state()
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take the signals; must be called in the main thread."""
+        """Take the signals that end; in the main thread, before the terminal is taken."""
         for number in ENDING:
             loop.add_signal_handler(number, self._end, number)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
+
+    def install_stops(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run what the driver does to stop and to go on in the loop, once there is a driver.
+
+        In a signal handler it could wait for ever for a lock of the writer's queue that the interrupted code holds.
+        """
+        go_on = signal.getsignal(signal.SIGCONT)
+        if callable(go_on):
+            loop.add_signal_handler(signal.SIGCONT, go_on, signal.SIGCONT, None)
         stop = signal.getsignal(signal.SIGTSTP)  # the driver's: it gives back what it took, and stops
         if callable(stop):
             loop.add_signal_handler(signal.SIGTSTP, self._stop, stop)

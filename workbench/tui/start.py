@@ -26,6 +26,8 @@ from workbench.tui.trusting import trust_question
 
 _TURN = 0.001
 """Seconds a thread may keep the others waiting: keys are read and frames written in threads of their own."""
+_SIZE = ("COLUMNS", "LINES")
+"""Python, Rich and Textual believe these rather than the terminal, which alone knows its size."""
 
 
 def open_screen(
@@ -38,8 +40,7 @@ def open_screen(
     demo: bool = False,
 ) -> int:
     """Show a new session, the one of that id, or the demo; the exit code. The engine starts behind the first frame."""
-    sys.setswitchinterval(_TURN)
-    gc.freeze()  # what is loaded by now stays: nobody need look through it for garbage while the screen is painted
+    _prepare_process()
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
     start = partial(opener.on_model, workspace=workspace)
@@ -68,6 +69,14 @@ def open_screen(
     if said:
         sys.stdout.write(said + "\n")
     return code if code is not None else app.return_code or 0
+
+
+def _prepare_process() -> None:
+    """What holds for the whole process of a screen."""
+    sys.setswitchinterval(_TURN)
+    for name in _SIZE:
+        os.environ.pop(name, None)
+    gc.freeze()  # what is loaded by now stays: nobody need look through it for garbage while the screen is painted
 
 
 @dataclass

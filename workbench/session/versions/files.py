@@ -30,7 +30,7 @@ from workbench.session.versions.losses import Explained, Losses
 from workbench.session.versions.net import SHELL, SafetyNet
 from workbench.session.versions.recorder import Look, Recorder, known_of
 from workbench.session.versions.repository import Repository
-from workbench.session.versions.taking_back import NotTakenBack, take_back
+from workbench.session.versions.taking_back import NotTakenBack, check_paths, take_back
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
@@ -141,6 +141,7 @@ class Files:
         with self._journal.lock:
             self._journal.save()
             self._refuse_while_busy(self._journal.ledger)
+            check_paths(files)
             if self._recorder is not None:
                 self._recorder.foresee(known_of(files))
             try:

@@ -3,6 +3,7 @@ the session."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,10 +32,21 @@ def take_back(files: Sequence[FileDelta]) -> None:
     for file, coding in zip(files, codings, strict=True):
         try:
             _write(file, coding)
-        except (OSError, EditorError) as error:
+        except (OSError, ValueError, EditorError) as error:
             said = f"{_name(file)} could not be written: {_why(error)}"
             raise NotTakenBack(f"{said}; {len(done)} of {len(files)} files were", done) from error
         done.append(file)
+
+
+def check_paths(files: Sequence[FileDelta]) -> None:
+    """Raise NotTakenBack for a path that no file can have."""
+    for file in files:
+        try:
+            is_possible = b"\0" not in os.fsencode(file.path)
+        except UnicodeEncodeError:
+            is_possible = False
+        if not is_possible:
+            raise NotTakenBack(f"{_name(file)} cannot be the name of a file; nothing was written")
 
 
 def _checked(file: FileDelta) -> Coding:
@@ -45,7 +57,7 @@ def _checked(file: FileDelta) -> Coding:
         raise NotTakenBack(f"{_name(file)} has no text that could be written ({file.cut})")
     try:
         coding, now = _read(Path(file.path))
-    except (OSError, EditorError) as error:
+    except (OSError, ValueError, EditorError) as error:
         raise NotTakenBack(f"{_name(file)} could not be read: {_why(error)}") from error
     if now != file.before:
         raise NotTakenBack(f"{_name(file)} has changed since it was shown; look at it again. Nothing was written")
@@ -73,5 +85,5 @@ def _name(file: FileDelta) -> str:
     return visible(file.path, lines=False)
 
 
-def _why(error: OSError | EditorError) -> str:
+def _why(error: OSError | ValueError | EditorError) -> str:
     return (error.strerror if isinstance(error, OSError) else "") or str(error)

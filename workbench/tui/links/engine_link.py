@@ -5,9 +5,11 @@ Made by `start.py` behind the first frame; this module loads the event models, s
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
@@ -16,14 +18,17 @@ from workbench.errors import WorkbenchError
 from workbench.session.events import Event, LiveEvent, Notice
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
+from workbench.tui.background import start_watched
 from workbench.tui.links.file_history import FilePast, read_history
 from workbench.tui.links.history import History
 from workbench.tui.links.inbox import Inbox
 from workbench.tui.links.link import CommandRefused, EngineNotice, Incoming, LinkLost
 from workbench.tui.links.orders import Orders
 
+logger = logging.getLogger(__name__)
 _GONE = "The engine has stopped; what you send next starts it again"
 _PARTING = 1.0
+_FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
 
 
 class EngineLink(Orders):
@@ -39,7 +44,7 @@ class EngineLink(Orders):
         self._closing = False
         self._noticed: set[str] = set()
         self._parting = Leave()
-        self._worker = threading.Thread(target=self._give, daemon=True, name="link-commands")
+        self._worker: threading.Thread | None = None
 
     def history(self) -> Iterable[Event]:
         """What the file holds now, a long log from its last part on; the engine is started beside it.
@@ -50,7 +55,7 @@ class EngineLink(Orders):
         if not self._launch.is_new:
             store = Store.open(self._path, readonly=True)
             self._seen = store.last_seq
-        self._worker.start()
+        self._worker = start_watched(self._give, self._died, "link-commands")
         return read_history(store) if store else History((), FilePast(self._path))
 
     async def receive(self) -> Sequence[Incoming]:
@@ -61,12 +66,12 @@ class EngineLink(Orders):
         """Leave once all commands are given; waits a moment for that."""
         self._parting = Leave(stop=stop)
         self._commands.put(None)
-        if self._worker.is_alive():
+        if self._worker is not None:
             self._worker.join(_PARTING)
         self._closing = True
 
     def _give(self) -> None:
-        """The command thread: connect, then carry every command over."""
+        """The command thread: connect, then carry every command over; no command ends it."""
         self._carry(None)
         while (command := self._commands.get()) is not None:
             self._carry(command)
@@ -74,7 +79,23 @@ class EngineLink(Orders):
         if self._connection is not None:
             self._leave(self._connection)
 
+    def _died(self, reason: str) -> None:
+        """A thread of this link ended by an exception, which is a fault of ours: say so where the user looks."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        if not self._closing:
+            self._inbox.put([LinkLost(_FAULT.format(reason))])
+
     def _carry(self, command: Command | None) -> None:
+        """Deliver one command, in a new engine if the one there was is gone; what fails is said, never raised."""
+        try:
+            self._deliver_or_restart(command)
+        except Exception as error:
+            logger.exception("a command was not delivered")
+            self._died(f"{type(error).__name__}: {error}")
+
+    def _deliver_or_restart(self, command: Command | None) -> None:
         try:
             self._deliver(command)
         except EngineGone:
@@ -98,7 +119,7 @@ class EngineLink(Orders):
         if fresh := [text for text in connection.notices if text not in self._noticed]:
             self._inbox.put([EngineNotice(text) for text in fresh])
             self._noticed.update(fresh)
-        threading.Thread(target=self._read, args=(connection,), daemon=True, name="link-reader").start()
+        start_watched(partial(self._read, connection), partial(self._reader_died, connection), "link-reader")
         return connection
 
     def _read(self, connection: EngineConnection) -> None:
@@ -111,6 +132,9 @@ class EngineLink(Orders):
         except (ValueError, KeyError):
             connection.close()
             self._lost(connection, "The engine speaks another language; close this screen and open the session again")
+
+    def _reader_died(self, connection: EngineConnection, reason: str) -> None:
+        self._lost(connection, _FAULT.format(reason))
 
     def _lost(self, connection: EngineConnection, reason: str) -> None:
         if self._connection is connection:

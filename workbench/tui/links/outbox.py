@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.text import well_formed
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import NoticeItem, SessionState, UserItem
@@ -28,8 +29,8 @@ class Outbox:
         return len(self._unsent)
 
     def sent(self, text: str) -> None:
-        """The message is on its way."""
-        self._unsent.append(text)
+        """The message is on its way; kept as the log will hold it, so that it is recognised there."""
+        self._unsent.append(well_formed(text))
 
     def want(self, seq: int) -> None:
         """The queued message of that event shall come back to the prompt."""
@@ -55,8 +56,8 @@ class Outbox:
         """Strike off what is recorded; what was refused, or lost with the engine, comes back as one text."""
         added = changed.added if changed is not None else []
         for item in added:
-            if isinstance(item, UserItem) and item.text in self._unsent:
-                self._unsent.remove(item.text)
+            if isinstance(item, UserItem) and (text := well_formed(item.text)) in self._unsent:
+                self._unsent.remove(text)
         refused = any(isinstance(item, NoticeItem) and item.refuses for item in added)
         if not self._unsent or not (refused or state.work == "lost"):
             return ""
