@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.full_disk import room_for
+from workbench.tools.anchored import Entry
 from workbench.tools.str_replace_editor import atomic
 
 
@@ -16,7 +17,7 @@ from workbench.tools.str_replace_editor import atomic
 def no_links(monkeypatch) -> None:
     """As on a file system without hard links."""
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
@@ -134,7 +135,8 @@ def test_a_file_that_cannot_be_replaced_is_written_where_it_is(tmp_path: Path, m
     def refuse(*_):
         raise OSError(reason, os.strerror(reason))
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(Entry, "exchange", refuse)
+    monkeypatch.setattr(Entry, "rename_from", refuse)
     atomic.replace(path, b"new")
     assert (path.read_bytes(), path.stat().st_ino) == (b"new", first)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
@@ -147,7 +149,7 @@ def test_a_disk_that_fails_at_the_last_moment_leaves_the_old_file(tmp_path: Path
     def fail(*_):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr(Entry, "exchange", fail)
     with pytest.raises(OSError, match="Input/output"):
         atomic.replace(path, b"new")
     assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("file", b"old")]
@@ -156,7 +158,7 @@ def test_a_disk_that_fails_at_the_last_moment_leaves_the_old_file(tmp_path: Path
 def test_a_read_only_file_is_not_written(tmp_path: Path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)  # root may write everything
     with pytest.raises(PermissionError):
         atomic.replace(path, b"new")
     assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("file", b"old")]

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from workbench.security import protected as names
 from workbench.security.protected import words
 from workbench.security.risk import Risk
+from workbench.tools.anchored import real_path
 
 Rating: TypeAlias = tuple[Risk, str]
 
@@ -142,7 +143,7 @@ def within(path: str, folder: str) -> bool:
 
 def _real(path: str) -> str:
     try:
-        return os.path.realpath(path)
+        return real_path(path)
     except (OSError, ValueError):
         return path
 

@@ -82,7 +82,9 @@ class Session:
         self.questions = journal.questions
         self._lock, self._on_live, self.sub_agents_asking = journal.lock, on_live, journal.ledger.sub_agents_asking
         self._limits, self.allowance = limits, Allowance(limits, journal)
-        self._actions = Actions(journal, tools, on_live, rules, Writing(state_dir), files=self.files)
+        self._actions = Actions(
+            journal, tools, on_live, rules, Writing(state_dir, journal.ledger.workspace), files=self.files
+        )
         self.refused = self._actions.refused
         self._ahead = Ahead(journal, tools, self._actions)
         self.own = OwnCommands(journal, self._actions, self.files.settle_own)

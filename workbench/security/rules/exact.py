@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from workbench.security.rules.rule import SHELL, Rule
 from workbench.security.rules.subject import Subject
 from workbench.security.rules.width import RUNS_ANY
 from workbench.text import visible
+from workbench.tools.anchored import real_path
 
 _LONGEST: Final = 400
 _EDITORS: Final = frozenset({"str_replace_editor", "edit_file"})
@@ -60,7 +60,7 @@ def _for_call(subject: Subject) -> Rule | None:
     (path, *more) = subject.paths
     if is_address(path) and not more:
         return Rule("allow", subject.tool, path=f"{'/'.join(path.split('/')[:3])}/**")
-    if more or any(sign in path for sign in "*?'\"\\") or os.path.realpath(path) != path:
+    if more or any(sign in path for sign in "*?'\"\\") or real_path(path) != path:
         return None
     is_inside = within(path, subject.workspace) and path != subject.workspace
     if subject.tool in _EDITORS and not is_inside:

@@ -15,6 +15,7 @@ from workbench.security.rules.forms import hides_from, plain_forms
 from workbench.security.rules.patterns import command_pattern, is_address, is_exact, path_pattern
 from workbench.security.rules.rule import Rule
 from workbench.security.rules.subject import Subject
+from workbench.tools.anchored import real_path
 
 _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
@@ -158,6 +159,6 @@ def real(path: str) -> str:
     if is_address(path):
         return path
     try:
-        return os.path.realpath(path)
+        return real_path(path)
     except (OSError, ValueError):
         return path

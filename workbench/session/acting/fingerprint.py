@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.security.risk import Risk
 from workbench.session.events import FileDelta
+from workbench.tools.anchored import real_path
 
 
 def fingerprint(
@@ -44,7 +45,7 @@ def is_same_action(one: str, other: str) -> bool:
 
 def _on_disk(path: str, is_stacked: bool) -> list[Any]:
     if is_stacked:
-        return [os.path.realpath(path) if "\x00" not in path else ""]
+        return [real_path(path) if "\x00" not in path else ""]
     return [_identity(path), _content(path)]
 
 
@@ -52,8 +53,8 @@ def _identity(path: str) -> list[Any]:
     try:
         info = os.lstat(path)
     except (OSError, ValueError):
-        return [os.path.realpath(path) if "\x00" not in path else "", None]
-    return [os.path.realpath(path), info.st_dev, info.st_ino, stat.S_IFMT(info.st_mode)]
+        return [real_path(path) if "\x00" not in path else "", None]
+    return [real_path(path), info.st_dev, info.st_ino, stat.S_IFMT(info.st_mode)]
 
 
 def _content(path: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.security.assessment import Assessment
 from workbench.security.local import assess_action
+from workbench.security.places import within
 from workbench.security.policy import Ruling, rule_on
 from workbench.security.risk import Risk, effective
 from workbench.security.rules.book import BROKEN, RuleBook, deciding, guarded_by
@@ -13,11 +16,13 @@ from workbench.security.rules.exact import rule_for
 from workbench.security.rules.subject import Subject, subject_of
 from workbench.session.acting.refused import RULE as REFUSED
 from workbench.session.acting.refused import Refusals, repeats
-from workbench.session.events import ActionProposed, Segment
+from workbench.session.events import ActionProposed, FileDelta, Segment
 from workbench.session.ledger import Ledger, OpenAction
+from workbench.text import visible
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
+_STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 MOST_SEGMENTS = 60
 """Parts of a command that one event keeps; the most dangerous stay."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
@@ -76,6 +81,31 @@ class Rater:
         """What mode and rules make of it now, with the user's own arguments where they are `edited`."""
         arguments = action.arguments if edited is None else edited
         return self.ruling(action.proposed.model_copy(update={"arguments": arguments}), tool)[1]
+
+    def strictest(
+        self, proposed: ActionProposed, tool: ToolDefinition, files: Sequence[FileDelta]
+    ) -> tuple[Assessment, Risk, Ruling]:
+        """The rating and ruling by the path that is named, or by the file that was shown for it if that is stricter.
+
+        They differ where the path is a link. A link can change between two looks at it, the path that was shown cannot.
+        One that leads out of the workspace is asked about in every mode.
+        """
+        found = self._ruled(proposed, tool)
+        given = proposed.arguments.get("path")
+        if len(files) != 1 or not isinstance(given, str) or given == files[0].path:
+            return found
+        real = proposed.model_copy(update={"arguments": {**proposed.arguments, "path": files[0].path}})
+        local, risk, ruling = max(
+            found, self._ruled(real, tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
+        )
+        workspace = os.path.normpath(self._ledger.workspace)
+        if ruling.verdict == "allow" and within(os.path.normpath(given), workspace) > within(files[0].path, workspace):
+            ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible(files[0].path, lines=False)}")
+        return local, risk, ruling
+
+    def _ruled(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Assessment, Risk, Ruling]:
+        local = self.local(proposed, tool)
+        return local, *self.ruling(proposed, tool, local)
 
     def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
         """Why the person's decision on it would be another one now, though it reads as it did; empty when nothing is.

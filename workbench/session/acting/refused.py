@@ -12,6 +12,7 @@ from workbench.security.rules.examples import subject_again
 from workbench.security.rules.subject import Subject
 from workbench.session.ledger import Ledger, OpenAction
 from workbench.text import first_line
+from workbench.tools.anchored import real_path
 
 RULE: Final = "the same was refused before in this run"
 _EDITORS: Final = frozenset({"str_replace_editor", "edit_file"})
@@ -55,7 +56,7 @@ def effect_of(action: OpenAction, workspace: str) -> Effect:
     folder = shown.working_dir if shown else ""
     subject = subject_again(action.proposed.tool, action.proposed.arguments, workspace, folder)
     paths = {*subject.paths, *(file.path for file in (shown.preview if shown else ()))}
-    real = frozenset(os.path.realpath(path) for path in paths) - {os.path.realpath(workspace), "/"}
+    real = frozenset(real_path(path) for path in paths) - {real_path(workspace), "/"}
     names = {name for path in paths for name in (path, os.path.relpath(path, workspace)) if len(name) >= _SHORTEST}
     commands = tuple(part.words for part in subject.parts if part.words and part.risk != "LOW")
     what = subject.command or f"{action.proposed.tool} {action.proposed.arguments.get('path', '')}"
@@ -66,7 +67,7 @@ def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
     """The reason to ask although mode and rules would not: it does what one of these would have done; else empty."""
     if not refused:
         return ""
-    paths = {os.path.realpath(path) for path in subject.paths}
+    paths = {real_path(path) for path in subject.paths}
     commands = {part.words for part in subject.parts if part.words}
     texts = [] if subject.tool in _EDITORS else list(_texts(subject.arguments))
     for effect in refused:

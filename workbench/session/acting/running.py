@@ -29,6 +29,7 @@ from workbench.session.events import (
 from workbench.session.lane import Job, Lane, LeftBehind, as_they_end
 from workbench.session.lane import run as run_alone
 from workbench.session.ledger import AtWork
+from workbench.tools.beneath import writing_only
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolDefinition
 
@@ -148,7 +149,8 @@ class Runner:
         CALL_PLACE.set(place)
         began = time.monotonic()
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
-        seen = work()
+        with writing_only(file.path for file in run.readied.files):
+            seen = work()
         if place.is_left:
             raise LeftOpen
         return seen, time.monotonic() - began

@@ -27,8 +27,8 @@ class CannotWrite(Exception):
 class Writing:
     """Writes for one session; shares the folder in which the editor keeps what it knows."""
 
-    def __init__(self, state_dir: Path | None) -> None:
-        self._files = Files("/", state_dir, merges=True)
+    def __init__(self, state_dir: Path | None, workspace: str = "/") -> None:
+        self._files = Files(workspace, state_dir, merges=True)
 
     def check(self, parts: Sequence[FilePart]) -> None:
         """Raise CannotWrite when the files could not be written as the person wants them."""

@@ -90,8 +90,15 @@ class Copies:
         write(self._repository, missing)
         for change in missing:
             if mode := matching[0].modes.get(change.path):
-                (self._repository.workspace / change.path).chmod(mode)
+                self._chmod(change.path, mode)
         return len(missing)
+
+    def _chmod(self, path: str, mode: int) -> None:
+        try:
+            with self._repository.root.entry(self._repository.root.path / path) as entry:
+                entry.chmod(mode)
+        except OSError as error:
+            raise VersionsFail(f"{visible(path, lines=False)} has not its mode back: {error.strerror}") from error
 
     def _is_there(self, change: Change, raw: bytes) -> bool:
         path: Path = self._repository.workspace / change.path

@@ -145,7 +145,7 @@ class Files:
             if self._recorder is not None:
                 self._recorder.foresee(known_of(files))
             try:
-                take_back(files)
+                take_back(files, self._journal.ledger.workspace)
             except NotTakenBack as error:
                 if self._recorder is not None:
                     self._recorder.forget(known_of(files))

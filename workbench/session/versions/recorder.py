@@ -6,7 +6,6 @@ Nothing waits for it but the next action that may write, and that not for long.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from workbench.session.versions.repository import Repository, VersionsFail
 from workbench.session.versions.sayings import Sayings
 from workbench.session.versions.watching import Changes, Watcher, native_changes
 from workbench.text import first_line
+from workbench.tools.anchored import real_path
 
 logger = logging.getLogger(__name__)
 _FIRST_LIMIT, _LIMIT = 90.0, 30.0
@@ -252,4 +252,4 @@ def _holds(folder: str, path: str) -> bool:
 
 def known_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
     """Files whose change is in the log, as a look wants them."""
-    return {os.path.realpath(file.path): file.after for file in files}
+    return {real_path(file.path): file.after for file in files}

@@ -22,6 +22,7 @@ from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
 from workbench.safe_git import GitAnswer, OwnRepository, run_git
 from workbench.session.versions.ignored import patterns_above
+from workbench.tools.anchored import Root, real_path
 from workbench.whole_files import discard_file
 
 LARGEST = 5_000_000
@@ -74,6 +75,8 @@ class Repository:
     def __init__(self, locations: Locations, workspace: Path, session_id: str) -> None:
         name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
         self.folder = locations.data / "versions" / name
+        self.root = Root.at(workspace)
+        """What is written of the workspace is written below it."""
         self.workspace = Path(os.path.realpath(workspace))
         self.left_out: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
@@ -179,7 +182,7 @@ class Repository:
             return "gone"
         if path.endswith("/"):
             return "unfit"  # a repository of its own
-        if stat.S_ISDIR(found.st_mode) or os.path.realpath(whole.parent) != str(whole.parent):
+        if stat.S_ISDIR(found.st_mode) or real_path(whole.parent) != str(whole.parent):
             return "gone"  # what was there; a folder is seen by its files
         is_file = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST and os.access(whole, os.R_OK)
         return "fits" if is_file or stat.S_ISLNK(found.st_mode) else "unfit"

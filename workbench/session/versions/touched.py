@@ -15,6 +15,7 @@ from workbench.security.assessment import ANY, Part
 from workbench.security.mentions import mentioned
 from workbench.session.versions.loss import MOST_FILES
 from workbench.session.versions.own_git import not_kept
+from workbench.tools.anchored import real_path
 
 MOST_OUTSIDE = 1_000
 """Files outside the workspace that are counted: of them no copy is kept anyway."""
@@ -88,7 +89,7 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
     """The folders of which a part deletes or writes over some files; which ones is not known."""
     top = str(root)
     for paths, deletes in _lost_by(part):
-        folders = (os.path.realpath(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
+        folders = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
         for place in dict.fromkeys(top if is_below(top, folder) else folder for folder in folders):
             if is_below(place, top) and Path(place).is_dir():
                 left = not_kept(part, [place], root) if part.spares else None
@@ -133,7 +134,7 @@ def _places(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[st
     for path in (path for one in named for path in [one, *_fitting(one)] if os.path.lexists(path)):
         places[_real(path)] = None
         if follows and Path(path).is_symlink():
-            places[os.path.realpath(path)] = None
+            places[real_path(path)] = None
     top = str(root)
     inside = [path for path in places if is_below(path, top)]
     return inside, [path for path in places if not is_below(path, top)]
@@ -143,8 +144,8 @@ def _real(path: str) -> str:
     """Where the entry itself lies: links on the way to it are resolved, it is not."""
     folder, name = os.path.split(path.rstrip("/") or "/")
     if name in {"", ".", ".."}:
-        return os.path.realpath(path)
-    return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118
+        return real_path(path)
+    return os.path.join(real_path(folder), name)  # noqa: PTH118
 
 
 def _fitting(pattern: str) -> list[str]:

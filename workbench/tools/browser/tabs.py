@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 from playwright.async_api import BrowserContext, Dialog, Download, Error, Page, Request, async_playwright
 
+from workbench.tools.anchored import Root
 from workbench.tools.browser.gate import Gate
 
 _MOST_TABS = 10
@@ -56,7 +58,7 @@ class Tabs:
         self.seconds = seconds
         self.gate = gate
         gate.pages = lambda: [page.url for page in context.pages]
-        self._folder = downloads
+        self._folder, self._root = downloads, Root.at(downloads.parent)
         self._notes: dict[str, None] = {}
         self._saved: list[str] = []
         self._saving: set[asyncio.Task[None]] = set()
@@ -175,16 +177,16 @@ class Tabs:
             self.note(f"downloaded: {self._saved[-1]}")
 
     def _copied(self, path: Path, name: str) -> Path:
-        self._folder.mkdir(exist_ok=True)
-        if self._folder.is_symlink() or not self._folder.resolve().is_relative_to(self._folder.parent.resolve()):
+        if self._folder.is_symlink():
             raise OSError(0, f"{self._folder} leads out of the workspace")
         for number in range(1, 1000):
-            whole = self._folder / (name if number == 1 else f"{number}-{name}")
-            try:
-                with whole.open("xb") as target, path.open("rb") as source:
-                    while piece := source.read(1 << 20):
-                        target.write(piece)
-            except FileExistsError:
-                continue
-            return whole
+            whole = self._root.path / self._folder.name / (name if number == 1 else f"{number}-{name}")
+            with self._root.entry(whole, make=True) as entry:
+                try:
+                    target = entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+                except FileExistsError:
+                    continue
+            with os.fdopen(target, "wb") as file, path.open("rb") as source:
+                shutil.copyfileobj(source, file, 1 << 20)
+            return self._folder / whole.name
         raise OSError(0, f"there are too many files called {name}")

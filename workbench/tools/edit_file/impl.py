@@ -42,7 +42,7 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
     def preparation(self, action: EditFileAction) -> Callable[[], EditFileObservation | None] | None:
         """Asks the model, or says why the edit cannot be made; None when the change is known."""
         try:
-            self._known(action)
+            self._known(action, self._files.locate(action.path))
         except (_NotAsked, EditorError, OSError, ValueError):
             return lambda: _tried(action, lambda: self._prepared(action))
         return None
@@ -50,7 +50,7 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
     def preview(self, action: EditFileAction) -> Sequence[FileChange]:
         """The file before and after; asks the model when that was not done. Empty when it would be refused."""
         try:
-            plan = self._plan(action)
+            plan = self._plan(action, self._files.locate(action.path))
         except (EditorError, CompletionError, OSError, ValueError):
             return ()
         return (self._files.previewed(plan),)
@@ -64,32 +64,31 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         self._complete.interrupt()
 
     def _prepared(self, action: EditFileAction) -> None:
-        self._plan(action)
+        self._plan(action, self._files.locate(action.path))
 
     def _written(self, action: EditFileAction) -> EditFileObservation:
-        plan = self._plan(action)
+        plan = self._plan(action, self._files.target(action.path))
         self._files.write(plan)
         is_merged = plan.before is not None and action.start != -1
         text = plan.stale.seen if plan.stale else plan.before or ""
         prompt = Question.about(action, text).prompt if is_merged else ""
         return _report(action, plan, self._drafts.take(prompt) or Answer(""))
 
-    def _plan(self, action: EditFileAction) -> Plan:
+    def _plan(self, action: EditFileAction, path: Path) -> Plan:
         """The change; the model is asked when it was not before. Raises EditorError, CompletionError, OSError."""
         try:
-            return self._known(action)
+            return self._known(action, path)
         except _NotAsked as missing:
             prompt = missing.prompt
         self._drafts.put(prompt, self._complete(prompt))
         try:
-            return self._known(action)
+            return self._known(action, path)
         except EditorError:
             self._drafts.take(prompt)  # a wrong answer is not used again
             raise
 
-    def _known(self, action: EditFileAction) -> Plan:
+    def _known(self, action: EditFileAction, path: Path) -> Plan:
         """The change, if it is known without the model; raises _NotAsked, EditorError, OSError."""
-        path = self._files.locate(action.path)
         if not path.exists():
             check_complete(action.content)
             return self._files.creation(path, action.content)

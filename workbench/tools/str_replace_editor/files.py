@@ -15,7 +15,8 @@ from itertools import islice
 from pathlib import Path
 
 from workbench.near_names import nearest
-from workbench.tools.beneath import is_beneath, text_beneath
+from workbench.tools.anchored import SYSTEM, Root, real_path
+from workbench.tools.beneath import is_beneath, shown_paths, text_beneath
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.kept import Kept
 from workbench.tools.str_replace_editor import atomic
@@ -32,6 +33,7 @@ from workbench.tools.str_replace_editor.text_file import (
 )
 from workbench.tools.str_replace_editor.undo import Step, UndoSteps
 
+_ELSEWHERE = ("which is not the file that was shown", "outside the workspace; use that path if it is meant")
 _COMPARED = 2_000
 """Names of a folder that are looked at for the one that was meant."""
 
@@ -59,6 +61,7 @@ class Files:
     def __init__(self, workspace: str, state_dir: Path | None, *, merges: bool = False) -> None:
         """With `merges` an edit of a file that somebody changed is merged with their change, if that was previewed."""
         self._workspace = workspace
+        self._root = Root.at(workspace)
         self._kept = Kept(state_dir)
         self._seen = Seen(self._kept) if merges else None
         self._undo = UndoSteps(self._kept)
@@ -69,7 +72,27 @@ class Files:
             home = f"{Path.home()}/{given[2:]}" if given.startswith("~/") else given
             absolute = os.path.normpath(Path(self._workspace) / home)
             raise EditorError(f"The path {given!r} is not absolute. Did you mean {absolute}?")
-        return Path(os.path.realpath(given))
+        return Path(real_path(given))
+
+    def target(self, given: str) -> Path:
+        """The file to write now; raises EditorError where the path leads elsewhere than was shown.
+
+        Where nothing was shown, a path in the workspace must stay there.
+        """
+        path, shown = self.locate(given), shown_paths()
+        if shown is None:
+            named, folder = Path(os.path.normpath(given)), self._root.path
+            is_inside = named.is_relative_to(folder) or named.is_relative_to(self._workspace)
+            is_meant = path.is_relative_to(folder) or not is_inside
+        else:
+            is_meant = str(path) in shown
+        if not is_meant:
+            raise EditorError(f"{given} leads to {path} now, {_ELSEWHERE[shown is None]}. Nothing was changed.")
+        return path
+
+    def root_of(self, path: Path) -> Root:
+        """The directory below which this real path is opened: the workspace, or the root of the file system."""
+        return self._root if self._root.holds(path) else SYSTEM
 
     def existing(self, path: Path) -> Path:
         """The path, if something is there; raises EditorError that names what is near otherwise."""
@@ -95,11 +118,13 @@ class Files:
     def _read(self, path: Path) -> bytes:
         """What the file holds, or will hold once an earlier action has run; raises EditorError, OSError."""
         if not is_beneath(path):
-            return read_bytes(self.existing(path))
+            return read_bytes(self.existing(path), self.root_of(path))
         text = text_beneath(path)
         if text is None:
             raise EditorError(f"{path} does not exist once the action before this one has run.")
-        return encoded(path, text, decoded(path, read_bytes(path))[0] if path.exists() else Coding())
+        return encoded(
+            path, text, decoded(path, read_bytes(path, self.root_of(path)))[0] if path.exists() else Coding()
+        )
 
     def _merged(self, path: Path, theirs: str, shown: str, edit: Callable[[str], Edited]) -> tuple[Edited, Stale]:
         """The edit of what the model was shown, merged with what the file holds now; raises EditorError."""
@@ -123,8 +148,14 @@ class Files:
         return FileChange(str(plan.path), plan.before, plan.after, plan.stale)
 
     def holding(self, path: Path, before: str | None, after: str | None) -> Plan:
-        """The plan to have a file that holds `before` hold `after` (None: not exist); raises EditorError, OSError."""
-        path = Path(os.path.realpath(path))
+        """The plan to have a file that holds `before` hold `after` (None: not exist); raises EditorError, OSError.
+
+        The path may be a link only to a file of the workspace, which holds `before`.
+        """
+        real = Path(real_path(path))
+        if real != path and (before is None or not real.is_relative_to(self._root.path)):
+            raise EditorError(f"{path} leads to {real} now, {_ELSEWHERE[0]}. Nothing was changed.")
+        path = real
         if before is None:
             return self.creation(path, after) if after is not None else Plan(path, None, None, None, None)
         raw = self._read(path)
@@ -161,7 +192,7 @@ class Files:
         Raises OSError, EditorError; then nothing was changed.
         """
         if plan.raw_after is None:
-            _write(plan)
+            self._write(plan)
             self.remember(plan.path, None)
             return
         if self._seen and plan.stale and not self._seen.was_offered(plan.path, plan.was):
@@ -169,7 +200,7 @@ class Files:
         step = Step.between(plan.raw_before, plan.raw_after, plan.was)
         self._undo.push(plan.path, step)
         try:
-            _write(plan)
+            self._write(plan)
         except OSError:
             self._forget_if_unchanged(plan)
             raise
@@ -182,7 +213,7 @@ class Files:
         step = self._undo.last(path)
         if step is None:
             raise EditorError(f"There is no edit of {path} left to take back.")
-        raw = read_bytes(self.existing(path))
+        raw = read_bytes(self.existing(path), self.root_of(path))
         now = digest(raw)
         if now != step.made:
             if now == step.was:  # kept for an edit that a crash prevented
@@ -201,7 +232,7 @@ class Files:
 
     def take_back(self, plan: Plan) -> None:
         """Carry a plan of `undoing` out; raises OSError."""
-        _write(plan)
+        self._write(plan)
         with suppress(OSError):  # then the step is passed over the next time
             self._undo.drop(plan.path)
         self.remember(plan.path, plan.raw_after)
@@ -210,31 +241,29 @@ class Files:
         """Put files back that were just written, the last one first; those that could not be are given back."""
         lost = []
         for plan in reversed(plans):
-            back = Plan(plan.path, plan.raw_after, plan.raw_before, plan.after, plan.before)
+            back = Plan(plan.path, plan.raw_after, plan.raw_before, plan.after, plan.before, mode=plan.mode)
             try:
-                self.take_back(back) if plan.raw_after is not None else _write(back)
-                if plan.mode:
-                    plan.path.chmod(plan.mode)
+                self.take_back(back) if plan.raw_after is not None else self._write(back)
             except OSError:
                 lost.append(plan.path)
         return lost
 
+    def _write(self, plan: Plan) -> None:
+        root = self.root_of(plan.path)
+        if plan.raw_after is None:
+            atomic.remove(plan.path, root, before=plan.raw_before)
+        elif plan.raw_before is None:
+            atomic.write_new(plan.path, plan.raw_after, root, mode=plan.mode or None)
+        else:
+            atomic.replace(plan.path, plan.raw_after, root, before=plan.raw_before)
+
     def _forget_if_unchanged(self, plan: Plan) -> None:
         """After a failed write: the step is kept only where the file is not as it was."""
         with suppress(OSError, EditorError):
-            now = read_bytes(plan.path) if os.path.lexists(plan.path) else None
+            now = read_bytes(plan.path, self.root_of(plan.path)) if os.path.lexists(plan.path) else None
             if now == plan.raw_before or plan.raw_before is None:
                 self._undo.drop(plan.path)
 
 
 def _shown(path: Path) -> str:
     return f"shown/{name_of(path)}"
-
-
-def _write(plan: Plan) -> None:
-    if plan.raw_after is None:
-        plan.path.unlink()
-    elif plan.raw_before is None:
-        atomic.write_new(plan.path, plan.raw_after)
-    else:
-        atomic.replace(plan.path, plan.raw_after)

@@ -27,7 +27,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         try:
             if action.command == "view":
                 return self._view(action)
-            made = plan(action, self._files)
+            made = plan(action, self._files, self._files.target(action.path))
             self._files.take_back(made) if action.command == "undo_edit" else self._files.write(made)
         except EditorError as error:
             return _refusal(action, str(error))
@@ -40,7 +40,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         if action.command == "view":
             return None
         try:
-            plan(action, self._files)
+            plan(action, self._files, self._files.locate(action.path))
         except EditorError as error:
             refused = _refusal(action, str(error))
         except (OSError, ValueError) as error:
@@ -54,7 +54,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         if action.command == "view":
             return ()
         try:
-            made = plan(action, self._files)
+            made = plan(action, self._files, self._files.locate(action.path))
         except (EditorError, OSError, ValueError):
             return ()
         return (self._files.previewed(made),)
@@ -65,7 +65,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
             if action.view_range is not None:
                 raise EditorError(f"{path} is a folder; `view_range` is for files.")
             return _seen(action, show_folder(path, action.path))
-        raw = read_bytes(path)
+        raw = read_bytes(path, self._files.root_of(path))
         image = image_in(raw)
         if image is not None:
             text = TextContent(text=f"The image {action.path}:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction
 from workbench.tools.str_replace_editor.edits import Edited, insert_after, replace_once
@@ -10,9 +11,11 @@ from workbench.tools.str_replace_editor.files import Files, Plan
 from workbench.tools.str_replace_editor.text_file import EditorError
 
 
-def plan(action: StrReplaceEditorAction, files: Files) -> Plan:
-    """The change the action stands for; raises EditorError when it cannot be made, OSError."""
-    path = files.locate(action.path)
+def plan(action: StrReplaceEditorAction, files: Files, path: Path) -> Plan:
+    """The change the action stands for, of the file at this real path.
+
+    Raises EditorError when it cannot be made, OSError.
+    """
     if action.command == "create":
         return files.creation(path, _given(action, "file_text"))
     if action.command == "undo_edit":

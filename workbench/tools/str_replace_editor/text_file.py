@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.tools.anchored import SYSTEM, Root
+
 MAX_BYTES = 10_000_000
 _BOMS = (  # the longer ones first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -66,10 +68,14 @@ def name_of(path: Path) -> str:
     return hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a regular file of at most 10 MB; raises EditorError for anything else, OSError."""
-    _check_regular(path, path.stat())
-    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
+    """The content of a regular file of at most 10 MB, by its real path.
+
+    Raises EditorError for anything else, OSError.
+    """
+    with root.entry(path) as entry:
+        _check_regular(path, entry.stat())
+        opened = entry.open(os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(opened, "rb") as file:
         _check_regular(path, os.fstat(file.fileno()))
         raw: bytes | None = file.read(MAX_BYTES + 1)

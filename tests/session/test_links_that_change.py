@@ -1,0 +1,78 @@
+"""A link that changes while an action is rated, shown and run, against the files that the user must be asked about."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import Desk, calls, says
+from tests.tools.test_editor_races import flipping
+from workbench.tools import FileEditorTool
+from workbench.tools.str_replace_editor.impl import FileEditorExecutor
+
+
+class Switching(FileEditorExecutor):
+    """The editor, with somebody who makes `place` a link whenever it looks, and a folder whenever it is rated."""
+
+    place: Path
+    target: Path
+
+    def preview(self, action):
+        with self._switched():
+            return super().preview(action)
+
+    def __call__(self, action):
+        with self._switched():
+            return super().__call__(action)
+
+    def _switched(self):
+        self.place.rename(self.place.with_name("aside"))
+        self.place.symlink_to(self.target)
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.place.unlink()
+        self.place.with_name("aside").rename(self.place)
+
+
+@pytest.mark.parametrize("target", ["../elsewhere", ".git/hooks"])
+def test_what_is_written_is_rated_by_the_path_that_was_shown(tmp_path: Path, target):
+    workspace = tmp_path / "workspace"
+    goal = workspace / target
+    for folder in (workspace / "place", goal):
+        folder.mkdir(parents=True)
+    call = {"command": "create", "path": f"{workspace}/place/new", "file_text": "x"}
+    desk = Desk(workspace, calls(("str_replace_editor", call, "LOW")), says("done"), mode="high")
+    tool = FileEditorTool(str(workspace))
+    executor = Switching(str(workspace))
+    executor.place, executor.target = workspace / "place", goal
+    desk.tools["str_replace_editor"] = tool.set_executor(executor)
+    desk.session.send("go")
+    desk.run()
+    assert desk.session.question is not None
+    assert list(goal.iterdir()) == []
+    desk.answer()
+    assert [path.read_text() for path in goal.iterdir()] == ["x"]
+    desk.close()
+
+
+def test_a_link_that_never_rests_lets_nothing_out_and_ends_no_session(tmp_path: Path):
+    workspace, outside = tmp_path / "workspace", tmp_path / "elsewhere" / "out"
+    for folder in (workspace / "place", outside):
+        folder.mkdir(parents=True)
+    script = [
+        calls(("str_replace_editor", {"command": "create", "path": f"{workspace}/place/{n}", "file_text": "x"}, "LOW"))
+        for n in range(60)
+    ]
+    desk = Desk(workspace, *script, says("done"), mode="high")
+    desk.tools["str_replace_editor"] = FileEditorTool(str(workspace))
+    with flipping(workspace, outside, "folder"):
+        desk.session.send("go")
+        desk.run()
+        while desk.session.question:
+            desk.answer("rejected")
+    assert list(outside.iterdir()) == []
+    assert desk.log()[-1].kind == "run_ended"
+    desk.close()

@@ -1,0 +1,241 @@
+"""The editor against a process that moves folders, links and files under it while it writes."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.tools.editing import Editor
+from workbench.tools.anchored import Entry
+from workbench.tools.beneath import writing_only
+
+WRITES = 500
+FLIPPER = """
+import ctypes, os, sys, time
+
+workspace, outside, what, pause = sys.argv[1:]
+os.chdir(workspace)
+name = {"folder": b"place", "above": b"up", "file": b"place/file"}[what]
+target = {"folder": outside, "above": os.path.dirname(outside), "file": outside + "/file"}[what]
+os.symlink(target, "link")
+exchange = ctypes.CDLL(None, use_errno=True).renameat2
+print("ready", flush=True)
+while True:
+    if exchange(-100, b"link", -100, name, 2):
+        sys.exit(os.strerror(ctypes.get_errno()))
+    time.sleep(float(pause))
+"""
+
+
+@contextmanager
+def flipping(workspace: Path, outside: Path, what: str, pause: float = 0) -> Iterator[None]:
+    command = [sys.executable, "-c", FLIPPER, str(workspace), str(outside), what, str(pause)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as flipper:
+        assert flipper.stdout.readline() == b"ready\n"
+        try:
+            yield
+            assert flipper.poll() is None, "the other process has ended"
+        finally:
+            flipper.kill()
+
+
+def state_of(folder: Path) -> list[tuple[str, bytes, int]]:
+    return sorted((path.name, path.read_bytes(), path.stat().st_ino) for path in folder.iterdir())
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    """A workspace with `place/file` and `up/out/file`, and a folder outside with files of the same names."""
+    workspace, outside = tmp_path / "workspace", tmp_path / "elsewhere" / "out"
+    for folder in (workspace / "place", workspace / "up" / "out", outside):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("one\n")
+    return workspace, outside
+
+
+@pytest.mark.parametrize(("what", "path"), [("folder", "place"), ("above", "up/out"), ("file", "place")])
+def test_no_write_leaves_the_workspace_while_links_are_swapped_in(sides, what, path):
+    workspace, outside = sides
+    before, editor = state_of(outside), Editor(workspace)
+    done = refused = 0
+    with flipping(workspace, outside, what):
+        for number in range(WRITES):
+            results = [
+                editor.run("view", workspace / path / "file"),
+                editor.run("str_replace", workspace / path / "file", old_str="one", new_str="two"),
+                editor.run("insert", workspace / path / "file", insert_line=0, new_str="top"),
+                editor.run("undo_edit", workspace / path / "file"),
+                editor.run("undo_edit", workspace / path / "file"),
+                editor.run("create", workspace / path / f"new/{number}", file_text="new"),
+            ]
+            done += sum(not result.is_error for result in results)
+            refused += sum(result.is_error for result in results)
+    assert state_of(outside) == before
+    assert min(done, refused) > WRITES // 5, "both happened, or nothing was raced"
+
+
+def in_place(path: Path, text: str) -> None:
+    """As an editor that opens the file, and sets the time back to what it was."""
+    found = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def by_rename(path: Path, text: str) -> None:
+    beside = path.with_name("saved")
+    beside.write_text(text)
+    beside.replace(path)
+
+
+def by_link(path: Path, text: str) -> None:
+    target = path.with_name("target")
+    target.write_text(text)
+    path.unlink()
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize("moment", ["before", "behind"])
+@pytest.mark.parametrize("saved", [in_place, by_rename, by_link])
+def test_what_the_user_saves_just_before_the_rename_stays(tmp_path: Path, monkeypatch, saved, moment):
+    path, editor, exchange = tmp_path / "file", Editor(tmp_path), Entry.exchange
+    path.write_text("one\n")
+    turns = []
+
+    def at_this_moment(entry: Entry, beside: str) -> bool:
+        turns.append(beside)
+        if len(turns) == 1 and moment == "before":
+            saved(path, "own\n")
+        done = exchange(entry, beside)
+        if len(turns) == 1 and moment == "behind":
+            path.with_name(beside).write_text("own\n")  # who had the file open already
+        elif len(turns) == 2:
+            saved(path, "new\n")  # and once more while it is put back
+        return done
+
+    monkeypatch.setattr(Entry, "exchange", at_this_moment)
+    assert "changed by something else" in editor.refused("str_replace", path, old_str="one", new_str="two")
+    assert path.read_text() == "new\n"
+    assert path.is_symlink() == (saved is by_link)
+    assert not list(tmp_path.glob(".ohw-*"))
+
+
+@pytest.mark.parametrize("saved", [in_place, by_rename])
+def test_where_names_cannot_be_exchanged_the_content_is_compared_just_before(tmp_path: Path, monkeypatch, saved):
+    path, editor = tmp_path / "file", Editor(tmp_path)
+    path.write_text("one\n")
+
+    def cannot(entry: Entry, beside: str) -> bool:
+        saved(path, "own\n")
+        return False
+
+    monkeypatch.setattr(Entry, "exchange", cannot)
+    assert "changed by something else" in editor.refused("str_replace", path, old_str="one", new_str="two")
+    assert path.read_text() == "own\n"
+    assert not list(tmp_path.glob(".ohw-*"))
+
+
+@pytest.mark.parametrize("saved", [in_place, by_rename])
+def test_no_save_of_the_user_is_lost_to_an_edit_at_the_same_time(tmp_path: Path, saved):
+    path, editor, late = tmp_path / "file", Editor(tmp_path), 0
+    for turn in range(0, 400, 2):
+        path.write_text(f"text {turn}\n")
+        editor.done("view", path)
+        user = threading.Timer(turn % 40 * 5e-5, saved, (path, f"text {turn + 1}\n"))
+        user.start()
+        late += editor.run("str_replace", path, old_str=f"text {turn}\n", new_str=f"edit {turn}\n").is_error
+        user.join()
+        assert path.read_text() == f"text {turn + 1}\n"
+    assert late
+
+
+def test_a_folder_moved_away_while_a_file_in_it_is_written_gets_nothing(tmp_path: Path, monkeypatch):
+    workspace, away = tmp_path / "workspace", tmp_path / "away"
+    (workspace / "place").mkdir(parents=True)
+    (workspace / "place/file").write_text("one\n")
+    editor = Editor(workspace)
+
+    def moves_away(name: str) -> None:
+        call = getattr(Entry, name)
+
+        def moved(entry: Entry, beside: str) -> object:
+            if not away.exists():
+                (workspace / "place").rename(away)
+            return call(entry, beside)
+
+        monkeypatch.setattr(Entry, name, moved)
+
+    moves_away("exchange")
+    editor.refused("str_replace", workspace / "place/file", old_str="one", new_str="two")
+    assert [(path.name, path.read_text()) for path in away.iterdir()] == [("file", "one\n")]
+    away.rename(workspace / "place")
+    moves_away("link_from")
+    editor.refused("create", workspace / "place/new", file_text="new")
+    assert [path.name for path in away.iterdir()] == ["file"]
+
+
+def test_nothing_is_made_where_the_workspace_was(tmp_path: Path):
+    workspace = tmp_path / "workspace"
+    (workspace / "sub").mkdir(parents=True)
+    (workspace / "sub/file").write_text("one\n")
+    editor = Editor(workspace)
+    editor.done("view", workspace / "sub/file")
+    workspace.rename(tmp_path / "moved")
+    assert "moved, deleted or replaced" in editor.refused("create", workspace / "sub/new", file_text="new")
+    assert not workspace.exists()
+    (workspace / "sub").mkdir(parents=True)
+    (workspace / "sub/file").write_text("one\n")
+    said = editor.refused("str_replace", workspace / "sub/file", old_str="one", new_str="two")
+    assert "moved, deleted or replaced" in said
+    assert [path.name for path in workspace.rglob("*")] == ["sub", "file"]
+
+
+def test_links_to_files_and_folders_of_the_workspace_still_work(tmp_path: Path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/file").write_text("one\n")
+    (tmp_path / "folder").symlink_to("real")
+    (tmp_path / "link").symlink_to("folder/file")
+    editor = Editor(tmp_path)
+    editor.done("str_replace", tmp_path / "link", old_str="one", new_str="two")
+    editor.done("insert", tmp_path / "folder/file", insert_line=0, new_str="top")
+    editor.done("create", tmp_path / "folder/sub/new", file_text="new")
+    assert (tmp_path / "real/file").read_text() == "top\ntwo\n"
+    assert (tmp_path / "real/sub/new").read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: Path):
+    workspace, outside = tmp_path / "workspace", tmp_path / "outside"
+    workspace.mkdir()
+    outside.mkdir()
+    (outside / "file").write_text("one\n")
+    (workspace / "out").symlink_to(outside)
+    editor = Editor(workspace)
+    said = editor.refused("str_replace", workspace / "out/file", old_str="one", new_str="two")
+    assert f"leads to {outside / 'file'} now" in said
+    editor.done("str_replace", outside / "file", old_str="one", new_str="two")
+    with writing_only([str(outside / "file")]):
+        editor.done("str_replace", workspace / "out/file", old_str="two", new_str="three")
+        assert "not the file that was shown" in editor.refused("create", workspace / "out/new", file_text="new")
+
+
+def test_what_cannot_be_put_back_is_kept_beside_and_named(tmp_path: Path, monkeypatch):
+    path, editor, exchange = tmp_path / "file", Editor(tmp_path), Entry.exchange
+    path.write_text("one\n")
+    turns = []
+
+    def fails_later(entry: Entry, beside: str) -> bool:
+        turns.append(beside)
+        if len(turns) > 1:
+            raise OSError(5, "Input/output error")
+        by_rename(path, "own\n")
+        return exchange(entry, beside)
+
+    monkeypatch.setattr(Entry, "exchange", fails_later)
+    said = editor.refused("str_replace", path, old_str="one", new_str="two")
+    assert f"what it held is in {turns[0]} beside it now" in said
+    assert (tmp_path / turns[0]).read_text() == "own\n"
