@@ -43,6 +43,12 @@ class Part(NamedTuple):
     """Where it runs, as far as that is known: what the names begin at."""
     protected: tuple[str, ...] = ()
     """Protected paths that it changes or deletes."""
+    opaque: str = ""
+    """The program that it may run besides what its words say, which only running it will show; "*" for any."""
+    unplaced: bool = False
+    """Whether it names a path that is not known before it runs."""
+    program: str = ""
+    """The name of the program that a link in its first word leads to, where that is another one."""
     spares: Spares = ""
     """What it leaves there, by the flag of `git clean`: with `x` what git keeps, with `-` what git ignores too, and
     with `X` all that git does not ignore; with `m` what is as it was committed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -12,6 +13,7 @@ from workbench.security.assessment import LONGEST_TEXT, Part
 from workbench.security.places import within
 from workbench.security.protected import words
 from workbench.security.rules.forms import hides_from, plain_forms
+from workbench.security.rules.options import slips_by
 from workbench.security.rules.patterns import command_pattern, is_address, is_exact, path_pattern
 from workbench.security.rules.rule import Rule
 from workbench.security.rules.subject import Subject
@@ -21,6 +23,11 @@ _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
 )
 """Builtins after which the same words may run something else: in another folder, or with other variables."""
+_RUNS_ANYTHING: Final = re.compile(
+    r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
+    r"loads |starts a shell|the analysis failed"
+)
+"""How the reasons begin of what is HIGH because it runs what is not seen in its words."""
 
 
 def fits(rule: Rule, subject: Subject) -> bool:
@@ -33,13 +40,13 @@ def touches(rule: Rule, subject: Subject) -> bool:
     if not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
         return False
     if not rule.command:
-        return not rule.path or any(_is_at(rule, path, subject) for path in subject.paths)
+        return not rule.path or any(is_at(rule, path, subject) for path in subject.paths)
     if not subject.is_shell:
         return False
     found = [part for part in subject.parts if runs(rule, part)]
     if not found:
         return bool(command_pattern(rule.command).fullmatch(subject.command.strip())) and not rule.path
-    return not rule.path or any(_is_at(rule, path, subject) for part in found for path in part.paths)
+    return not rule.path or any(is_at(rule, path, subject) for part in found for path in part.paths)
 
 
 def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
@@ -91,6 +98,8 @@ def _names(rule: Rule, part: Part, subject: Subject) -> bool:
     """Whether an `allow` rule names this plain command; with a `*` in it the paths must be those of the workspace."""
     if not part.plain or not any(command_pattern(rule.command).fullmatch(text) for text in _plain_texts(part)):
         return False
+    if not is_exact(rule.command) and slips_by(rule.command, part.words):
+        return False
     if rule.path:
         return _all_at(rule, part.paths, subject)
     return is_exact(rule.command) or not _leads_out(part, subject.workspace)
@@ -121,7 +130,7 @@ def runs(rule: Rule, part: Part) -> bool:
 
 def _texts(part: Part) -> Iterator[str]:
     yield part.text
-    for form in plain_forms(part.words):
+    for form in plain_forms(part.words, part.program):
         yield " ".join(form)
         yield shlex.join(form)
 
@@ -129,7 +138,17 @@ def _texts(part: Part) -> Iterator[str]:
 def is_opaque(rules: Iterable[Rule], subject: Subject) -> bool:
     """Whether what a command is called, or what it is told to do first, is not known where a rule forbids one."""
     patterns = [rule.command for rule in rules if rule.verdict != "allow" and rule.command]
-    return bool(patterns) and any(hides_from(pattern, part.words) for part in subject.parts for pattern in patterns)
+    return bool(patterns) and any(_may_run(part, pattern) for part in subject.parts for pattern in patterns)
+
+
+def _may_run(part: Part, pattern: str) -> bool:
+    if part.opaque == "*" or part.opaque == pattern.partition(" ")[0]:
+        return True
+    if not part.words and part.reason.startswith("cannot be read"):
+        return True
+    if part.risk == "HIGH" and _RUNS_ANYTHING.match(part.reason):
+        return True
+    return hides_from(pattern, part.words, part.program)
 
 
 def is_in_force(rule: Rule, subject: Subject) -> bool:
@@ -137,7 +156,7 @@ def is_in_force(rule: Rule, subject: Subject) -> bool:
     return not rule.folder or within(subject.workspace, os.path.realpath(os.path.expanduser(rule.folder)))  # noqa: PTH111
 
 
-def _is_at(rule: Rule, path: str, subject: Subject) -> bool:
+def is_at(rule: Rule, path: str, subject: Subject) -> bool:
     """Whether a path, by its name or where it really leads, is at or below what an `ask` or `deny` rule names."""
     pattern = path_pattern(rule.path, subject.workspace, subject.home, below=True, folded=True)
     return any(pattern.fullmatch(each) for each in {path, os.path.normpath(path), real(path)})

@@ -5,20 +5,37 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Final
 
 from workbench.security.assessment import Part
+from workbench.security.mentions import mentioned
 from workbench.security.protected import words
-from workbench.security.rules.matching import is_in_force, real, runs
+from workbench.security.rules.forms import UNKNOWN
+from workbench.security.rules.matching import is_at, is_in_force, real, runs
 from workbench.security.rules.rule import Rule
 from workbench.security.rules.subject import Subject
 
 _DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep")
 """Programs, and tools, that take in whole folders (`grep` as a program only where it is told to)."""
-_DEEP_GIT: Final = words("clean grep stash archive")
+_DEEP_GIT: Final = words("clean grep stash archive show diff cat-file whatchanged format-patch bundle checkout restore")
+_ONLY_NAMES: Final = words(
+    "--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary -b -B"
+)
+_PATCH: Final = words("-p -u --patch -L")
+_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file)|-T\Z|-a\Z")
+"""Flags whose value is a list of files."""
+_TEXT_ONLY: Final = words(
+    "echo printf true false : exit return sleep seq test [ [[ set shift kill wait read export declare local typeset "
+    "readonly unset type which basename dirname expr date let"
+)
+"""Programs that open nothing that their words name."""
+_SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
+"""Programs whose first word is no path."""
+_ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/")
+_MOST_WORDS = 200
 _BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp")
 _CLUSTER = re.compile(r"-[a-zA-Z]+")
 _SIGNS = re.compile(r"[*?\[]")
@@ -29,8 +46,13 @@ def reaches(rule: Rule, subject: Subject) -> bool:
 
     A rule that begins with `**` names nothing that lies in a certain folder; for it only what is named counts.
     """
+    if not rule.path or not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
+        return False
+    parts = [part for part in subject.parts if not rule.command or runs(rule, part)]
+    if any(_is_unplaced(part) or _may_name(rule, part, subject) for part in parts):
+        return True
     base = base_of(rule.path, subject)
-    if not base or not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
+    if not base:
         return False
     bases = {base.casefold(), real(base).casefold()}
     return any(_meets(path.casefold(), each, is_deep) for path, is_deep in _places(rule, subject) for each in bases)
@@ -70,7 +92,7 @@ def _is_deep(part: Part) -> bool:
         return False
     name, *rest = (part.words[0].rpartition("/")[2], *part.words[1:])
     if name == "git":
-        return rest[:1] != [] and rest[0] in _DEEP_GIT
+        return _is_deep_git(part, rest)
     if name in _DEEP and name != "grep":
         return True
     signs = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
@@ -79,6 +101,58 @@ def _is_deep(part: Part) -> bool:
         or (_CLUSTER.fullmatch(word) is not None and any(sign in word for sign in signs))
         for word in rest
     )
+
+
+def _is_deep_git(part: Part, rest: Sequence[str]) -> bool:
+    """Whether git shows or writes what is in any file, and not only in those that are named."""
+    verb = next((word for word in rest if word in _DEEP_GIT or word == "log"), "")
+    if not verb or (verb == "log" and _PATCH.isdisjoint(rest)) or not _ONLY_NAMES.isdisjoint(rest):
+        return False
+    behind = rest[rest.index(verb) + 1 :]
+    named = "--" in behind[:-1] or any(":" in word for word in behind)
+    is_file = any(os.path.lexists(path) for path in _candidates(part, behind))
+    return verb in {"clean", "grep", "stash"} or not (named or is_file)
+
+
+def _is_unplaced(part: Part) -> bool:
+    """Whether a path that it opens will only be known when it runs."""
+    name = part.words[0].rpartition("/")[2] if part.words else ""
+    if name in _TEXT_ONLY:
+        return False
+    if part.unplaced or "not known" in part.reason or any(_ANOTHER_NAME.search(path) for path in part.paths):
+        return True
+    return any(UNKNOWN in word or _LISTED.match(word) for word in part.words[1:])
+
+
+def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
+    """Whether a word of it that no rule of its program took for a path is one that the rule names."""
+    if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY:
+        return False
+    operands = list(part.words[1:])
+    if part.words[0].rpartition("/")[2] in _SEARCHES:
+        pattern = next((word for word in operands if not word.startswith("-")), "")
+        operands = [word for word in operands if word != pattern]
+    found = dict.fromkeys([*_candidates(part, operands), *mentioned(part)])
+    whole = _whole_folder(rule, subject)
+    return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in found)
+
+
+def _whole_folder(rule: Rule, subject: Subject) -> str:
+    """The directory of which the rule names all that lies below; empty where it names something else."""
+    folder = rule.path.removesuffix("**").rstrip("/")
+    return real(base_of(folder, subject)) if folder != rule.path and not _SIGNS.search(folder) else ""
+
+
+def _candidates(part: Part, operands: Sequence[str]) -> list[str]:
+    """All that may be a path in the words: as they are, behind a flag's letter, `=`, `:` or `@`."""
+    names: dict[str, None] = {}
+    for word in operands[:_MOST_WORDS]:
+        pieces = [word[2:] if re.match(r"-\w", word) else word, *(word.partition(sign)[2] for sign in "=:@")]
+        names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
+    return [name if name.startswith("/") else f"{folder}/{name}" for name in names for folder in part.folders or ("",)]
+
+
+_LONGEST: Final = 300
 
 
 def _meets(path: str, base: str, is_deep: bool) -> bool:

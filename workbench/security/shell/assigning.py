@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.security.assessment import Part, shortened
 from workbench.security.places import within
+from workbench.security.shell.braces import is_open
 from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
 from workbench.security.shell.variables import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons
 from workbench.security.shell.words import UNKNOWN, Word
@@ -75,9 +76,9 @@ def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
     name, equals, value = word.text.partition("=")
     if node.type == "unset_command" and "[" in word.raw:
         scan.origins.reckon(word.raw.partition("[")[2])
-    if equals or node.type == "unset_command":
+    if (equals or node.type == "unset_command") and not is_open(word):
         set_variable(scan, name, Word(value or UNKNOWN, word.raw), value)
-    elif UNKNOWN in word.text or _SUBSCRIPT.search(word.text):
+    elif UNKNOWN in word.text or is_open(word) or _SUBSCRIPT.search(word.text):
         says(scan, word.raw, "sets a variable that is not known before")
     elif name.isidentifier():
         _without_value(scan, name, marks)

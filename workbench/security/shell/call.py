@@ -80,6 +80,9 @@ class Call:
         self.spared: set[str] = set()
         """Protected paths that may be changed like others: what they hold is of no worth."""
         self.spares: Spares = ""
+        self.unplaced = False
+        self.opaque = self.program = ""
+        """As in Part."""
         self.base: Word | None = None
         """The folder it works in, where a flag says so."""
         self.keeps = False
@@ -98,11 +101,13 @@ class Call:
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         found = Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
         found = found._replace(deletes=deletes, changes=changes, spares=self.spares, protected=tuple(self.protected))
+        folder, base = self.scan.folder or self.scan.places.workspace, self.base.text if self.base else ""
+        folders = (folder, f"{folder}/{base}") if base else (folder,)
+        found = found._replace(opaque=self.opaque, unplaced=self.unplaced, program=self.program, folders=folders)
         if self.risk == "LOW" or self.keeps or not self._given:
             return found
-        folder, base = self.scan.folder or self.scan.places.workspace, self.base.text if self.base else ""
         words = tuple(word.text if word.is_pattern else glob.escape(word.text) for word in self._given)
-        return found._replace(mentions=words, folders=(folder, f"{folder}/{base}") if base else (folder,))
+        return found._replace(mentions=words)
 
     def use(self, word: Word, use: Use) -> None:
         """A word as a path that is read, written or deleted, or as a command that is run."""
@@ -118,6 +123,7 @@ class Call:
     def _place(self, word: Word, use: Use) -> None:
         path = self.scan.absolute(word)
         if path is None:
+            self.unplaced = True
             opaque = "a path that is not known before it runs"
             reads = use in {"read", "deep"} and not self.scan.names_secret(word)
             unsure: Risk = "MEDIUM" if reads else "HIGH"
@@ -171,6 +177,7 @@ class Call:
         """A word that is itself a command line."""
         if UNKNOWN in word.text:
             self.raise_to("HIGH", "runs a command that is not known before")
+            self.opaque = "*"
             self.runs_code(word.text)
         else:
             self.raise_to(*self.scan.inner(word.text, lasts=self.name in MOVES_CALLER))

@@ -10,6 +10,7 @@ from workbench.security.assessment import Part, not_plain, shortened
 from workbench.security.places import within
 from workbench.security.risk import Risk
 from workbench.security.shell.assigning import assigned, declared
+from workbench.security.shell.braces import is_open, spread
 from workbench.security.shell.chains import branches, chain
 from workbench.security.shell.conditions import tested
 from workbench.security.shell.moving import moves_caller
@@ -66,13 +67,16 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
         assigned(scan, setting, name.text if name else "")
     given = [_redirect(scan, each) for each in outside]
     words += [word for more, _ in given for word in more]
+    written = [*([name] if name is not None else ()), *words]
+    if any(is_open(word) for word in written):
+        name, words = None, spread(written)
     if name is None and words:
         name = words.pop(0)
     if name is None:
         return
     call = scan.call(name, words, node)
     call.piped = scan.piped
-    call.plain = not (settings or outside or scan.piped or scan.depth) and _is_plain(scan, [name, *words])
+    call.plain = not (settings or outside or scan.piped or scan.depth) and _is_plain(scan, written)
     for (_, text), each in zip(given, outside, strict=True):
         if _is_input(scan, each):
             call.has_input, call.stdin = True, text
@@ -151,7 +155,8 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
         takes = (operator == "<" or "&" in operator) and not scan.names_secret(target)
         found: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
         lost = () if takes else (scan.below(target),)
-        scan.parts.append(Part(text, found[0], f"{found[1]} a path that is not known before", changes=lost))
+        why = f"{found[1]} a path that is not known before"
+        scan.parts.append(Part(text, found[0], why, changes=lost, unplaced=True))
         return
     reads = operator.startswith("<") and ">" not in raw[:4]
     risk, reason = scan.rating(path, "read" if reads else "write")

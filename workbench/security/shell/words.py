@@ -19,7 +19,7 @@ UNKNOWN = "\0"
 _SUBSTITUTIONS = frozenset({"command_substitution", "arithmetic_expansion"})
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _DOUBLE_ESCAPE = re.compile(r'\\([$`"\\])')
-_PATTERN = re.compile(r"(?<!\\)[*?\[]|(?<!\\)\{[^{}]*(?:,|\.\.)")
+_PATTERN = re.compile(r"(?<!\\)[*?\[]|(?<!\\)\{\S*?(?:,|\.\.)")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 _ANSI_SIGNS = "\\'\"?"

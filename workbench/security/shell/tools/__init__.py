@@ -84,6 +84,7 @@ def judge(call: Call, name: Word) -> None:
     """Rate a call by the rule of its program; what is not known is MEDIUM, a name that is not literal HIGH."""
     if UNKNOWN in name.text or name.is_pattern or name.runs or not name.text:
         call.raise_to("HIGH", "the name of the command is not known before it runs")
+        call.opaque = "*"
         return
     if not _PLAIN_NAME.match(name.raw) or not name.text.isascii():
         call.raise_to("HIGH", "the name of the command is disguised")
@@ -180,6 +181,10 @@ def _program_at_path(call: Call, name: Word) -> None:
         call.raise_to("HIGH", "runs a program at a place that is not known")
         return
     call.paths.append(path)
+    real = call.scan.places.resolved(path)
+    call.program = basename(real) if basename(real) != basename(name.text) else ""
+    if any(path in part.changes or real in part.changes for part in call.scan.parts):
+        call.opaque = "*"
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
         call.raise_to("HIGH", "runs a program from outside the workspace" if risk == "MEDIUM" else reason)

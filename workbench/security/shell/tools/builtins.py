@@ -156,6 +156,7 @@ def _trap(call: Call) -> None:
 def _alias(call: Call) -> None:
     if any("=" in word.text or UNKNOWN in word.text for word in call.words):
         call.raise_to("HIGH", "puts something else in the place of a command")
+        call.opaque = "*"
 
 
 def _set(call: Call) -> None:
@@ -184,6 +185,7 @@ def _shopt(call: Call) -> None:
 def _hash(call: Call) -> None:
     if any(word.text.startswith("-") and set(word.text) & set("pd") for word in call.words):
         call.raise_to("HIGH", "puts another program in the place of a command")
+        call.opaque = "*"
 
 
 def _complete(call: Call) -> None:

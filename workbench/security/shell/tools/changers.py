@@ -36,6 +36,7 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
     path = call.scan.absolute(word)
     if path is None:
         call.raise_to("HIGH", "deletes a path that is not known before it runs")
+        call.unplaced = True
         call.takes_away(word)
         return
     call.paths.append(path)

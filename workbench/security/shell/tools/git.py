@@ -110,6 +110,7 @@ _CHECKS_OUT = words(
 """Verbs that write over files of the work tree, or delete them."""
 _SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
 _by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
+_KNOWN = frozenset(name.partition(" ")[0] for name in _TABLE | MORE)
 _BEFORE = Spec(
     values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
     flags=flags("HIGH", "changes what git runs", "-c --config-env"),
@@ -141,6 +142,7 @@ def _git(call: Call) -> None:
         _from_remote(call)
     _shown(call, verb)
     beside(call, verb)
+    call.opaque = "" if verb in _KNOWN else "git"  # else it may be an alias
     _by_verb(call)
 
 
@@ -166,6 +168,9 @@ def _shown(call: Call, verb: str) -> None:
         behind |= word.text == "--"
         path = word._replace(text=word.text.rpartition(":")[2])
         full = None if word.text.startswith("-") else call.scan.absolute(path)
+        if ":" in word.text and full is not None:
+            # `REV:PATH` begins at the top of the repository, `REV:./PATH` where the command runs
+            call.paths += [full, f"{call.scan.places.workspace}/{path.text}"]
         if full is not None and (behind or call.scan.rating(full, "read")[0] == "HIGH"):
             call.use(path, "read")
 

@@ -76,6 +76,7 @@ def _from_stdin(call: Call) -> None:
         call.run_text(Word(call.stdin, call.stdin))
     elif call.piped or call.has_input:
         call.raise_to("HIGH", _PIPED)
+        call.opaque = "*"
         call.writes_anywhere()
     else:
         call.raise_to("HIGH", "starts a shell that nobody sees")
@@ -141,6 +142,7 @@ def _code_from_stdin(call: Call) -> None:
         _code(call, Word(call.stdin, call.stdin))
     elif call.piped or call.has_input:
         call.raise_to("HIGH", _PIPED)
+        call.opaque = "*"
         call.writes_anywhere()
 
 

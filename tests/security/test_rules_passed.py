@@ -1,0 +1,84 @@
+"""Ways past rules: a deny that other words for the same would pass, an allow whose `*` takes in more than it says."""
+
+from pathlib import Path
+
+import pytest
+
+from workbench.security.rules.book import deciding
+from workbench.security.rules.examples import command_subject
+from workbench.security.rules.rule import parse_rule
+
+DATA = Path(__file__).parent / "data"
+TWO_WORDS = {"git", "npm", "go", "cargo", "ruff", "uv", "docker", "terraform", "kubectl", "coverage"}
+
+
+def lines(name: str) -> list[list[str]]:
+    return [line.split("\t", 1) for line in (DATA / name).read_text().splitlines()]
+
+
+def verdict(line: str, rule: str, workspace: Path) -> str:
+    subject = command_subject(line.replace("\\n", "\n"), str(workspace), "/home/u")
+    found = deciding([parse_rule(rule)], subject)
+    return found.verdict if found else "none"
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory) -> Path:
+    """A workspace with a secret folder and two links to it."""
+    made = tmp_path_factory.mktemp("work")
+    (made / "secret").mkdir()
+    (made / "src").mkdir()
+    (made / "secret/a").write_text("k")
+    (made / "src/x.py").write_text("")
+    (made / "lk").symlink_to("secret")
+    (made / "lnk").symlink_to("secret/a")
+    return made
+
+
+@pytest.mark.parametrize(("expected", "line"), lines("denied_push.txt"))
+def test_a_denied_command_is_denied_or_asked_about_in_all_its_forms(expected, line, workspace):
+    assert verdict(line, "deny $ git push *", workspace) == expected
+
+
+@pytest.mark.parametrize(("expected", "line"), lines("denied_folder.txt"))
+def test_a_denied_folder_is_denied_or_asked_about_however_it_is_named(expected, line, workspace):
+    line = line.replace("WORKSPACE", str(workspace))
+    assert verdict(line, "deny in secret/**", workspace) == expected
+    if expected != "none":
+        assert verdict(line, "ask in secret/**", workspace) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("npm publis", "npm publish *"),
+        ("npm i evil", "npm install *"),
+        ("docker image push x", "docker push *"),
+        ("docker container rm x", "docker rm *"),
+        ("hg pus", "hg push *"),
+        ("git stage x", "git add *"),
+        ("cargo b", "cargo build *"),
+    ],
+)
+def test_another_word_for_the_same_does_not_pass_a_rule(line, rule, workspace):
+    assert verdict(line, f"deny $ {rule}", workspace) in {"deny", "ask"}
+
+
+@pytest.mark.parametrize(("expected", "line"), lines("allowed_prefix.txt"))
+def test_the_star_of_an_allow_rule_takes_in_no_option_that_writes_runs_or_loads(expected, line, workspace):
+    words = line.split()
+    count = 2 if words[0] in TWO_WORDS and not words[1].startswith("-") else 1
+    assert verdict(line, f"allow $ {' '.join(words[:count])} *", workspace) == expected
+
+
+def test_an_option_that_the_rule_spells_is_allowed_once(workspace):
+    rule = "allow $ pytest -p no:cacheprovider *"
+    assert verdict("pytest -p no:cacheprovider -q", rule, workspace) == "allow"
+    assert verdict("pytest -p no:cacheprovider -p evil", rule, workspace) == "none"
+    assert verdict("ruff check --output-file=x", "allow $ ruff check --output-file=*", workspace) == "allow"
+    assert verdict("pytest @args", "allow $ pytest @args", workspace) == "allow"
+
+
+@pytest.mark.parametrize("line", ["npm install @types/node", "git log @", "gh issue list --assignee @me"])
+def test_an_at_that_is_no_file_is_a_word_like_others(line, workspace):
+    assert verdict(line, f"allow $ {' '.join(line.split()[:2])} *", workspace) == "allow"
