@@ -10,7 +10,7 @@ from workbench.security.assessment import Part, shortened
 from workbench.security.places import within
 from workbench.security.shell.braces import is_open
 from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
-from workbench.security.shell.variables import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons
+from workbench.security.shell.variables import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons, rated_variable
 from workbench.security.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ _PRINTS = re.compile(r"(?:export|declare|typeset|readonly|local)(?:\s+-[px]+)*\s
 _REFERS = re.compile(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]")
 
 
-def assigned(scan: Scan, node: Node, command: str = "") -> None:
-    """A variable is set: for all that follows, or for one command."""
+def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = False) -> None:
+    """A variable is set: for all that follows, or for one command; `exported` when all programs see it."""
     name, _, value = scan.reader.raw(node).partition("=")
     value_node = node.child_by_field_name("value")
     word = scan.reader.word(value_node) if value_node else Word("", "")
@@ -41,7 +41,7 @@ def assigned(scan: Scan, node: Node, command: str = "") -> None:
     _origin(scan, node, name, value, words, lasts=not command)
     for child in node.children:
         scan.visit(child)
-    set_variable(scan, name, word, value, command)
+    set_variable(scan, name, word, value, command, exported=exported)
 
 
 def _origin(scan: Scan, node: Node, name: str, value: str, words: list[Word], *, lasts: bool) -> None:
@@ -66,7 +66,7 @@ def declared(scan: Scan, node: Node) -> None:
         says(scan, scan.reader.raw(node), NAMEREF)
     for child in node.children:
         if child.type == "variable_assignment":
-            assigned(scan, child)
+            assigned(scan, child, exported="x" in marks or "r" in marks)
         elif child.is_named:
             scan.visit(child)
             _declared_word(scan, node, scan.reader.word(child), marks)
@@ -88,6 +88,7 @@ def _attributes(scan: Scan, node: Node) -> str:
     """The letters of the flags; whose values are sums is told before they are set."""
     raw = scan.reader.raw(node)
     marks = "".join(_FLAGS.findall(raw)) + ("local" if raw.startswith("local") else "")
+    marks += {"export": "x", "readonly": "r"}.get(raw.split(maxsplit=1)[0], "")
     if "i" in marks or "A" in marks:
         names = {_DECLARED.split(scan.reader.raw(child))[0] for child in node.children if child.type in _NAMES}
         scan.origins.integers |= names if "i" in marks else set()
@@ -122,10 +123,14 @@ def says(scan: Scan, raw: str, reason: str) -> None:
     scan.parts.append(Part(shortened(raw), "HIGH", reason))
 
 
-def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "") -> None:
-    """What it means that a variable gets a value, and the value where it is known."""
+def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "", *, exported: bool = False) -> None:
+    """What it means that a variable gets a value, and the value where it is known; `exported` when programs see it."""
     here = scan.folder is not None and within(scan.places.resolved(scan.folder), scan.places.workspace)
-    found = poisons(name, raw.strip("\"'") if UNKNOWN in word.text else word.text, command, here=here)
+    text = raw.strip("\"'") if UNKNOWN in word.text else word.text
+    found = poisons(name, text, command, here=here)
+    if not found and (command or exported):
+        rating = rated_variable(name, text, command)
+        found = rating if rating[0] != "LOW" else None
     if _SUBSCRIPT.search(name) or holds_command(word.text) or quotes_command(raw):
         found = ("HIGH", RUNS)
     if found:

@@ -66,11 +66,17 @@ class Call:
         """Whether no rule is known for it."""
         self.unread = False
         """Whether its rule says that its words are texts."""
+        self.is_proven = False
+        """Whether its rule has itself found each of its words to be harmless."""
+        self.in_usual_form: list[Word] = []
+        """Its words as its grammar knows them, where it may be written otherwise."""
         self.piped = False
         """Whether something is piped into it."""
         self.stdin: str | None = None
         """What it reads from a heredoc or a here string, where that is known."""
         self.has_input = False
+        self.redirects: tuple[str, ...] = ()
+        """Its redirects as they are written."""
         self.risk: Risk = "LOW"
         self.reason = ""
         self.paths: list[str] = []

@@ -80,6 +80,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     for (_, text), each in zip(given, outside, strict=True):
         if _is_input(scan, each):
             call.has_input, call.stdin = True, text
+    call.redirects = tuple(scan.reader.raw(each) for each in outside)
     judge(call, name)
     scan.parts.insert(at, call.part())
 

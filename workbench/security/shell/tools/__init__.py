@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from workbench.security.places import within
 from workbench.security.shell.call import Call, Spec, basename
+from workbench.security.shell.grammar import prove
 from workbench.security.shell.guarding import OUTPUTS
 from workbench.security.shell.moving import called
 from workbench.security.shell.origins import ARGUMENTS
@@ -29,6 +31,7 @@ from workbench.security.shell.tools import (
     system,
     wrappers,
 )
+from workbench.security.shell.tools.harmless import ROWS
 from workbench.security.shell.tools.reaching import look_further
 from workbench.security.shell.tools.rule import Rule, words
 from workbench.security.shell.words import UNKNOWN, Word, literal
@@ -70,14 +73,29 @@ ALARMING = frozenset(
     }
 ) - {"id", "ping", "free", "uptime", "python", "python3", "node"}
 """Names that make a command line HIGH when it cannot be read with certainty."""
-_QUESTIONS = ({"--version"}, {"--help"}, {"-V"}, {"-v"})
+_ASKED = words(
+    "python pypy node nodejs npm npx ruby perl php lua julia java javac kotlin scala ghc gcc g++ cc c++ clang "
+    "clang++ ld cmake  ctest ninja meson make gmake deno docker podman kubectl helm terraform aws gcloud az gh "
+    "glab hub curl wget ssh rsync  ruff black isort mypy pyright shellcheck hadolint shfmt gofmt clang-format "
+    "prettier eslint tsc sqlite3 psql  mysql redis-cli ffmpeg openssl gpg tmux vim nvim nano emacs code cp mv rm "
+    "mkdir touch ln chmod chown dd tee install  patch truncate mktemp xargs env timeout nice nohup stdbuf time "
+    "bash zsh sh dash fish vault op doppler jest vitest tsx  systemctl uv uvx pip pipx conda mamba pyenv rbenv "
+    "nvm fnm apt apt-get brew "
+)
+"""Programs that say their version, or how they are used, without a look at the folder."""
+_ASKED_SHORT = {
+    "--version": _ASKED,
+    "--help": _ASKED,
+    "-v": words("node nodejs npm npx php ruby perl nvm helm"),
+    "-V": words("python pypy ssh curl wget tmux psql mysql"),
+}
 _MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
 _PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
 
 
 def is_known(name: str) -> bool:
     """Whether a rule or the shell itself has a meaning for the name."""
-    return name in RULES or name in _MISREAD
+    return name in RULES or name in ROWS or name in _MISREAD
 
 
 def judge(call: Call, name: Word) -> None:
@@ -94,21 +112,34 @@ def judge(call: Call, name: Word) -> None:
         return
     if "/" in name.text:
         _program_at_path(call, name)
-    program = basename(name.text).casefold() if basename(name.text) not in RULES else basename(name.text)
-    call.name = program
-    rule, given = RULES.get(program) or _versioned(program), list(call.words)
-    if program in call.scan.functions or rule is None:
+    program = basename(name.text)
+    call.name = program if program in RULES or program in ROWS else program.casefold()
+    given = list(call.words)
+    if call.name in call.scan.functions:
         _unknown(call)
-    elif len(call.words) == 1 and {call.words[0].text} in _QUESTIONS and program not in _NO_QUESTIONS:
-        return
-    elif isinstance(rule, Spec):
-        call.apply(rule)
-    else:
-        rule(call)
+    elif not _asks(call):
+        _judge_program(call, given)
     look_further(call, given)
 
 
-_NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
+def _judge_program(call: Call, given: list[Word]) -> None:
+    """By its rule, and by its grammar: without one of these two, nothing is LOW."""
+    rule = RULES.get(call.name) or _versioned(call.name)
+    if rule is None and call.name not in ROWS:
+        _unknown(call)
+    elif isinstance(rule, Spec):
+        call.apply(rule)
+    elif rule is not None:
+        rule(call)
+    if call.name in ROWS or (call.risk == "LOW" and not call.is_proven):
+        prove(call, call.in_usual_form or given, ROWS)
+
+
+def _asks(call: Call) -> bool:
+    """Whether it is only asked for its version, or how it is used."""
+    if len(call.words) != 1 or call.risk != "LOW":
+        return False
+    return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT.get(call.words[0].text, ())
 
 
 def _versioned(program: str) -> Rule | None:
@@ -188,3 +219,5 @@ def _program_at_path(call: Call, name: Word) -> None:
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
         call.raise_to("HIGH", "runs a program from outside the workspace" if risk == "MEDIUM" else reason)
+    elif within(call.scan.places.resolved(path), call.scan.places.workspace):
+        call.raise_to("MEDIUM", "runs a program of the workspace")

@@ -28,7 +28,7 @@ _UNPACKS = frozenset({"-x", "--extract", "--get"})
 
 def _tar(call: Call) -> None:
     if call.words and not call.words[0].text.startswith("-"):
-        call.words = [*_old_style(call.words[0].text, call.words[1:])]
+        call.words = call.in_usual_form = [*_old_style(call.words[0].text, call.words[1:])]
     options, operands = call.options(_TAR)
     given = {option.flag: option.value for option in options}
     archive = given.get("-f") or given.get("--file")
@@ -116,5 +116,4 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(words("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress"), _packs_in_place),
     **dict.fromkeys(("7z", "7za", "7zz"), _seven),
     **named(Spec("MEDIUM", "packs or unpacks files", operands="read", paths=uses("write", "-D -O -F")), "cpio ar pax"),
-    "zipinfo": Spec(),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from workbench.security.shell.call import Call, Spec, flags, uses
 from workbench.security.shell.moving import change, pop, push
@@ -17,6 +17,12 @@ from workbench.security.shell.words import UNKNOWN, Word
 _CONTROL = re.compile(
     r"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u001[bB]))(?:\]|P|_|\^|X|\[[\d;?]*[^\d;?m\s\\])|\\x9[bd]|\\u009[bd]|[\x9b\x9d]", re.I
 )
+
+
+_LASTS = "changes the shell for later commands"
+_HARMLESS_SET = re.compile(r"[-+][euxv]*o?")
+_HARMLESS_OPTIONS = words("pipefail errexit nounset xtrace verbose")
+_MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_expand_once execfail varredir_close")
 
 
 def _prints(call: Call) -> None:
@@ -145,7 +151,10 @@ def _source(call: Call) -> None:
 
 
 def _trap(call: Call) -> None:
-    if not call.words or call.words[0].text in {"-p", "-l", "-", ""}:
+    if not call.words or call.words[0].text in {"-p", "-l"}:
+        return
+    if call.words[0].text in {"-", ""}:
+        call.raise_to("MEDIUM", _LASTS)
         return
     call.raise_to("MEDIUM", "runs a command later")
     call.run_text(call.words[0])
@@ -171,14 +180,24 @@ def _set(call: Call) -> None:
         call.scan.stops = True
     if any(re.fullmatch(r"\+[a-zA-Z]*P[a-zA-Z]*", text) for text in texts) or {"+o", "physical"} <= set(texts):
         call.raise_to("HIGH", "changes where cd leads")
-    if any(word.text in {"-o", "+o"} for word in call.words) and any(
-        word.text in {"history", "emacs", "vi"} for word in call.words
-    ):
-        call.raise_to("MEDIUM", "changes the shell")
+    _options_set(call, texts)
+
+
+def _options_set(call: Call, texts: list[str]) -> None:
+    """Options of the shell: those that make it stricter, or show what it does, are harmless; the others last."""
+    for text in takewhile(lambda text: text[:1] in {"-", "+"} and text not in {"-", "--"}, texts):
+        if not _HARMLESS_SET.fullmatch(text):
+            call.raise_to("MEDIUM", _LASTS)
+    named = [value for flag, value in pairwise(texts) if re.fullmatch(r"[-+][a-z]*o", flag)]
+    if not _HARMLESS_OPTIONS.issuperset(named):
+        call.raise_to("MEDIUM", _LASTS)
 
 
 def _shopt(call: Call) -> None:
-    if any(word.text == "expand_aliases" for word in call.words):
+    sets = any(re.fullmatch(r"-[a-z]*[su][a-z]*", word.text) for word in call.words)
+    if sets:
+        call.raise_to("MEDIUM", _LASTS)
+    if sets and not _MEANINGS.isdisjoint(word.text for word in call.words):
         call.raise_to("HIGH", "changes what the shell makes of names")
 
 
@@ -201,6 +220,17 @@ def _compgen(call: Call) -> None:
             continue
         if {*flag.text} & {"C", "F"} or ("W" in flag.text and re.search(rf"[$`{UNKNOWN}]", value.text)):
             call.raise_to("HIGH", "runs a command to complete a word")
+
+
+def _sets_a_limit(call: Call) -> None:
+    """`umask` and `ulimit` say what holds, or with a value change it for all that follows."""
+    if any(not word.text.startswith("-") for word in call.words):
+        call.raise_to("MEDIUM", _LASTS)
+
+
+def _jobs(call: Call) -> None:
+    if call.words and re.fullmatch(r"-[lnprs]*x", call.words[0].text):
+        call.run_words(call.words[1:])
 
 
 def _wait(call: Call) -> None:
@@ -235,7 +265,6 @@ RULES: dict[str, Rule] = {
     "cd": _cd,
     "pushd": _pushd,
     "popd": _popd,
-    "dirs": Spec(operands="text"),
     "eval": _eval,
     "source": _source,
     ".": _source,
@@ -260,5 +289,8 @@ RULES: dict[str, Rule] = {
     "fc": Spec("HIGH", "runs an earlier command again", operands="text"),
     "compgen": _compgen,
     "wait": _wait,
-    **dict.fromkeys(words("exit return break continue shift bg fg suspend logout help caller"), Spec(operands="text")),
+    "jobs": _jobs,
+    "umask": _sets_a_limit,
+    "ulimit": _sets_a_limit,
+    **dict.fromkeys(words("bg fg disown suspend"), Spec("MEDIUM", _LASTS, operands="text")),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from workbench.security.places import is_made_again, within
@@ -40,7 +41,7 @@ _TABLE: dict[str, Spec] = {
     ),
     **dict.fromkeys(
         words(
-            "add commit merge cherry-pick revert mv init tag am apply notes sparse-checkout "
+            "add commit merge cherry-pick revert mv init am apply notes sparse-checkout "
             "commit-tree write-tree bisect "
             "maintenance pack-refs repack format-patch archive bundle update-index read-tree rerere replace"
         ),
@@ -58,6 +59,7 @@ _TABLE: dict[str, Spec] = {
     "prune": Spec("HIGH", "deletes lost commits", operands="text"),
     "reflog": _LOOK,
     "reflog expire": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "reflog drop": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
     "reflog delete": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
     "stash": Spec("MEDIUM", "puts changes aside", operands="text"),
     "stash list": _LOOK,
@@ -72,6 +74,7 @@ _TABLE: dict[str, Spec] = {
             "MEDIUM", "changes branches", "-d -m -M -c -C --delete --move --copy -u --set-upstream-to --unset-upstream"
         ),
     ),
+    "tag": Spec("LOW", operands="text", flags=flags("MEDIUM", "changes tags", "-d --delete -f --force -a -s -m -F")),
     "reset": Spec(
         "MEDIUM", "changes what is staged", operands="text", flags=flags("HIGH", _LOSES, "--hard --merge --keep")
     ),
@@ -129,6 +132,8 @@ def _git(call: Call) -> None:
     if not call.words:
         return
     verb = call.words[0].text
+    if verb not in _WITHOUT and _is_other_repository(call):
+        call.raise_to("MEDIUM", _OTHER)
     if verb in _CHECKS_OUT:
         _checks_out(call, verb)
     if any(word.runs for word in call.words) and verb in {"push", "fetch", "clone", "pull", "remote"}:
@@ -138,12 +143,36 @@ def _git(call: Call) -> None:
         call.words = call.words[1:]
         special(call)
         return
-    if verb in {"fetch", "pull", "clone", "ls-remote"}:
-        _from_remote(call)
+    _from_remote(call, verb)
     _shown(call, verb)
     beside(call, verb)
     call.opaque = "" if verb in _KNOWN else "git"  # else it may be an alias
     _by_verb(call)
+
+
+_OTHER = "works on another repository, whose settings may run programs"
+_WITHOUT = words("version help check-ref-format")
+"""Verbs that look at no repository."""
+
+
+def _is_other_repository(call: Call) -> bool:
+    """Whether git may find another repository than that of the workspace: a nested one, or one outside."""
+    base = call.base if call.base is not None else literal(".")
+    path = call.scan.absolute(base)
+    workspace, places = call.scan.places.workspace, call.scan.places
+    if path is None:
+        return True
+    folder, top = places.resolved(os.path.normpath(path)), places.resolved(workspace)
+    while folder != top and within(folder, top):
+        if not os.path.isdir(folder) or _is_top(folder):  # noqa: PTH112 - a string comes in
+            return True
+        folder = os.path.dirname(folder)  # noqa: PTH120 - a string comes in
+    return folder != top or (os.path.lexists(f"{top}/HEAD") and not os.path.lexists(f"{top}/.git"))
+
+
+def _is_top(folder: str) -> bool:
+    """Whether git takes it for a repository; one without a work tree has its `HEAD` in the folder itself."""
+    return os.path.lexists(f"{folder}/.git") or os.path.lexists(f"{folder}/HEAD")
 
 
 def _checks_out(call: Call, verb: str) -> None:
@@ -184,9 +213,13 @@ def _before(call: Call) -> bool:
     if (name == "-c" and not _FINE_SETTINGS.match(value)) or (name in {"--config-env", "--exec-path"} and value):
         call.raise_to("HIGH", "changes what git runs")
     elif name in {"-C", "--git-dir", "--work-tree"}:
-        call.base = literal(value) if name == "-C" else call.base
+        if name == "-C":
+            value = f"{call.base.text}/{value}" if call.base and not value.startswith(("/", "~")) else value
+            call.base = literal(value)
+        else:
+            call.raise_to("MEDIUM", _OTHER)
         call.use(Word(value, value), "read")
-        if call.risk != "LOW" or _is_far(call, value):
+        if call.scan.rating(call.scan.absolute(literal(value)) or "/", "read")[0] != "LOW" or _is_far(call, value):
             call.raise_to("HIGH", "works on a repository outside the workspace")
     return True
 
@@ -197,7 +230,13 @@ def _is_far(call: Call, folder: str) -> bool:
     return path is not None and not within(call.scan.places.resolved(path), call.scan.places.workspace)
 
 
-def _from_remote(call: Call) -> None:
+def _from_remote(call: Call, verb: str) -> None:
+    if verb == "remote" and [word.text for word in call.words[1:2]] == ["show"]:
+        call.raise_to("MEDIUM", "asks another machine")
+        if any(_REMOTE.match(word.text) or "::" in word.text for word in call.words[2:]):
+            call.raise_to("HIGH", "asks a place that is not configured")
+    if verb not in {"fetch", "pull", "clone", "ls-remote"}:
+        return
     places = [word for word in call.words[1:] if not word.text.startswith("-")]
     for word in places:
         if word.text.startswith("ext::") or word.text.startswith("-"):
@@ -259,12 +298,17 @@ def _config(call: Call) -> None:
     reads = names & {"-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch"}
     verb = operands[0].text if operands else ""
     if verb in {"list", "get"} or reads or (len(operands) == 1 and not _changes(options)):
+        if any(_SECRET_SETTING.search(word.text) for word in operands):
+            call.raise_to("HIGH", "prints a secret")
         return
     local = not names & {"--global", "--system"}
     fine = local and operands and _FINE_SETTINGS.match(operands[0].text) and verb.startswith("user.")
     call.raise_to(*(("MEDIUM", "sets a name for commits") if fine else ("HIGH", _HIGH_CONFIG.reason)))
     if not fine:
         call.guard(f"{call.scan.places.workspace}/.git/config" if local else f"{call.scan.places.home}/.gitconfig")
+
+
+_SECRET_SETTING = re.compile(r"extraheader|token|passw|secret|credential\..*\.helper|insteadof|cookie", re.I)
 
 
 def _changes(options: list[Option]) -> bool:

@@ -94,11 +94,11 @@ def beside(call: Call, verb: str) -> None:
         _makes_folder(call, MORE["worktree add"], 1)
     elif verb in {"add", "stage", "hash-object"}:
         _keeps_secret(call)
-    elif verb == "branch":
+    elif verb in {"branch", "tag"}:
         options, operands = call.options(Spec(values=words("--sort --format --color")))
         names = flag_names(options)
         if (operands and names.isdisjoint(_LISTS)) or "--edit-description" in names:
-            call.raise_to("MEDIUM", "changes branches")
+            call.raise_to("MEDIUM", "changes branches" if verb == "branch" else "changes tags")
     call.words = words_before
 
 

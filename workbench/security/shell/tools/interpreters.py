@@ -233,6 +233,9 @@ def _gdb(call: Call) -> None:
 
 
 def _tmux(call: Call) -> None:
+    """A format may hold `#(command)`, and a lone semicolon begins another of its commands."""
+    if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
+        call.raise_to("HIGH", "runs a program in a place that nobody sees")
     if not call.words or call.words[0].text not in _SEEN:
         call.raise_to("HIGH", "runs a program in a place that nobody sees")
 

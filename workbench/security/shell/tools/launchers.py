@@ -184,6 +184,7 @@ def _measured(call: Call) -> None:
 
 _TRACE = wrapper(
     "-e -s -S -u -E -a -I -O -P -X -b -A",
+    plain="-f -c -C -t -tt -ttt -T -y -yy -v -q -r -i -k -w -n",
     writes="-o --output",
     high="-p --attach",
     high_reason="reads the memory or surroundings of a process",

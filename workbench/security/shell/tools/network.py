@@ -215,5 +215,4 @@ RULES: dict[str, Rule] = {
         paths=uses("read", "-in -key -inkey") | uses("write", "-out -keyout"),
         flags=flags("HIGH", "opens a connection to anywhere", "-connect"),
     ),
-    **named(Spec(operands="text"), "netstat lsof"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.security.shell.call import Call, Spec, flags, uses
+from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.rule import Rule, always, subcommands, words
 
 _LOOK = Spec(operands="text")
@@ -58,17 +58,6 @@ def _as_other(call: Call) -> None:
             rest.pop(0)
     if call.name in {"sudo", "doas", "pkexec", "run0"}:
         call.run_words(rest)
-
-
-def _date(call: Call) -> None:
-    call.apply(
-        Spec(
-            operands="text",
-            values=words("-d --date"),
-            paths=uses("read", "-f --file -r --reference"),
-            flags=flags("HIGH", "sets the clock", "-s --set"),
-        )
-    )
 
 
 def _mount(call: Call) -> None:
@@ -158,7 +147,6 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("kill", "killall", "pkill", "skill", "xkill"), _kill),
     **dict.fromkeys(("systemctl", "service", "rc-service", "initctl", "supervisorctl"), _systemctl),
     "crontab": _crontab,
-    "date": _date,
     "mount": _mount,
     "umount": _mount,
     "hostname": _hostname,

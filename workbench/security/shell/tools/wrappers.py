@@ -7,8 +7,11 @@ import re
 from workbench.security.shell.call import Call, Spec, uses
 from workbench.security.shell.tools.rule import Rule, words
 from workbench.security.shell.tools.wrapping import launcher, wrap, wrapper
-from workbench.security.shell.variables import poisons
+from workbench.security.shell.variables import rated_variable
 from workbench.security.shell.words import UNKNOWN, Word, literal
+
+_ENV_SPLITS = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)", re.DOTALL)
+_ENV_FLAG = re.compile(r"-[iv0]*\Z|-u.|--(?:ignore-environment|null|debug|unset=\w+|chdir=.+)\Z|--\Z", re.DOTALL)
 
 
 def _env(call: Call) -> None:
@@ -16,23 +19,23 @@ def _env(call: Call) -> None:
     while rest:
         text = rest[0].text
         name, equals, value = text.partition("=")
-        if text in {"-S", "--split-string"} or text.startswith(("-S", "--split-string=")):
-            given = (
-                rest[1].text
-                if text in {"-S", "--split-string"} and len(rest) > 1
-                else re.sub(r"^(?:-S|--split-string=)", "", text)
-            )
-            call.run_text(Word(" ".join([given, *(word.raw for word in rest[2:])]), call.text))
+        if split := _ENV_SPLITS.match(text):
+            given, behind = (split[1], rest[1:]) if split[1] else (rest[1].text if len(rest) > 1 else "", rest[2:])
+            call.is_proven = True
+            call.run_text(Word(" ".join([given, *(word.raw for word in behind)]), call.text))
             return
         if text.startswith("-"):
             takes = text in {"-u", "-C", "--unset", "--chdir", "-a"}
+            if not takes and not _ENV_FLAG.match(text):
+                call.raise_to("HIGH", "has an option of env that is not known to be harmless")
+            if text in {"-C", "--chdir"} or text.startswith("--chdir="):
+                call.raise_to("MEDIUM", "runs a command in another folder")
             rest = rest[2:] if takes else rest[1:]
         elif equals and re.fullmatch(r"\w+", name):
-            found = poisons(name, value)
-            if found:
-                call.raise_to(*found)
+            call.raise_to(*rated_variable(name, value))
             rest.pop(0)
         else:
+            call.is_proven = True
             call.run_words(rest)
             return
     call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
@@ -64,15 +67,22 @@ def _xargs(call: Call) -> None:
 
 def _exec(call: Call) -> None:
     if not call.words:
+        call.raise_to("MEDIUM", "changes where the shell reads and writes")
+        if any(_OF_STDIN.match(redirect) for redirect in call.redirects):
+            call.raise_to("HIGH", "gives the shell commands from elsewhere")
         return
     call.raise_to("MEDIUM", "puts a program in the place of the shell")
     wrapper("-a")(call)
 
 
+_OF_STDIN = re.compile(r"0?<")
+
+
 def _command(call: Call) -> None:
     if call.words and call.words[0].text in {"-v", "-V"}:
+        call.is_proven = all(not word.text.startswith("-") for word in call.words[1:])
         return
-    wrapper()(call)
+    wrapper(plain="-p")(call)
 
 
 def _coproc(call: Call) -> None:
@@ -95,6 +105,19 @@ def _texts(call: Call) -> None:
     call.run_text(Word(" ".join(word.text for word in call.words), call.text))
 
 
+_OF_TIME = "-p -v -a -q -l -h --portability --verbose --append --quiet"
+_OF_TIMEOUT = "-v -f -p --foreground --preserve-status --verbose"
+_ARCHITECTURE = re.compile(r"linux(?:32|64)|i[3-6]86|x86_64|uname26|arm\w*|aarch64|ppc\w*|s390x?|mips\w*|sparc\w*|ia64")
+
+
+def _setarch(call: Call) -> None:
+    """The name of a machine in front is not needed."""
+    named = bool(call.words) and bool(_ARCHITECTURE.fullmatch(call.words[0].text))
+    wrapper(skip=1 if named else 0, plain="-v -R -F -Z -L -X -B -I -S -T -3 --uname-2.6 --addr-no-randomize")(call)
+    if len(call.words) < 2 and not any(word.text.startswith("--") for word in call.words):
+        call.raise_to("HIGH", "starts a shell that nobody sees")
+
+
 def _arch(call: Call) -> None:
     """On some systems it runs a program for another machine."""
     if call.words:
@@ -112,20 +135,19 @@ RULES: dict[str, Rule] = {
     "exec": _exec,
     "command": _command,
     "builtin": wrapper(),
-    **dict.fromkeys(("time", "gtime"), wrapper("-f --format", writes="-o --output")),
+    **dict.fromkeys(("time", "gtime"), wrapper("-f --format", writes="-o --output", plain=_OF_TIME)),
     "coproc": _coproc,
     "!": wrapper(),
-    "timeout": wrapper("-s -k --signal --kill-after", skip=1),
-    "gtimeout": wrapper("-s -k --signal --kill-after", skip=1),
+    **dict.fromkeys(("timeout", "gtimeout"), wrapper("-s -k --signal --kill-after", skip=1, plain=_OF_TIMEOUT)),
     "nohup": wrapper(),
-    "nice": wrapper("-n --adjustment"),
-    "ionice": wrapper("-c -n -p -P -u --class --classdata"),
+    "nice": wrapper("-n --adjustment", plain="-#"),
+    "ionice": wrapper("-c -n -p -P -u --class --classdata", plain="-t --ignore"),
     "chrt": wrapper(skip=1),
     "taskset": wrapper(skip=1),
-    "setsid": wrapper(),
+    "setsid": wrapper(plain="-w -c --wait --ctty"),
     "stdbuf": wrapper("-i -o -e --input --output --error"),
     "unbuffer": wrapper(),
-    "setarch": wrapper(skip=1),
+    "setarch": _setarch,
     "faketime": wrapper(skip=1),
     "xvfb-run": wrapper("-n -s -e -f -l -p"),
     "dbus-run-session": wrapper(),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from workbench.security.risk import Risk
 from workbench.security.shell.call import Call
 from workbench.security.shell.tools.rule import Rule, words
-from workbench.security.shell.variables import poisons
+from workbench.security.shell.variables import rated_variable
 from workbench.security.shell.words import Word
 
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
@@ -35,6 +35,8 @@ class Wrap:
     reason: str = ""
     sets: bool = False
     """Whether NAME=VALUE may stand in front of the command."""
+    plain: frozenset[str] = field(default_factory=frozenset)
+    """Flags without a value that change nothing of what is run; `-#` is a number."""
     dashes: bool = False
     """Whether the command stands behind `--` alone."""
 
@@ -45,7 +47,7 @@ def wrap(values: str = "", skip: int = 0, **more: object) -> Wrap:
     return Wrap(words(values), skip=skip, **given)  # type: ignore[arg-type]
 
 
-_SETS = frozenset({"writes", "texts", "high"})
+_SETS = frozenset({"writes", "texts", "high", "plain"})
 
 
 def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call], None]:
@@ -85,6 +87,7 @@ def launcher(verbs: str, made: Wrap, other: Rule, before: str = "") -> Callable[
 def run_wrapped(call: Call, rest: list[Word], made: Wrap) -> None:
     """Rate the command behind the flags and words of the wrapper, and those that stand in flags."""
     call.raise_to(made.risk, made.reason)
+    call.is_proven = True
     if made.dashes and (at := next((at for at, word in enumerate(rest) if word.text == "--"), -1)) >= 0:
         before, rest = rest[:at], rest[at + 1 :]
         while before:
@@ -117,9 +120,11 @@ def _behind(call: Call, rest: list[Word], made: Wrap) -> list[Word]:
 def _flag(call: Call, rest: list[Word], made: Wrap) -> None:
     """Take one flag with its value from the front."""
     word = rest.pop(0)
-    flag, equals, value = word.text.partition("=")
-    takes = any(flag in names for names in (made.values, made.writes, made.texts))
+    flag, equals, value = _parted(word.text, made)
+    takes = _takes(flag, made)
     given = Word(value, word.raw, word.is_pattern, word.runs) if equals else None
+    if not takes and flag not in made.high:
+        _plain_flag(call, word, rest, made)
     if takes and given is None and rest:
         given = rest.pop(0)
     if flag in made.high:
@@ -130,8 +135,29 @@ def _flag(call: Call, rest: list[Word], made: Wrap) -> None:
         call.run_text(given)
 
 
+def _parted(text: str, made: Wrap) -> tuple[str, str, str]:
+    """A flag, a sign that it has a value in its own word, and the value: `--signal=KILL`, `-n19`."""
+    if text[1:2] != "-" and len(text) > 2 and text not in made.plain and _takes(text[:2], made):
+        return text[:2], "=", text[2:]
+    return text.partition("=")
+
+
+def _takes(flag: str, made: Wrap) -> bool:
+    return any(flag in names for names in (made.values, made.writes, made.texts))
+
+
+def _plain_flag(call: Call, word: Word, rest: list[Word], made: Wrap) -> None:
+    """A flag without a value; one that is not known may have one, and then the command is one of the next words."""
+    letters = {f"-{letter}" for letter in word.text[1:]}
+    is_number = "-#" in made.plain and word.text[1:].isdecimal()
+    if word.text in made.plain or is_number or (word.text[1:2] != "-" and letters <= made.plain):
+        return
+    call.raise_to("MEDIUM", "has an option that is not known to be harmless")
+    for words_left in (rest[at:] for at in range(1, min(3, len(rest)))):
+        if found := call.scan.perhaps(words_left, is_line=False):
+            call.raise_to("HIGH", found)
+
+
 def _setting(call: Call, word: Word) -> None:
     name, _, value = word.text.partition("=")
-    found = poisons(name, value)
-    if found:
-        call.raise_to(*found)
+    call.raise_to(*rated_variable(name, value))

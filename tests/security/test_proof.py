@@ -1,0 +1,157 @@
+"""LOW is a proof: options, words, variables and folders that no table lists are MEDIUM at least."""
+
+import pytest
+
+from workbench.security.places import Places
+from workbench.security.shell.grammar import parsed_row
+from workbench.security.shell.scan import assess_command
+from workbench.security.shell.tools.harmless import ROWS
+
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+def risk(line: str, places: Places = PLACES) -> str:
+    return assess_command(line, places).risk
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_row_can_be_parsed(name):
+    assert parsed_row(ROWS[name])
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if not parsed_row(ROWS[name]).any_option])
+def test_an_option_that_no_row_lists_is_not_low(name):
+    assert risk(f"{name} --not-in-any-table") != "LOW"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MANPAGER='sh -c id' man ls",
+        "XDG_CONFIG_HOME=./x git status",
+        "GIT_TRACE=/home/u/.bashrc git status",
+        "nm --plugin ./x.so a.out",
+        "nm --plug=./x.so a.out",
+        "sort --compress-prog=./x data",
+        "rg --pre=./x foo",
+        "wc --files0-from=.env",
+        "diff --to-file=/home/u/.ssh/id_rsa a",
+        "grep -f .env x",
+        "tmux display-message -p '#(id)'",
+        "tmux ls \\; run-shell id",
+        "pip list --log /home/u/.bashrc",
+        "pip list --log=/home/u/.bashrc",
+        "git remote show https://x.example/y",
+        "git reflog drop --all",
+        "git config --get http.extraheader",
+        "setarch -3 sh",
+        "env -vS 'rm -rf ~'",
+        "echo id | bash -v",
+        "exec < commands.txt",
+        "shopt -s extdebug",
+        "jobs -x rm -rf src",
+        "apt -o APT::Update::Pre-Invoke::=id list",
+        "rpm --eval '%(id)'",
+        "journalctl --vacuum-time=1s",
+    ],
+)
+def test_an_option_or_variable_that_runs_or_leaks_something_is_high(line):
+    assert risk(line) == "HIGH"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "FOO=1 ls",
+        "env FOO=1 ls",
+        "export FOO=1",
+        "declare -x FOO=1",
+        "readonly FOO=1",
+        "set -a",
+        "set -o allexport",
+        "umask 022",
+        "ulimit -n 4096",
+        "trap '' INT",
+        "trap - EXIT",
+        "shopt -s nullglob",
+        "exec 3> out.txt",
+        "disown",
+        "./ls",
+        "./bin/cat x",
+        "cargo metadata",
+        "cargo --version",
+        "uv pip list",
+        "poetry show",
+        "yarn --version",
+        "docker compose ps",
+        "xmllint http://x.example/a.xml",
+        "ls $options",
+        "git log $range",
+        "sort *",
+        "nice --adjust=5 ls",
+        "timeout --unknown 5 ls",
+        "ldd ./a.out",
+        "cd vendor/x && git status",
+        "cd vendor/x; git log -1",
+        "git -C vendor/x status",
+        "git --git-dir=x/.git log",
+        "git --work-tree=x status",
+    ],
+)
+def test_what_no_table_lists_is_medium(line):
+    assert risk(line) == "MEDIUM"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "LANG=C sort data",
+        "LC_ALL=C.UTF-8 TZ=Europe/Berlin date",
+        "CI=1 NO_COLOR=1 git status",
+        "PAGER=cat git log -3",
+        "env DEBUG=1 ls",
+        "set -euo pipefail",
+        "umask",
+        "ulimit -n",
+        "shopt",
+        "trap -p",
+        "tar tzf a.tgz",
+        "nice -n19 ls",
+        "timeout -s KILL 5 ls",
+        "git -c color.ui=never log -5",
+        "git rev-parse --git-dir",
+        "git grep -n -e foo -- src",
+        "head -20 a",
+        "find . -name '*.py' -newer a -print0",
+        "du -sh *",
+        "jq --arg a 1 --argjson b 2 '.x' data.json",
+        "python3 --version",
+        "node -v",
+        "ldd /usr/bin/git",
+    ],
+)
+def test_what_only_looks_stays_low(line):
+    assert risk(line) == "LOW"
+
+
+def test_a_folder_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path):
+    places = Places(str(tmp_path), "/home/u")
+    for name in ("src", "vendor/nested/.git", "vendor/nested/lib", "bare"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "bare/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "gitlink").mkdir()
+    (tmp_path / "gitlink/.git").write_text("gitdir: ../elsewhere\n")
+    (tmp_path / "link").symlink_to("vendor/nested")
+    for folder in ("src", "."):
+        assert (risk(f"cd {folder} && git status", places), risk(f"git -C {folder} log", places)) == ("LOW", "LOW")
+    for folder in ("vendor/nested", "vendor/nested/lib", "bare", "gitlink", "link", "not-there", "$x", ".git"):
+        assert risk(f"cd {folder} && git status", places) != "LOW", folder
+        assert risk(f"git -C {folder} log", places) != "LOW", folder
+    assert risk("git -C src -C ../vendor/nested log", places) == "MEDIUM"
+
+
+def test_a_repository_without_a_work_tree_in_the_workspace_is_medium(tmp_path):
+    (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
+    assert risk("git log", Places(str(tmp_path), "/home/u")) == "MEDIUM"
