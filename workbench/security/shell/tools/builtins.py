@@ -20,8 +20,8 @@ _CONTROL = re.compile(
 
 
 _LASTS = "changes the shell for later commands"
-_HARMLESS_SET = re.compile(r"[-+][euxv]*o?")
-_HARMLESS_OPTIONS = words("pipefail errexit nounset xtrace verbose")
+_HARMLESS_SET = re.compile(r"[-+][euxvP]*o?")
+_HARMLESS_OPTIONS = words("pipefail errexit nounset xtrace verbose physical")
 _MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_expand_once execfail varredir_close")
 
 
