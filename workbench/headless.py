@@ -59,7 +59,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         try:
             driven = _Run(opened, outlet, folder)
             code = driven.drive(prompt)
-            questions, unsaved = open_questions(opened.session, driven.left), opened.session.unsaved
+            questions, unsaved = open_questions(opened.session, driven.left), opened.obstacle
         finally:
             opened.close()
     outlet.close(session_id, questions, unsaved)
@@ -143,7 +143,7 @@ class Outlet:
             self._narrator.notice(self._out.problem)
         self._narrator.close(session_id, questions, unsaved)
         if self._err.problem and not self._as_json:
-            self._out.write(f"ohw: {self._err.problem}; to go on: ohw resume {session_id}\n")
+            self._out.write(f"ohw: {self._err.problem}; {unsaved or f'to go on: ohw resume {session_id}'}\n")
 
 
 def json_line(event: Event) -> str:

@@ -271,3 +271,23 @@ def test_a_copy_taken_at_any_commit_opens_complete(path, tmp_path):
             shutil.copy(f"{path}-wal", f"{copy}-wal")
             with Store.open(copy) as again:
                 assert [event.text for event in again.events()] == [str(n) for n in range(number + 1)]
+
+
+@pytest.mark.parametrize("gone", ["file", "wal", "replaced"])
+def test_nothing_is_added_to_a_file_that_is_not_there_any_more(tmp_path: Path, gone: str):
+    path = tmp_path / "one.session"
+    with Store.create(path) as store:
+        store.append(SessionStarted(id="one", workspace="/w", model="m", mode="ask"))
+        target = Path(f"{path}-wal") if gone == "wal" else path
+        if gone == "replaced":
+            copy = path.with_name("copy")
+            copy.write_bytes(path.read_bytes())
+            copy.replace(path)
+        else:
+            target.rename(tmp_path / "aside")
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            store.append(SessionStarted(id="two", workspace="/w", model="m", mode="ask"))
+        if gone != "replaced":
+            (tmp_path / "aside").rename(target)
+            store.append(SessionStarted(id="two", workspace="/w", model="m", mode="ask"))
+            assert store.last_seq == 2

@@ -85,8 +85,9 @@ class Journal:
             return self.ledger.waiting
 
     def save(self) -> None:
-        """Try again to write what could not be written; raises StoreError."""
+        """Try again to write what could not be written; raises StoreError, also where the file is gone by now."""
         with self.lock:
+            self._store.check_in_place()
             if self._unsaved:
                 self.commit()
 

@@ -100,6 +100,16 @@ class OpenedSession:
         """The events on disk behind `after`."""
         return self._store.events(after)
 
+    @property
+    def obstacle(self) -> str:
+        """Why the session cannot be gone on with from its file; empty while it can."""
+        try:
+            self._store.check_in_place()
+        except StoreError as error:
+            return self.session.unsaved or f"not being saved: {error}"
+        gone = self.session.workspace_gone
+        return self.session.unsaved or (f"{gone}; once it is back: ohw resume {self.id}" if gone else "")
+
     def fail(self, reason: str) -> None:
         """A step failed: the run ends with this one line, the session lives on."""
         try:

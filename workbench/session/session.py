@@ -5,6 +5,7 @@ One thread calls `step()`; commands come from any other thread. Nothing runs bef
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
@@ -26,6 +27,7 @@ from workbench.session.acting.decisions import (
 from workbench.session.acting.own_commands import OwnCommands
 from workbench.session.acting.recalling import Recall
 from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
+from workbench.session.acting.results import not_run
 from workbench.session.acting.writing import Writing
 from workbench.session.bounds.allowance import Allowance
 from workbench.session.bounds.limits import USUAL_LIMITS, Limits
@@ -45,6 +47,8 @@ from workbench.session.model_turn.thinking import Responder, Thinking
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.files import Files
 from workbench.session.versions.recorder import Recorder
+from workbench.text import visible
+from workbench.tools.anchored import Root
 from workbench.tools.tool import ToolDefinition
 
 __all__ = ["Refused", "Session"]
@@ -92,6 +96,8 @@ class Session:
             journal, agent, tools, self._actions, open_model=open_model, on_live=on_live, resources=resources
         )
         self.messages = Messages(journal, self._thinking.check_images, self._announce)
+        self._workspace = Root.at(journal.ledger.workspace)
+        self._held = self._workspace.hold()
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
         self._stop_reason = ""
@@ -118,6 +124,13 @@ class Session:
         """The action whose turn it is, while it waits for the person's decision or answer; others may wait too."""
         with self._lock:
             return self._journal.ledger.next_action if self.phase == "deciding" else None
+
+    @property
+    def workspace_gone(self) -> str:
+        """One line where the folder was moved, deleted or replaced since the session was opened; empty otherwise."""
+        if self._workspace.is_there:
+            return ""
+        return f"the folder {visible(str(self._workspace.path), lines=False)} was moved, deleted or replaced"
 
     def recover(self) -> None:
         """Make the log whole after a stop in the middle; call once after opening. Raises StoreError."""
@@ -215,6 +228,9 @@ class Session:
         return self._settle()
 
     def _unit(self, cancel: Cancel) -> None:
+        gone = self.workspace_gone
+        if gone and (self.own.is_waiting or self.phase in ("thinking", "acting")):
+            self._give_up(gone)
         has_run = self.own.advance(cancel)
         phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
@@ -223,6 +239,12 @@ class Session:
             self.files.settle(cancel)
             has_run = self._actions.advance(cancel)
         self._ahead.advance(cancel, after_a_run=has_run)
+
+    def _give_up(self, reason: str) -> None:
+        """Run nothing that waits, the user's own commands neither, and end the run."""
+        with self._lock:
+            self._journal.commit(*(not_run(name, f"Not run: {reason}.") for name in self._journal.ledger.own))
+        self.stop(reason)
 
     def _settle(self) -> bool:
         """End the unit: carry out an interrupt that came meanwhile."""
@@ -264,6 +286,9 @@ class Session:
 
     def close(self) -> None:
         """Let the session's threads end; store and tools belong to whoever opened them."""
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
         self._thinking.close()
         self._actions.close()
         self.files.close()

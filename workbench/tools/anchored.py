@@ -82,6 +82,13 @@ class Root:
             return False
         return True
 
+    def hold(self) -> int:
+        """A descriptor of the directory, -1 where there is none: while it is open no other gets the same inode."""
+        try:
+            return self._opened()
+        except OSError:
+            return -1
+
     @contextmanager
     def entry(self, path: Path, *, make: bool = False) -> Iterator[Entry]:
         """The place of a file, held by its directory; `make` creates directories that are missing below this one.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
+from workbench.text import visible
 from workbench.tui.fold.state import SessionState, UserItem
 
 
@@ -22,4 +25,7 @@ def farewell(locations: Locations, state: SessionState) -> str:
         return f"The session may not be saved: {error}"
     if not is_saved:
         return f"The last events of this session are not saved in {path}."
+    if state.workspace and not Path(state.workspace).is_dir():
+        folder = visible(state.workspace, lines=False)
+        return f"Saved in {path}\nIts folder {folder} is gone; once it is back: ohw resume {state.session_id}"
     return f"Saved in {path}\nGo on with: ohw resume {state.session_id}"

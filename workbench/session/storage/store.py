@@ -47,6 +47,8 @@ class Store:
         self._db = db
         self._lock = threading.RLock()
         self._closed = False
+        self._identity = _identity_of(path)
+        self._wal: tuple[int, int] | None = None
         self.last_seq = _last_seq(db)
 
     @classmethod
@@ -98,6 +100,7 @@ class Store:
         with self._lock:
             if self.readonly:
                 raise StoreError(f"the session {self.path.stem} is open for reading only, nothing can be added")
+            self.check_in_place()
             numbered = tuple(
                 event.model_copy(update={"seq": seq}) for seq, event in enumerate(events, self.last_seq + 1)
             )
@@ -106,7 +109,17 @@ class Store:
             except sqlite3.Error as error:
                 raise _said(self.path, error) from error
             self.last_seq += len(kept)
+            self._wal = self._wal or _identity_of(_wal_of(self.path))
             return kept
+
+    def check_in_place(self) -> None:
+        """Raise StoreError where the path leads to another file than the one that is open, or to none.
+
+        SQLite goes on writing to a file that was deleted or moved; nobody would find there what it wrote.
+        """
+        is_here = _identity_of(self.path) == self._identity and self._identity is not None
+        if not is_here or (self._wal is not None and _identity_of(_wal_of(self.path)) != self._wal):
+            raise StoreError(f"the session file {self.path} was deleted, moved or replaced; start a new session")
 
     def _commit(self, events: tuple[Event, ...], lasting: bool) -> tuple[Event, ...]:
         self._db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
@@ -181,6 +194,20 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _wal_of(path: Path) -> Path:
+    """Where SQLite keeps what is not in the file itself yet."""
+    return Path(f"{path}-wal")
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Device and inode; None where there is nothing."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def delete_file(path: Path) -> None:

@@ -31,6 +31,7 @@ from workbench.session.versions.net import SHELL, SafetyNet
 from workbench.session.versions.recorder import Look, Recorder, known_of
 from workbench.session.versions.repository import Repository
 from workbench.session.versions.taking_back import NotTakenBack, check_paths, take_back
+from workbench.tools.anchored import SYSTEM, Root
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
@@ -50,6 +51,7 @@ class Files:
         self._net: SafetyNet | None = None
         if recorder is not None:
             self.keep_copies_in(recorder.repository)
+        self._root = SYSTEM
         self._writing: set[str] = set()
         self._has_begun = False
         self._patience = _PATIENCE
@@ -61,6 +63,7 @@ class Files:
     def use(self, journal: Journal) -> None:
         """The log of the session."""
         self._journal = journal
+        self._root = Root.at(journal.ledger.workspace)
         if self._recorder is not None:
             self._recorder.use(self._report, lambda: bool(self._writing), journal.ledger.version)
 
@@ -145,7 +148,7 @@ class Files:
             if self._recorder is not None:
                 self._recorder.foresee(known_of(files))
             try:
-                take_back(files, self._journal.ledger.workspace)
+                take_back(files, self._root)
             except NotTakenBack as error:
                 if self._recorder is not None:
                     self._recorder.forget(known_of(files))

@@ -22,6 +22,7 @@ from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
 from workbench.safe_git import GitAnswer, OwnRepository, run_git
 from workbench.session.versions.ignored import patterns_above
+from workbench.text import visible
 from workbench.tools.anchored import Root, real_path
 from workbench.whole_files import discard_file
 
@@ -124,6 +125,8 @@ class Repository:
         return self._taken(None, timeout)
 
     def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
+        if not self.root.is_there:
+            raise VersionsFail(f"the folder {visible(str(self.workspace), lines=False)} was moved, deleted or replaced")
         changed = self._changed_of_known(paths) if self._tree and paths is not None else None
         if changed is None:
             changed = self.changed(paths, timeout=timeout)

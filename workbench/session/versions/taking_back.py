@@ -24,12 +24,11 @@ class NotTakenBack(WorkbenchError):
         self.done = tuple(done)
 
 
-def take_back(files: Sequence[FileDelta], workspace: str) -> None:
-    """Give each file (`before` is what it must hold now) what `after` says; raises NotTakenBack.
+def take_back(files: Sequence[FileDelta], root: Root) -> None:
+    """Give each file (`before` is what it must hold now) what `after` says; raises NotTakenBack. `root`: the workspace.
 
     All are checked before the first is written, and each is written whole or not at all.
     """
-    root = Root.at(workspace)
     found = [_checked(file, root) for file in files]
     done: list[FileDelta] = []
     for file, was in zip(files, found, strict=True):
