@@ -28,7 +28,7 @@ class WireServer:
         self.cut = cut
         self.resets = resets
         self.redirect: tuple[int, str] | None = None
-        """A status and the address of `location` in place of an answer."""
+        """A status and a `location` in place of an answer; at the path `/moved` there is one."""
         self.requests: list[Request] = []
 
     def __enter__(self) -> WireServer:
@@ -73,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
         wire = self.server.wire
         wire.requests.append(Request(self.path, dict(self.headers.items()), body))
         with contextlib.suppress(OSError):
-            if wire.redirect:
+            if wire.redirect and self.path != "/moved":
                 self._head(wire.redirect[0], {"location": wire.redirect[1], "content-length": "0"})
             elif isinstance(wire.turn, Fault):
                 self._head(wire.turn.status, {"content-type": "application/json", **wire.turn.headers})

@@ -57,5 +57,7 @@ class ModelCompletion:
 def _check_whole(response: ModelResponse) -> None:
     if response.finish_reason == "length":
         raise CompletionError("The model's answer hit its length limit. Nothing was changed; try a smaller part.")
+    if response.finish_reason == "content_filter":
+        raise CompletionError("The provider's content filter ended the answer. Nothing was changed.")
     if response.incomplete:
         raise CompletionError("The model's answer broke off. Nothing was changed; call again.")

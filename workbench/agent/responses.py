@@ -68,6 +68,11 @@ def _cut(response: ModelResponse, is_last: bool) -> str:
             "the answer hit its length limit inside this call, so the call was cut off and was not run. "
             "Make it smaller: edit less at once, or write a long file in several steps."
         )
+    if is_last and response.finish_reason == "content_filter":
+        return (
+            "the provider's content filter ended the answer inside this call, so the call may be cut off and was not "
+            "run. Try it in another way."
+        )
     if response.incomplete:
         return "the connection broke during this call, so it was not run. Send it again."
     return ""

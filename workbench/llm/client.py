@@ -21,7 +21,7 @@ from typing import Any
 from workbench.llm.addresses import takes_usual_key
 from workbench.llm.answering import Answering
 from workbench.llm.endings import Ending
-from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
+from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, stay_here
 from workbench.llm.fault_words import model_error
 from workbench.llm.faults import Fault, fault_of
 from workbench.llm.fitting import takes_cache_marks, with_cache_marks
@@ -73,12 +73,50 @@ def _imported() -> Any:
     with _no_collections():
         import litellm
 
+    _keep_to_one_host(litellm)
+    _leave_retries_to_us()
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", message="Item .* using the `ReadOnly` qualifier", category=UserWarning)
     return litellm
+
+
+def _keep_to_one_host(litellm: Any) -> None:
+    """No client that the library makes for itself follows a redirect to another host."""
+    from litellm.llms.custom_httpx.http_handler import HTTPHandler
+    from litellm.llms.openai.common_utils import BaseOpenAILLM
+
+    def watched(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*args: Any, **more: Any) -> Any:
+            client = make(*args, **more)
+            if client is not None and stay_here not in client.event_hooks["response"]:
+                hooks = client.event_hooks
+                client.event_hooks = {**hooks, "response": [*hooks["response"], stay_here]}
+            return client
+
+        return made
+
+    HTTPHandler.create_client = watched(HTTPHandler.create_client)
+    BaseOpenAILLM._get_sync_http_client = staticmethod(watched(BaseOpenAILLM._get_sync_http_client))
+    watched(lambda: litellm.module_level_client.client)()
+
+
+def _leave_retries_to_us() -> None:
+    """No client of OpenAI's SDK tries again by itself.
+
+    `drop_params` drops `max_retries` for providers that do not list it (NVIDIA, DeepInfra, SambaNova …), and the SDK
+    would then wait and retry unseen, where no cancel reaches it.
+    """
+    from litellm.llms.openai.openai import OpenAIChatCompletion
+
+    make = OpenAIChatCompletion._get_openai_client
+
+    def with_one_try(self: Any, is_async: bool, *args: Any, **more: Any) -> Any:
+        return make(self, is_async, *args, **(more if args else {**more, "max_retries": 0}))
+
+    OpenAIChatCompletion._get_openai_client = with_one_try
 
 
 @contextlib.contextmanager
@@ -224,7 +262,7 @@ class ProviderModel:
             messages = with_cache_marks(messages)
         stream = self._complete(messages, request, **extra)
         ending = Ending(stream)
-        for chunk in stream:
+        for chunk in ending.stream:
             yield chunk.model_dump(exclude_none=True, warnings=False)
         if not ending.reason:
             raise BrokenStream("the stream ended in the middle of the answer")

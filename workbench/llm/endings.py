@@ -22,9 +22,13 @@ class Ending:
 
     def __init__(self, stream: Any) -> None:
         self.reason = ""
-        self._is_gemini = stream.custom_llm_provider == _GEMINI
-        pieces = stream.completion_stream
-        if pieces is None:
+        self.stream = stream
+        """What to read the answer from."""
+        self._is_gemini = getattr(stream, "custom_llm_provider", "") == _GEMINI
+        pieces = getattr(stream, "completion_stream", stream)
+        if pieces is stream:  # a bare generator, as routes to completions of texts give
+            self.stream = self._watched(stream)
+        elif pieces is None:
             open_stream = stream.make_call
             stream.make_call = lambda **given: self._watched(open_stream(**given))
         elif hasattr(pieces, "__next__") or hasattr(pieces, "__iter__"):

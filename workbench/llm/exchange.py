@@ -21,6 +21,20 @@ class Silence(Exception):
     """Nothing came for longer than is worth waiting for."""
 
 
+class LeadsElsewhere(Exception):
+    """A redirect to another host: whoever answers there would get the conversation, and maybe the key."""
+
+
+def stay_here(response: Any) -> None:
+    """A response hook of httpx: raise LeadsElsewhere before a redirect to another scheme, host or port is followed."""
+    if not response.has_redirect_location:
+        return
+    here, there = response.url, response.url.join(response.headers["location"])
+    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and here.port is None and there.port is None
+    if here.host != there.host or not (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port)):
+        raise LeadsElsewhere(f"{there.scheme}://{there.netloc.decode('ascii', 'replace')}")
+
+
 class Exchange:
     """Runs `produce` in a daemon thread; `chunks` gives what comes, `error` then says how it ended (None: well).
 
@@ -100,7 +114,8 @@ class Connections:
         """The client; a closed one where a call that was left behind comes too late."""
         import httpx
 
-        made = httpx.Client(event_hooks={"request": [self.watch]}, follow_redirects=True, timeout=timeout)
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here]}
+        made = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=timeout)
         with self._lock:
             self._clients.append(made)
             is_late = self._is_closed

@@ -32,6 +32,11 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "busy": f"{where} is failing{code_words(fault.status)}{detail}: send the message again later",
         "unknown": f"{where} does not know the model {model}{detail}: check its name{_or_base(api_base)}",
         "alien": f"{where} does not answer like a model: check --api-base (it mostly ends in /v1)",
+        "redirected": f"{where} sends the conversation on to another address{detail}: it was not sent there; if you "
+        "trust that address, set it as `api_base`",
+        "filtered": f"{where} does not take this conversation (content filter){detail}: put the last message in other "
+        "words, or choose another model",
+        "missing": f"{model} needs a package that is not installed{detail}",
         "provider": f"no provider is known for the model {model!r}: write it as PROVIDER/NAME, for example "
         "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
     }

@@ -26,6 +26,9 @@ Kind: TypeAlias = Literal[
     "unknown",
     "provider",
     "alien",
+    "redirected",
+    "filtered",
+    "missing",
     "other",
 ]
 RETRIED: frozenset[Kind] = frozenset({"rate", "busy", "lost"})
@@ -44,9 +47,12 @@ _NAMED: dict[str, Kind] = {
     "ReadError": "lost",
     "WriteError": "lost",
     "BrokenStream": "lost",
+    "LeadsElsewhere": "redirected",
+    "ModuleNotFoundError": "missing",
 }
 _BY_CLASS: dict[str, Kind] = {
     "ContextWindowExceededError": "context",
+    "ContentPolicyViolationError": "filtered",
     "AuthenticationError": "key",
     "PermissionDeniedError": "key",
     "Timeout": "stalled",
@@ -58,8 +64,31 @@ _BY_CLASS: dict[str, Kind] = {
 }
 _BY_STATUS: dict[int, Kind] = {401: "key", 402: "quota", 403: "key", 404: "unknown", 413: "context", 429: "rate"}
 _CONTEXT = re.compile(
-    r"context.{0,3}length|context window|maximum context|too many tokens|prompt is too long|input is too long"
-    r"|exceeds? the (?:maximum|context|model)",
+    "|".join(
+        (
+            # OpenAI and most others; Anthropic; Bedrock; Ollama; SGLang; Mistral; MiniMax
+            r"context.{0,3}length|context window|context limit|maximum context|too many (?:input )?tokens",
+            r"(?:prompt|input)(?: is)? too (?:long|large)|exceeds? the (?:maximum|context|model)",
+            r"maximum prompt length",  # xAI
+            r"max(?:imum)?[ _]model[ _]len",  # vLLM
+            r"model token limit",  # Moonshot
+            r"exceeds? max(?:imum)? length|tokens in request more than|超长",  # Zhipu, Baidu
+            r"range of input length|input length \d+ exceeds",  # DashScope, Volcengine
+            r"prompt token count|max_prompt_tokens",  # Copilot
+            r"inputs. tokens|inputs. must have less than|max_new_tokens. must be",  # TGI, Together
+            r"(?:input|prompt) token count|model only supports up to",  # Vertex
+            r"context size|exceed_context|context the overflows|tokens to keep from the initial",  # llama.cpp, LM
+            r"reduce the length of (?:the|your)",  # Groq, Cerebras
+            r"number of input tokens|(?:input|prompt|requested) tokens?\b.{0,60}\bexceed",  # watsonx, StepFun
+            r"tokens_limit_reached|request body too large for",  # GitHub Models
+        )
+    ),
+    re.IGNORECASE,
+)
+"""What providers say of a request that is larger than the model's window; each has words of its own."""
+_FILTERED = re.compile(
+    r"content.?filter|content management policy|content.?policy|responsible ?ai|data_?inspection|inappropriate content"
+    r"|considered high risk|敏感内容",
     re.IGNORECASE,
 )
 _PAIRING = re.compile(
@@ -74,7 +103,8 @@ _NO_KEY = re.compile(r"api_key|missing credentials|API key (?:is )?(?:missing|no
 _BAD_KEY = re.compile(r"API key not valid|(?:invalid|incorrect) (?:x-)?api.?key", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
 _BY_WORDS: tuple[tuple[tuple[int | None, ...], re.Pattern[str], Kind], ...] = (
-    ((400, 413, 422, None), _CONTEXT, "context"),
+    ((400, 413, 422, 500, None), _CONTEXT, "context"),
+    ((400, 403, 422, 451), _FILTERED, "filtered"),
     ((400, 403, 429, None), _QUOTA, "quota"),
     ((400, None), _BAD_KEY, "key"),
     ((400, 415, 422), _PICTURE, "picture"),
@@ -129,7 +159,7 @@ def _kind(links: list[BaseException], status: int | None, text: str) -> Kind:
             return kind
     if "LLM Provider NOT provided" in text or "LLMProvider" in text:
         return "provider"
-    if status in (400, 413, 422, None) and "ContextWindowExceededError" in names:
+    if status in (400, 413, 422, 500, None) and "ContextWindowExceededError" in names:
         return "context"
     for statuses, words, kind in _BY_WORDS:
         if status in statuses and words.search(text):

@@ -50,7 +50,11 @@ def message_of(links: Sequence[BaseException], plain: Container[str]) -> str:
 
 def _sentence(body: object) -> str:
     """The message of an error's body, with its code where that is a word."""
-    inner = body.get("error", body) if isinstance(body, dict) else None
+    inner = (
+        next((body[name] for name in ("error", "detail") if body.get(name)), body) if isinstance(body, dict) else None
+    )
+    if isinstance(inner, str):  # Ollama, TGI
+        return inner
     if not isinstance(inner, dict) or not isinstance(inner.get("message"), str):
         return ""
     return f"{inner['message']} ({inner['code']})" if isinstance(inner.get("code"), str) else str(inner["message"])

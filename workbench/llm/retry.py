@@ -14,8 +14,10 @@ from workbench.llm.model import Cancel, Delta
 
 T = TypeVar("T")
 TRIES = 5
+LONGEST = 30.0
+"""Seconds after the first failure in which a call is tried again; then the user is told."""
 LONGEST_WAIT = 120.0
-"""Seconds; a provider that asks for more is told to the person at once."""
+"""The same where the provider itself names the wait, which is shown as a countdown; longer ones are told at once."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,20 @@ class Cancelled(Exception):
 def with_retries(
     call: Callable[[], T], say: Callable[[Delta], None], cancel: Cancel, tries: int = TRIES, first_wait: float = 1.0
 ) -> T:
-    """Call until it works; raises the last Fault, or Cancelled. Waits are told with a countdown."""
+    """Call until it works; raises the last Fault, or Cancelled. Waits are told with a countdown.
+
+    No try begins later than LONGEST seconds after the first failure, or LONGEST_WAIT where the provider asks for it.
+    """
+    failed: float | None = None
     for attempt in range(1, tries + 1):
         try:
             return call()
         except Fault as fault:
+            now = time.monotonic()
+            failed = now if failed is None else failed
             pause = wait_before(attempt, fault, first_wait)
-            if attempt == tries or fault.kind not in RETRIED or pause > LONGEST_WAIT:
+            limit = LONGEST if fault.retry_after is None else LONGEST_WAIT
+            if attempt == tries or fault.kind not in RETRIED or now + pause - failed > limit:
                 raise
             _count_down(pause, f"{fault.short}; try {attempt + 1} of {tries}", say, cancel)
     raise AssertionError("unreachable: the last try returns or raises")

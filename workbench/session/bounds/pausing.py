@@ -18,6 +18,7 @@ NO_TOOLS = "tools are switched off (tool_choice is none). Answer in words."
 _BROKEN = "the answer broke off before its end; send a message to go on"
 _EMPTY = "the model gave an empty answer twice; send a message, or choose another model"
 _TOO_LONG = "the answer hit its length limit; send a message to go on"
+_WITHHELD = "the provider's content filter ended the answer{}; put the request in other words, or choose another model"
 _AFTER_NOTHING = (
     "Your last answer was empty. Go on with the task, answer in words, or call finish when everything is done."
 )
@@ -56,6 +57,8 @@ def after_words(ledger: Ledger, answer: ModelResponded, choice: ToolChoice) -> l
         return [RunEnded(reason="error", detail=_BROKEN)]
     if any(seq > (answer.seen or 0) for seq in ledger.unread):
         return []
+    if answer.finish_reason == "content_filter":
+        return [_withheld(bool(answer.text.strip()))]
     if not answer.text.strip():
         end = RunEnded(reason="error", detail=_EMPTY)
         return [end if "empty" in ledger.nudged else AgentNudged(reason="empty", text=_AFTER_NOTHING)]
@@ -63,3 +66,10 @@ def after_words(ledger: Ledger, answer: ModelResponded, choice: ToolChoice) -> l
     if choice == "required" and not is_cut and "no_call" not in ledger.nudged:
         return [AgentNudged(reason="no_call", text=_AFTER_WORDS)]
     return [RunEnded(reason="waiting", detail=_TOO_LONG if is_cut else "")]
+
+
+def _withheld(has_words: bool) -> RunEnded:
+    """The end of a run whose answer the provider did not let through, or not to its end."""
+    if has_words:
+        return RunEnded(reason="waiting", detail=_WITHHELD.format(" before it was complete"))
+    return RunEnded(reason="error", detail=_WITHHELD.format(" before its first word"))
