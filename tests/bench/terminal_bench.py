@@ -49,7 +49,7 @@ Bare().run()
 def measures() -> Iterator[Measure]:
     """A bare app, then the screen on a short and on a long session."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
-        bare = _typed(["-c", _BARE], _environment(Path(name)))
+        bare = _typed(["-c", _BARE], environment(Path(name)))
         short, long = (_of_session(Path(name) / str(count), count) for count in (100, 10_000))
     most = 1.3 * _p95(short)
     for count, took in ((100, short), (10_000, long)):
@@ -62,7 +62,7 @@ def measures() -> Iterator[Measure]:
 def _of_session(home: Path, count: int) -> list[float]:
     """Milliseconds of each key on a session with so many events."""
     home.mkdir()
-    env = _environment(home)
+    env = environment(home)
     locations = Locations.from_environment(env)
     path = session_path(locations, "bench")
     path.parent.mkdir(parents=True)
@@ -92,7 +92,7 @@ def _typed(command: Sequence[str], env: dict[str, str]) -> list[float]:
     """Type in a terminal at a person's rate; milliseconds until each key was shown."""
     process = pexpect.spawn(sys.executable, list(command), env=env, dimensions=(_ROWS, _COLUMNS), timeout=None)
     wrote: list[tuple[float, bytes]] = []
-    reader = threading.Thread(target=_read, args=(process.fileno(), wrote), daemon=True)
+    reader = threading.Thread(target=read_all, args=(process.fileno(), wrote), daemon=True)
     reader.start()
     time.sleep(6)
     rounds = [_round(process.fileno()) for _ in range(_ROUNDS)]
@@ -101,7 +101,7 @@ def _typed(command: Sequence[str], env: dict[str, str]) -> list[float]:
     return _between(rounds, wrote)
 
 
-def _read(terminal: int, wrote: list[tuple[float, bytes]]) -> None:
+def read_all(terminal: int, wrote: list[tuple[float, bytes]]) -> None:
     with contextlib.suppress(OSError):  # it has ended
         while data := os.read(terminal, 1 << 16):
             wrote.append((time.perf_counter(), data))
@@ -142,7 +142,7 @@ def _p95(took: Sequence[float]) -> float:
     return statistics.quantiles(took, n=20)[-1]
 
 
-def _environment(home: Path) -> dict[str, str]:
+def environment(home: Path) -> dict[str, str]:
     """An empty home, and a terminal with colours."""
     own = {"HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor", "OHW_MODEL": "scripted/demo"}
     for kind in ("CONFIG", "DATA", "STATE", "CACHE"):

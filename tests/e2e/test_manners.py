@@ -220,3 +220,23 @@ def test_a_signal_gives_the_window_back(world: World, number: signal.Signals):
         assert terminal.wait_exit() == 128 + number
         assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []
     wait_for(lambda: not world.processes(), "every process to be gone")
+
+
+def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_it(world: World):
+    chance = Random(7)
+    columns = [1, 2, 3, 4, 5, 7, 20, 80, 160, 500]
+    rows = [1, 2, 3, 5, 12, 40, 200]
+    with screen(world, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
+        terminal.wait_for("touch made-it")
+        for _ in range(10):
+            sizes = [(chance.choice(columns), chance.choice(rows)) for _ in range(100)]
+            terminal.resize_often(sizes, 2.0)
+        terminal.resize(110, 34)
+        terminal.wait_for("touch made-it")
+        terminal.wait_for("y approve")
+        terminal.resize_often([(chance.choice(columns), chance.choice(rows)) for _ in range(30)], 0.5)
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.wait_exit(10) == 143
+        assert b"Traceback" not in terminal.raw
+        shown_last = terminal.raw.rfind(b"\x1b[?1049h")
+        assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)

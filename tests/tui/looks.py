@@ -26,14 +26,28 @@ FIRST = LOOKS[0][0]
 
 
 async def unlike(pilot: Pilot[Any], picture: Callable[[App[Any], str], bool], name: str, looks: Iterable[Look] = LOOKS):
-    """Show what is on the screen in each look; which of its pictures differ."""
+    """Show what is on the screen in each look; which of its pictures differ. It must bear every other size too."""
     wrong = []
     for (width, height), theme in looks:
         await seen_as(pilot, Size(width, height), theme)
         shown = f"{name}-" * bool(name) + f"{width}x{height}-{theme}"
         if not picture(pilot.app, shown):
             wrong.append(shown)
+    await squeezed(pilot)
     return wrong
+
+
+SQUEEZED = ((1, 1), (500, 1), (3, 50), (1, 200), (4, 4), (17, 5), (2, 3))
+"""Sizes at which borders and padding leave no room at all."""
+
+
+async def squeezed(pilot: Pilot[Any]) -> None:
+    """Draw what is on screen at sizes nobody works at; whatever cannot be drawn ends the app, and the test."""
+    for size in SQUEEZED:
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+        assert pilot.app.size == size
+        assert pilot.app.is_running
 
 
 async def seen_as(pilot: Pilot[Any], size: Size, theme: str) -> None:

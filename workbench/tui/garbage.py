@@ -17,7 +17,11 @@ _PATIENCE: Final = (50_000, 10, 20)
 _ENOUGH: Final = 5_000
 """So many are looked through while nobody types."""
 
+_OFTEN: Final = 24
+"""So many looks at what is young are followed by one at all that is not set aside: some ten thousand objects."""
+
 _AT_START: Final = 200_000
+_looks = [0]
 
 
 def begin() -> None:
@@ -32,9 +36,14 @@ def set_aside() -> None:
 
 
 def look_in_a_pause() -> None:
-    """Nobody waits for a frame: what has come since is looked through now rather than while a key waits."""
+    """Nobody waits for a frame: what has come since is looked through now rather than while a key waits.
+
+    Python itself looks through the oldest generation only when it has grown by a quarter since, and never after looks
+    that are asked for: what lived long enough to get there would stay.
+    """
     if gc.get_count()[0] > _ENOUGH and not pressed.types_on():
-        gc.collect(1)
+        _looks[0] = (_looks[0] + 1) % _OFTEN
+        gc.collect(1 if _looks[0] else 2)
 
 
 def end() -> None:
