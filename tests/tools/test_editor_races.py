@@ -237,5 +237,7 @@ def test_what_cannot_be_put_back_is_kept_beside_and_named(tmp_path: Path, monkey
 
     monkeypatch.setattr(Entry, "exchange", fails_later)
     said = editor.refused("str_replace", path, old_str="one", new_str="two")
-    assert f"what it held is in {turns[0]} beside it now" in said
-    assert (tmp_path / turns[0]).read_text() == "own\n"
+    (kept,) = tmp_path.glob("file.ohw-saved-*")
+    assert f"what it held is in {kept.name} beside it now" in said
+    assert kept.read_text() == "own\n"
+    assert not list(tmp_path.glob(".ohw-*"))

@@ -21,6 +21,7 @@ from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.naming import named
 from workbench.mcp.servers import Server, read_server
 from workbench.mcp.tool import MCPToolDefinition
+from workbench.tools.leftovers import prefix
 
 
 def create_mcp_tools(
@@ -67,7 +68,7 @@ class _Lease:
 
     def __init__(self, server: Server) -> None:
         known_secrets(server)
-        self._folder = Path(tempfile.mkdtemp(prefix="ohw-mcp-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=prefix("mcp")))
         self._clean = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._lock = threading.Lock()
         self._users = 0

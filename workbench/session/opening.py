@@ -27,6 +27,7 @@ from workbench.session.events import Event, LiveEvent, Mode, SessionStarted, Set
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
 from workbench.session.session import Session
+from workbench.session.storage.leftovers import sweep, sweep_unfinished
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.past import last_settings, remove_if_empty
 from workbench.session.storage.store import Store, StoreError
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from workbench.session.acting.server_asks import ServerAsks
 
 logger = logging.getLogger(__name__)
-_WAIT_FOR_LOCK = 3.0  # seconds: an engine that is just ending gives the session free
+_WAIT_FOR_LOCK = 3.0
+"""Seconds: an engine that is just ending gives the session free, and so does a start that sweeps."""
 OnEvent = Callable[[Event], None]
 OnLive = Callable[[LiveEvent], None]
 
@@ -70,6 +72,7 @@ class Parts:
     equipment: Equipment
     models: SessionModels
     limits: Limits
+    notices: tuple[str, ...] = ()
 
 
 @dataclass
@@ -134,18 +137,15 @@ def start_session(
     parent: Parent | None = None,
     **heard: Unpack[Heard],
 ) -> OpenedSession:
-    """A new session in that folder, of a sub-agent where there is a `parent`.
-
-    Raises UsageError, ModelError, StoreError or SessionInUse with one line each.
-    """
+    """A new session in that folder; raises UsageError, ModelError, StoreError or SessionInUse with one line each."""
     folder = checked_workspace(workspace)
+    private_folder(locations.sessions)
     path = session_path(locations, session_id)
-    private_folder(path.parent)
     models = parent.models if parent else SessionModels(settings)
     models.open(settings.model).close()  # a bad name makes no file
-    profile = models.profile(settings.model or "")
+    profile, notices = models.profile(settings.model or ""), _swept(locations, parent)
     with ExitStack() as resources:
-        resources.callback(SessionLock.take(path).release)
+        resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
         store = resources.enter_context(Store.create(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
         equipment = equip(resources, Place(locations, settings, folder, session_id), heard["on_live"], bool(parent))
@@ -163,7 +163,8 @@ def start_session(
         for event in store.append(started, *(SettingsChanged(rule=rule) for rule in settings.rules)):
             heard["on_event"](event)
         usual = limits_of(settings, knows_windows=models.have_windows)
-        parts = Parts(started, store, equipment, models, parent.allowance.of(usual) if parent else usual)
+        limits = parent.allowance.of(usual) if parent else usual
+        parts = Parts(started, store, equipment, models, limits, notices)
         return _put_together(resources, locations, settings, parts, **heard)
 
 
@@ -176,6 +177,7 @@ def open_session(
         raise UsageError(f"there is no session {session_id}; `ohw sessions` lists them")
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
+        sweep_unfinished(locations, session_id)
         store = resources.enter_context(Store.open(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
         models = parent.models if parent else SessionModels(settings)
@@ -191,7 +193,7 @@ def open_session(
         equipment = equip(resources, place, heard["on_live"], bool(started.parent))
         usual = limits_of(settings, knows_windows=models.have_windows)
         limits = parent.allowance.of(usual, goes_on=True) if parent else usual
-        parts = Parts(started, store, equipment, models, limits)
+        parts = Parts(started, store, equipment, models, limits, _swept(locations, parent))
         opened = _put_together(resources, locations, settings, parts, **heard)
     with ExitStack() as undo:
         undo.callback(opened.close)
@@ -199,6 +201,15 @@ def open_session(
         opened.session.set(**given)
         undo.pop_all()
     return opened
+
+
+def _swept(locations: Locations, parent: Parent | None) -> tuple[str, ...]:
+    """Sweep what killed sessions left, but not for a sub-agent; what is to be said of it."""
+    removed = sweep(locations) if parent is None else []
+    if not removed:
+        return ()
+    were = "sessions that were" if len(removed) > 1 else "session that was"
+    return (f"{len(removed)} {were} killed before anything was in it is removed; nothing was lost",)
 
 
 def checked_workspace(folder: Path) -> Path:
@@ -250,7 +261,7 @@ def _put_together(
         id=started.id,
         session=session,
         model_name=models.profile(started.model).model,
-        notices=(*equipment.notices, *book.faults, *book.strangers(equipment.names)),
+        notices=(*parts.notices, *equipment.notices, *book.faults, *book.strangers(equipment.names)),
         delegates=equipment.delegates,
         servers=equipment.servers,
         server_asks=equipment.server_asks,

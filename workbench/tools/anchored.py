@@ -218,6 +218,10 @@ class Entry:
         """Give the file the other name."""
         os.rename(self.path.name, beside, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
+    def rename_beside(self, old: str, new: str) -> None:
+        """Rename another file of the directory."""
+        os.rename(old, new, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
     def link_from(self, beside: str) -> None:
         """Give the other file this name too; raises FileExistsError where something has it."""
         os.link(beside, self.path.name, src_dir_fd=self.folder, dst_dir_fd=self.folder, follow_symlinks=False)

@@ -15,6 +15,7 @@ from workbench.config import Locations
 from workbench.errors import UsageError
 from workbench.session.events import UserMessage
 from workbench.session.names import SUFFIX
+from workbench.session.storage.leftovers import never_began
 from workbench.session.storage.store import Store, StoreError
 from workbench.text import first_line
 
@@ -153,6 +154,8 @@ def _summary(path: Path) -> SessionSummary | None:
         finally:
             db.close()
     except (sqlite3.Error, StoreError, ValueError, TypeError, LookupError) as error:
+        if never_began(path):
+            return None  # killed while it was made; the next start removes it
         reason = first_line(str(error)) or type(error).__name__
         return SessionSummary(path.stem, started=changed, updated=changed, damaged=reason)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -12,6 +13,7 @@ from workbench.errors import WorkbenchError
 from workbench.whole_files import discard_file
 
 _POLL = 0.05
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 
 
 class SessionInUse(WorkbenchError):
@@ -85,8 +87,13 @@ def _try(path: Path) -> int | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(descriptor).st_ino == path.stat().st_ino:
             return descriptor
-    except OSError:
-        pass
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            os.close(descriptor)
+            raise WorkbenchError(
+                f"the file system of {path.parent} has no locks ({error.strerror}), so two processes could write to "
+                "one session: set XDG_DATA_HOME to a folder on a local disk"
+            ) from error
     os.close(descriptor)
     return None
 

@@ -17,6 +17,7 @@ from workbench.tools.browser.finding import Missing, find_chromium
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.keeping.kept_process import small_process
 from workbench.tools.keeping.worker import Worker
+from workbench.tools.leftovers import prefix
 from workbench.tools.schema import ImageContent, TextContent
 
 _START, _ANSWER, _AFTER_STOP = 60.0, 120.0, 0.15
@@ -114,7 +115,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
             place = self._state_dir / "browser"
         else:
             if self._temporary is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="ohw-browser-", ignore_cleanup_errors=True)
+                self._temporary = tempfile.TemporaryDirectory(prefix=prefix("browser"), ignore_cleanup_errors=True)
             place = Path(self._temporary.name)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return place

@@ -13,6 +13,7 @@ from workbench.tools.execute_bash.definition import CommandMetadata
 from workbench.tools.execute_bash.place import metadata
 from workbench.tools.execute_bash.shell import Shell
 from workbench.tools.execute_bash.sweep import sweep, sweep_later
+from workbench.tools.leftovers import prefix
 
 _RESET = 2.0
 """Seconds that a reset waits for the old shell's processes, so that its ports and locks are free."""
@@ -49,7 +50,7 @@ class Shells:
     def start(self) -> Shell:
         """A new shell; raises ShellError."""
         if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="ohw-shell-"))
+            self._scratch = Path(tempfile.mkdtemp(prefix=prefix("shell")))
         self.current = Shell(self.folder, self._scratch, self._outputs or self._scratch, self._hidden)
         return self.current
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workbench.tools.execute_ipython_cell.interpreter import Interpreter, NoIPython, find_interpreter
 from workbench.tools.keeping.worker import Worker
+from workbench.tools.leftovers import prefix
 
 _KERNEL = Path(__file__).with_name("kernel.py")
 _START = 60.0
@@ -38,7 +39,7 @@ class Kernels:
         if self._state_dir is not None:
             return self._state_dir / "cells"
         if self._temporary is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="ohw-cells-")
+            self._temporary = tempfile.TemporaryDirectory(prefix=prefix("cells"))
         return Path(self._temporary.name)
 
     def brought(self) -> str:

@@ -16,6 +16,7 @@ from io import FileIO
 from pathlib import Path
 
 from workbench.tools.anchored import SYSTEM, Entry, Root
+from workbench.tools.leftovers import mark
 
 _NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)
 """In a folder where only an owner may, or over a file that is mounted on its own."""
@@ -97,7 +98,7 @@ class _State:
 
 
 def _name() -> str:
-    return f".ohw-{secrets.token_hex(8)}.tmp"
+    return f".ohw-{mark()}-{secrets.token_hex(8)}.tmp"
 
 
 def _replace_by_rename(entry: Entry, raw: bytes, found: os.stat_result, before: bytes | None) -> bool:
@@ -156,7 +157,9 @@ def _exchange_back(entry: Entry, temporary: str, put: _State) -> None:
         try:
             entry.exchange(temporary)
         except OSError as error:
-            said = f"{_CHANGED}, and what it held is in {temporary} beside it now ({error.strerror})"
+            kept = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"  # a name that no sweep takes for ours
+            entry.rename_beside(temporary, kept)
+            said = f"{_CHANGED}, and what it held is in {kept} beside it now ({error.strerror})"
             raise _Stranded(errno.ESTALE, said, str(entry.path)) from error
         if _State.of(entry, temporary) == put:
             return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.safe_git import run_git
+from workbench.tools.leftovers import prefix
 
 _TIMEOUT = 3.0
 _MOST_CONFLICTS = 127  # git says no more, and means an error with a higher number
@@ -28,7 +29,7 @@ def merge(seen: str, theirs: str, wanted: str) -> Merged:
     if theirs in (seen, wanted):
         return Merged(wanted)
     try:
-        with tempfile.TemporaryDirectory(prefix="ohw-merge-") as folder:
+        with tempfile.TemporaryDirectory(prefix=prefix("merge")) as folder:
             for name, text in (("wanted", wanted), ("seen", seen), ("theirs", theirs)):
                 (Path(folder) / name).write_bytes(text.encode())
             return _merged(folder, wanted)

@@ -1,0 +1,135 @@
+"""What killed processes leave behind, and the next start that sweeps it."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from workbench.config import Locations
+from workbench.errors import WorkbenchError
+from workbench.session.events import ActionAssessed, FileDelta, SessionStarted
+from workbench.session.names import session_path
+from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.leftovers import sweep
+from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
+from workbench.session.storage.store import Store
+from workbench.tools import leftovers
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.store import Store
+path, moment = Path(sys.argv[1]), sys.argv[2]
+SessionLock.take(path)
+if moment == "empty":
+    path.touch()
+elif moment == "tables":
+    Store.create(path)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture
+def locations(tmp_path: Path) -> Locations:
+    found = Locations.from_environment({"HOME": str(tmp_path)})
+    found.sessions.mkdir(parents=True)
+    return found
+
+
+@pytest.mark.parametrize("moment", ["locked", "empty", "tables"])
+def test_a_session_killed_while_it_was_made_is_not_listed_and_goes(locations: Locations, moment: str):
+    path = session_path(locations, "one")
+    subprocess.run([sys.executable, "-c", KILLED, str(path), moment], check=False)
+    assert list_sessions(locations) == []
+    assert sweep(locations) == (["one"] if moment != "locked" else [])
+    assert list(locations.sessions.iterdir()) == []
+
+
+def test_unfinished_files_of_killed_sessions_go_and_nothing_else(locations: Locations):
+    state, versions = locations.data / "state" / "one", locations.data / "versions" / "v"
+    kept = [state / "undo/a/1", state / "shown/b", state / "outputs/output.tmp.txt", versions / "index-one"]
+    left = [state / "undo/a/2.tmp", state / "shown/b.tmp", state / "drafts.json.tmp", versions / "index-one-kept-ab"]
+    for path in (*kept, *left):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    path = session_path(locations, "one")
+    with Store.create(path) as store:
+        store.append(SessionStarted(id="one", workspace="/w", model="m", mode="ask"))
+    lock_path(path).touch()
+    assert sweep(locations) == []
+    assert [path for path in (*kept, *left) if path.exists()] == kept
+    assert [entry.id for entry in list_sessions(locations)] == ["one"]
+
+
+def test_a_session_that_lives_is_left_alone(locations: Locations):
+    path = session_path(locations, "one")
+    lock = SessionLock.take(path)
+    path.touch()
+    (locations.data / "state/one/undo").mkdir(parents=True)
+    unfinished = locations.data / "state/one/undo.tmp"
+    unfinished.touch()
+    assert sweep(locations) == []
+    assert path.exists()
+    assert unfinished.exists()
+    lock.release()
+
+
+def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    namespace = leftovers.mark().partition("-")[2]
+    gone = tmp_path / f"ohw-shell-{dead.pid}-{namespace}-x"
+    stay = [
+        tmp_path / f"{leftovers.prefix('shell')}y",  # its process lives
+        tmp_path / f"ohw-shell-{dead.pid}-1-x",  # of another container
+        tmp_path / f"ohw-demo-{dead.pid}-{namespace}-x",
+        tmp_path / "ohw-shell-mine",
+    ]
+    for folder in (gone, *stay):
+        folder.mkdir()
+        (folder / "file").touch()
+    link = tmp_path / f"ohw-cells-{dead.pid}-{namespace}-x"
+    link.symlink_to(stay[-1])
+    leftovers.sweep_temporary()
+    assert not gone.exists()
+    assert all((folder / "file").exists() for folder in (*stay, link))
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_says_so(locations: Locations, monkeypatch, number: int):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(WorkbenchError, match="has no locks") as caught:
+        SessionLock.take(session_path(locations, "one"))
+    assert not isinstance(caught.value, SessionInUse)
+
+
+def test_what_a_killed_edit_left_in_the_users_folder_goes(locations: Locations, tmp_path: Path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    namespace = leftovers.mark().partition("-")[2]
+    folder = tmp_path / "project"
+    folder.mkdir()
+    gone = folder / f".ohw-{dead.pid}-{namespace}-0123456789abcdef.tmp"
+    stay = [folder / f".ohw-{leftovers.mark()}-0123456789abcdef.tmp", folder / ".ohw-notes.tmp", folder / "file"]
+    for path in (gone, *stay):
+        path.touch()
+    path = session_path(locations, "one")
+    delta = FileDelta(path=str(folder / "file"), before="", after="x")
+    with Store.create(path) as store:
+        started = SessionStarted(id="one", workspace=str(folder), model="m", mode="ask")
+        shown = ActionAssessed(action_id="a", risk="LOW", fingerprint="f", working_dir="/", preview=(delta,))
+        store.append(started, shown)
+    lock_path(path).touch()
+    sweep(locations)
+    assert not gone.exists()
+    assert all(path.exists() for path in stay)
