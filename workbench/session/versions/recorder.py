@@ -247,7 +247,7 @@ def _few(paths: list[str]) -> list[str] | None:
 
 
 def _holds(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
+    return folder in (path, ".") or path.startswith(f"{folder}/")
 
 
 def known_of(files: Sequence[FileDelta]) -> dict[str, str | None]:

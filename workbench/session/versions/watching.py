@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
@@ -11,6 +12,9 @@ from typing import Protocol
 _STEP, _LONGEST, _WAIT = 50, 1_000, 1_000  # milliseconds
 _SKIPPED = frozenset((".git", "node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
 _OWN = ".ohw-*.tmp"
+_NO_TEXT = "Unable to decode path"
+_MOST_UNREADABLE = 100
+"""Names that are no UTF-8, after each of which watching begins again; with more of them regular looks are cheaper."""
 _LEAST_PAUSE = 2.0
 """Seconds between two looks where nothing tells of changes."""
 
@@ -23,11 +27,30 @@ class Changes(Protocol):
 
 
 def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
-    """What the system tells of the folder and all below it."""
-    from watchfiles import watch
+    """What the system tells of the folder and all below it; no link out of it is followed.
 
+    After a new start, or a name that the library cannot read, the whole folder counts as changed once.
+    """
+    missed = False
+    unreadable = 0
+    while not stop.is_set():
+        try:
+            yield from _watched(workspace, stop, missed=missed)
+        except RuntimeError as error:
+            unreadable += 1
+            if _NO_TEXT not in str(error) or unreadable > _MOST_UNREADABLE:
+                raise
+        missed = True
+
+
+def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterator[set[str]]:
+    """Until the folders must be listed again: the library follows links, so where there are any each is named."""
+    from watchfiles import Change, watch
+
+    folders, has_links = _folders(workspace)
     batches = watch(
-        workspace,
+        *(folders if has_links else [str(workspace)]),
+        recursive=not has_links,
         watch_filter=lambda _, path: is_of_interest(path),
         debounce=_LONGEST,
         step=_STEP,
@@ -39,7 +62,28 @@ def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]
         force_polling=False,
     )
     for batch in batches:
-        yield {path for _, path in batch}
+        yield {path for _, path in batch} | ({f"{workspace}/."} if missed else set())
+        missed = False
+        if has_links and any(
+            change == Change.added and os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
+            for change, path in batch
+        ):
+            return
+
+
+def _folders(workspace: Path) -> tuple[list[str], bool]:
+    """The folders in which versions may change, and whether a link to a folder is anywhere."""
+    found, has_links = [], False
+    for folder, names, _ in os.walk(workspace):
+        if _SKIPPED.isdisjoint(folder.removeprefix(str(workspace)).split("/")) and is_text(folder):
+            found.append(folder)
+        has_links = has_links or any(os.path.islink(f"{folder}/{name}") for name in names)  # noqa: PTH114
+    return found, has_links
+
+
+def is_text(path: str) -> bool:
+    """Whether the name can be given to the library, which takes UTF-8 alone."""
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def is_of_interest(path: str) -> bool:
