@@ -151,6 +151,8 @@ class Settings:
     """The table `[terminal]`: title, bell, notices, mouse, clipboard, vim keys; `workbench.terminal` reads it."""
     mcpServers: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """MCP servers: the tables `[mcpServers.NAME]` as they are written; `workbench.mcp.servers` reads them."""
+    pass_env: tuple[str, ...] = ()
+    """Variables that child processes get though their names say that they hold secrets."""
     trusted: tuple[str, ...] = ()
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})

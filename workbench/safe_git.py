@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.secret_names import child_environment
+
 TIMEOUT = 10.0
 """Seconds a call may take where nothing else is said."""
 NO_GIT = "git is not installed, or not in the PATH"
@@ -138,7 +140,7 @@ def _path_without(cwd: Path | str) -> str:
 
 
 def _environment(path: str, settings: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in child_environment().items() if not name.startswith("GIT_")}
     fixed = {
         "PATH": path,
         "LC_ALL": "C",

@@ -12,7 +12,7 @@ from workbench.profiles import CALLS, checked_address, read_profiles
 from workbench.settings_file import check_plain, check_servers
 from workbench.terminal import read_terminal
 
-ONLY_IN_FILE = ("keys", "tools", "trusted", "models", "terminal", "mcpServers")
+ONLY_IN_FILE = ("keys", "tools", "trusted", "pass_env", "models", "terminal", "mcpServers")
 """Tables and lists, which neither the environment nor a flag can hold."""
 MODE_NAMES: Final[Mapping[str, str]] = {
     "medium": "ask from MEDIUM",
@@ -56,9 +56,15 @@ def check_tables(values: Mapping[str, Any]) -> None:
             raise UsageError(f"tools.{name} must be true, false or a table of parameters, not {value!r}")
         elif isinstance(value, dict):
             check_plain(f"tools.{name}", value)
+    _check_passed(values.get("pass_env", []))
     check_servers(values.get("mcpServers", {}))
     read_profiles(values.get("models", {}))
     read_terminal(values.get("terminal", {}))
+
+
+def _check_passed(names: object) -> None:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError('pass_env must be a list of variables, such as ["GITHUB_TOKEN"]')
 
 
 def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
     read: dict[str, Any] = {name: _whole(name, values[name]) for name in _LEAST}
     read |= {name: _amount(name, values[name]) for name in _AMOUNTS}
     read |= {name: _switch(name, values[name]) for name in _SWITCHES}
-    return {**values, **read, "trusted": tuple(values["trusted"])}
+    return {**values, **read, "trusted": tuple(values["trusted"]), "pass_env": tuple(values["pass_env"])}
 
 
 def _check_choices(values: Mapping[str, Any]) -> None:

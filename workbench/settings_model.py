@@ -174,6 +174,14 @@ class SettingsModel(BaseModel):
         (),
         none="none",
     )
+    pass_env: tuple[Variable, ...] = _field(
+        "Folders",
+        "Passed on",
+        "Variables of the environment that commands, servers and other programs get though their names say that they "
+        "hold secrets, with commas between. What they hold stays masked.",
+        (),
+        none="none",
+    )
 
 
 def told(info: FieldInfo) -> tuple[str, str]:

@@ -1,13 +1,17 @@
 """Secrets are masked wherever they stand and however they come; what only looks like one stays."""
 
+import re
 import string
 import time
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import workbench
 from workbench.security.secret_stream import SecretStream
 from workbench.security.secrets import Secrets, mask, masks_in
 
@@ -32,6 +36,56 @@ SPOKEN = {
     "file of variables": ("A=1\nexport DB_PASSWORD='{}'\nB=2", "tr0ub4dor"),
     "file with ends of another system": ("MY_TOKEN={}\r\nB=2\r\n", "abc123def456"),
 }
+SETTINGS = """
+aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+aws_session_token=IQoJb3JpZ2luX2VjEDoaCXVzLWVhc3QtMSJHMEUCIQ
+password: hunter2
+  password: "hunter2"
+db_password: tr0ub4dor&3
+"password": "hunter2",
+{"user": "x", "password": "hunter2"}
+{"apiKey":"abcd1234efgh"}
+clientSecret: 8f7d6a5b4c3d
+client_secret = "x9y8z7w6v5"
+spring.datasource.password=s3cr3tpw
+DB_PASSWORD=swordfish
+export API_TOKEN=abc123def456
+FOO=1 DB_PASSWORD=tr0ub4dor make test
+MY_SIGNING_KEY=abcd1234efgh5678
+"auth": "dXNlcjpwYXNz"
+\t\t"auth": "bWU6aHVudGVyMg=="
+//registry.example.org/:_authToken=3a4b5c6d-1111-2222-3333-444455556666
+_auth=bWU6aHVudGVyMg==
+Server=x;User=me;Password=abc123!;
+AccountKey=Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg==;EndpointSuffix=core
+mysql --password=hunter22 x
+https://x.example/a?token=abc123def456&b=2
+https://x.example/a?b=2&api_key=abc123def456
+    client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo=
+    token: abcdef.0123456789abcdef
+secret_key_base: 1a2b3c4d5e6f7a8b
+password = 12345678
+pwd=abc12345
+     3\tDB_PASSWORD=tr0ub4dor
+conf.yml:12:password: hunter2
++password: hunter2
+- POSTGRES_PASSWORD=hunter2
+ENV DB_TOKEN=abc123def456
+cookie: session=abc123def456
+passphrase: "correct horse battery 9"
+'password' => 'hunter2',
+redis.password="p@ss!word"
+PGPASSWORD=letmein psql
+redis://:p4ssword@h:1/0
+https://0123456789abcdef0123456789abcdef@o1.ingest.example.io/1
+default login me password hunter2 machine x.example login y password hunter3
+machine x.example password hunter2
+"""
+VALUES = re.compile(
+    r"wJalr\S+|IQoJ\S+|hunter\d+|tr0ub4dor(?:&3)?|abcd1234efgh(?:5678)?|8f7d6a5b4c3d|x9y8z7w6v5|s3cr3tpw|swordfish"
+    r"|(?:session=)?abc123def456|dXNlcjpwYXNz|bWU6aHVudGVyMg==|3a4b5c6d[\d-]+|abc123!|Zm9v[^;]+|LS0t\S+|abcdef\.\w+|1a2b\w+|12345678|abc12345"
+    r"|correct horse battery 9|p@ss!word|letmein|p4ssword|(?<=//)0123456789abcdef0123456789abcdef"
+)
 ORDINARY = """
 4a71ebf2c0ffee00112233445566778899aabbcc
 sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
@@ -46,6 +100,35 @@ git@github.com:owner/repository.git
 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB public
 The bearer of bad news
 monkey=banana1234
+token: str
+api_key: SecretStr
+"token": "string",
+token = token2
+    password=password
+token = self.token_2
+primary_key = "id_12345678"
+cache_key = "abc12345def"
+"token_type": "bearer123"
+key: value123456
+public_key = "ssh-ed25519-abc123"
+password: "your-password-1"
+DB_PASSWORD=changeme
+secret: ${SECRET_1234}
+token = f"{prefix}12345678"
+auth: basic
+token = tokens[i+1]
+pass  # x = 1
+token_count = 12345678
+"auth": "OAuth2Bearer"
+if token == "abc12345":
+secretName: my-tls-secret-1
+passwd: /etc/passwd
+AUTH_URL=https://x.example/v2
+SSH_AUTH_SOCK=/tmp/ssh-abc123/agent.99
+password_file = "/run/secrets/db1"
+postgres://user:password@localhost/x
+f"https://{user}:{password}@{host}/x"
+user@host:~/src$ ls
 """
 
 
@@ -75,6 +158,53 @@ def test_a_private_key_goes_as_a_whole_even_when_its_end_is_missing():
 @pytest.mark.parametrize("line", ORDINARY.strip().splitlines())
 def test_what_is_no_secret_stays(line):
     assert Secrets().masked(line) == line
+
+
+@pytest.mark.parametrize("line", SETTINGS.strip("\n").splitlines())
+def test_the_value_of_a_setting_of_such_a_name_is_masked_and_nothing_else(line):
+    shown = Secrets().masked(line)
+    assert re.split("‹secret [^›]+›", shown) == VALUES.split(line)
+    assert "‹secret" in shown
+
+
+@pytest.mark.parametrize("line", SETTINGS.strip("\n").splitlines())
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_a_setting_that_comes_in_pieces_is_masked_as_one_that_comes_whole(line, size):
+    text = f"one\n{line}\ntwo\n"
+    stream = SecretStream(Secrets())
+    shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
+    assert shown == Secrets().masked(text)
+
+
+@pytest.mark.parametrize("size", [1, 5, 11, 40])
+def test_a_netrc_over_several_lines_is_masked_whole_and_in_pieces(size):
+    text = "machine x.example\n  login me\n  password hunter2\nmachine y\nlogin you\npassword tr0ub4dor\n"
+    assert not VALUES.search(Secrets().masked(text))
+    stream = SecretStream(Secrets())
+    shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
+    assert shown == Secrets().masked(text)
+
+
+def test_a_prompt_for_a_password_is_shown_at_once():
+    stream = SecretStream(Secrets())
+    assert stream.feed("[sudo] password for me: ") == "[sudo] password for me: "
+    assert SecretStream(Secrets()).feed("Password: ") == "Password: "
+
+
+def test_hardly_a_line_of_ordinary_code_is_masked():
+    """Less than one line in 10,000, in this repository and in three packages of others."""
+    here = Path(workbench.__file__).parent
+    roots = [here, *(Path(find_spec(name).origin).parent for name in ("textual", "mcp", "pydantic"))]
+    for root in roots:
+        lines, masked = 0, []
+        for file in sorted(root.rglob("*.py"))[:250]:
+            text = file.read_text(errors="replace")
+            after = Secrets().masked(text)
+            lines += text.count("\n")
+            if after != text:
+                masked += [line for line in after.splitlines() if "‹secret " in line and line not in text]
+        assert lines > 10_000, root
+        assert len(masked) <= lines / 10_000, (root, masked)
 
 
 def test_values_that_are_known_are_masked_by_their_name():

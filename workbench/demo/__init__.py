@@ -5,13 +5,13 @@ Called by the `ohw demo` command; the model's part is the packaged script `scrip
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 from workbench.errors import UsageError
+from workbench.secret_names import child_environment
 
 DEMO_MODEL = "scripted/demo"
 DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")
@@ -63,7 +63,7 @@ def _commit(folder: Path) -> None:
     if git is None:
         return
     who = ["-c", "user.name=ohw demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false"]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env = {name: value for name, value in child_environment().items() if not name.startswith("GIT_")}
     for command in (
         ["init", "--quiet", "--initial-branch=main", "--template="],
         ["add", "--all"],

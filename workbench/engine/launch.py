@@ -47,7 +47,7 @@ class Launch:
         """The inverse of `to_json`; raises ValueError, KeyError or TypeError on anything else."""
         data: dict[str, Any] = json.loads(text)
         folders = Locations(**{name: Path(data["locations"][name]) for name in _FOLDERS})
-        lists = {name: tuple(data["settings"][name]) for name in ("given", "trusted", "rules", "problems")}
+        lists = {name: tuple(data["settings"][name]) for name in ("given", "trusted", "pass_env", "rules", "problems")}
         settings = Settings(**{**data["settings"], **lists})
         return cls(folders, settings, data["session_id"], data["workspace"], data["is_new"])
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 _LIKE_A_KEY = re.compile(r"(?i)\b(?:sk|pk|key|token|gsk|xai|AIza)[-_][\w*.-]{6,}|AIza[\w-]{10,}|bearer\s+\S+")
-_NAMES_A_SECRET = re.compile(r"(?i)(?:key|token|secret|password)$")
+_NAMES_A_SECRET = re.compile(r"(?i)(?:keys?|token|secret|pass(?:word|wd|phrase)?|pwd|bearer|cookie|auth|credentials?)$")
 _SHORTEST = 6
 
 

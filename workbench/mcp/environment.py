@@ -9,18 +9,26 @@ from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
 from workbench.mcp.servers import Server, expanded
-from workbench.security.secrets import KNOWN, holds_secret
+from workbench.secret_names import PASSED_ON, child_environment, holds_secret
+from workbench.security.secrets import KNOWN
 
 _KEPT = re.compile(
     r"HOME|PATH|LANG|LANGUAGE|LC_\w+|LOGNAME|USER|SHELL|TMPDIR|TZ|XDG_\w+|VIRTUAL_ENV|"
     r"\w+_PROXY|SSL_CERT_(?:FILE|DIR)|\w+_CA_(?:BUNDLE|CERTS)|(?:UV|NPM_CONFIG|PIP|NVM|VOLTA)_\w+",
     re.IGNORECASE,
 )
+_LOGIN = re.compile(r"://[^/\s@]+@")
+"""The address of a package index, for example, with the user's login in it; a proxy is of no use without its own."""
+_PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 
 
 def server_environment(server: Server, env: Mapping[str, str]) -> dict[str, str]:
     """What it needs to run, and what its settings give it; raises UsageError for a variable that is not set."""
-    kept = {name: value for name, value in env.items() if _KEPT.fullmatch(name) and not holds_secret(name)}
+    kept = {
+        name: value
+        for name, value in child_environment(env).items()
+        if name in PASSED_ON or (_KEPT.fullmatch(name) and not (_LOGIN.search(value) and not _PROXY.search(name)))
+    }
     return {**kept, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}
 
 

@@ -9,13 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workbench.security.secret_shapes import SHAPES, SHORTEST_WORD, Shape
+from workbench.secret_names import holds_secret
+from workbench.security.secret_settings import lower_case, settings_in
+from workbench.security.secret_shapes import LONG, SHAPES, SHORT, Shape
 
 _SHORTEST = 8
-_NAME = re.compile(
-    r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET(?:_?(?:ACCESS_?)?KEY)?|PRIVATE_?KEY|TOKEN|PASSWORD|PASSWD|CREDENTIALS?)(?:_ID)?$",
-    re.IGNORECASE,
-)
 _SIGN = re.compile(r"[^\n]")
 Cover = Callable[[str, str], str]
 """What stands in the place of a secret, of its name and its text."""
@@ -66,19 +64,21 @@ class Secrets:
 
     def may_stand_in(self, text: str) -> bool:
         """Whether a text can hold a secret at all: where it cannot, no part of it can. Quick for a long text."""
-        return any(mark in text for mark in _MARKS) or any(value in text for value in self._names)
+        if any(mark in text for mark in _MARKS) or any(value in text for value in self._names):
+            return True
+        return bool(settings_in(text, lower_case(text)))
 
     def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
             return text
         if self._known and any(value in text for value in self._names):
             text = self._known.sub(lambda found: cover(self._names[found.group()], found.group()), text)
-        long_words = "\n".join([word for word in text.split() if len(word) >= SHORTEST_WORD])
+        short = [word for word in text.split() if len(word) >= SHORT]
+        where_of = {0: text, SHORT: "\n".join(short), LONG: "\n".join([word for word in short if len(word) >= LONG])}
         for shape in SHAPES:
-            where = long_words if shape.in_word else text
-            if any(mark in where for mark in shape.marks):
+            if shape.may_stand_in(where_of[shape.in_word]):
                 text = _hidden(text, shape, cover)
-        return text
+        return _without_settings(text, cover)
 
     def masked_data(self, value: Any) -> Any:
         """Plain data with all its texts masked; the same object where there is nothing to mask."""
@@ -97,11 +97,6 @@ KNOWN = Secrets()
 def mask(name: str) -> str:
     """What stands in the place of a secret."""
     return f"‹secret {name}›"
-
-
-def holds_secret(variable: str) -> bool:
-    """Whether the name of a variable says that it holds a secret."""
-    return bool(_NAME.search(variable))
 
 
 def masks_in(values: Iterable[Any]) -> str | None:
@@ -134,3 +129,11 @@ def _in_mask(found: re.Match[str], name: str, cover: Cover) -> str:
     shown = found.groupdict().get("name") or name
     covered = cover(shown, found.group("secret"))
     return whole[: found.start("secret") - start] + covered + whole[found.end("secret") - start :]
+
+
+def _without_settings(text: str, cover: Cover) -> str:
+    pieces, end = [], 0
+    for setting in settings_in(text, lower_case(text)):
+        pieces += [text[end : setting.start], cover(setting.name, text[setting.start : setting.end])]
+        end = setting.end
+    return "".join([*pieces, text[end:]]) if pieces else text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from workbench.secret_names import child_environment
 from workbench.text import visible
 
 _PATIENCE = 10.0
@@ -39,7 +39,7 @@ def is_dirty(folder: Path) -> bool:
 def _git(folder: Path, *words: str) -> str:
     import subprocess  # not needed before the first frame
 
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    environment = {**child_environment(), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *words],

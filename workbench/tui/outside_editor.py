@@ -11,6 +11,7 @@ from pathlib import Path
 from textual.app import App, SuspendNotSupported
 
 from workbench.errors import WorkbenchError
+from workbench.secret_names import child_environment
 
 _USUAL = "vi"
 
@@ -26,7 +27,9 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
         try:
             file.write_bytes(text.encode())
             with app.suspend():
-                code = subprocess.run([*shlex.split(command), str(file)], check=False).returncode
+                code = subprocess.run(
+                    [*shlex.split(command), str(file)], env=child_environment(), check=False
+                ).returncode
             if code:
                 raise WorkbenchError(f"{Path(command).name} ended with code {code}; nothing was taken over")
             return file.read_bytes().decode()

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
+from workbench.secret_names import child_environment
 from workbench.session.names import session_path
 from workbench.session.storage import shelf
 from workbench.session.storage.catalog import SessionSummary, find_session, newest_first
@@ -106,7 +107,13 @@ class Shelf:
         command = [sys.executable, "-m", "workbench", "export", name, f"--output={file}"]
         try:
             done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_EXPORT, check=False
+                command,
+                env=child_environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_EXPORT,
+                check=False,
             )
         except subprocess.TimeoutExpired as error:
             raise WorkbenchError("the export took too long and was ended") from error

@@ -12,6 +12,7 @@ from pathlib import Path
 from workbench.config import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.profiles import NO_MODEL
+from workbench.secret_names import PASSED_ON
 from workbench.session.names import state_folder
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.farewell import farewell
@@ -41,6 +42,7 @@ def open_screen(
 ) -> int:
     """Show a new session, the one of that id, or the demo; the exit code. The engine starts behind the first frame."""
     _prepare_process()
+    PASSED_ON.set(settings.pass_env)
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
     start = partial(opener.on_model, workspace=workspace)

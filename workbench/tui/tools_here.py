@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.errors import WorkbenchError
+from workbench.secret_names import child_environment
 from workbench.tui.fold.state import SessionState
 from workbench.tui.wording.tool_rows import ToolRow, tool_rows
 
@@ -25,7 +26,13 @@ def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
     command = [sys.executable, "-m", "workbench", "tools", "--json", "--all", f"--workspace={folder}"]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+            command,
+            env=child_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
         )
         listed = json.loads(done.stdout) if not done.returncode else []
     except (subprocess.TimeoutExpired, ValueError) as error:

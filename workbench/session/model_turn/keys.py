@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 from workbench.llm.model import ModelError
+from workbench.secret_names import child_environment
 
 _LONGEST_KEY = 10_000
 _PATIENCE = 60.0
@@ -66,7 +67,14 @@ def _from_secret_tool(service: str, user: str, name: str) -> str:
         )
     command = [program, "lookup", "service", service, "username", user]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False)
+        done = subprocess.run(
+            command,
+            env=child_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         raise ModelError(f"no key for {name}: secret-tool did not answer; unlock the keyring and try again") from None
     return done.stdout.decode(errors="replace")

@@ -13,6 +13,7 @@ from workbench.llm.fault_words import key_variable
 from workbench.llm.model import Model, ModelError
 from workbench.llm.router import open_profile
 from workbench.profiles import Profile
+from workbench.secret_names import PASSED_ON
 from workbench.security.secrets import KNOWN
 from workbench.session.model_turn.keys import key_in_file, key_in_keyring
 
@@ -25,6 +26,7 @@ class SessionModels:
 
     def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
         self.settings = settings
+        PASSED_ON.set(settings.pass_env)
         self._addresses: dict[str, str | None] = {}
         env.pop("OHW_API_KEY", None)
         variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}

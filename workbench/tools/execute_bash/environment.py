@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
+
+from workbench.secret_names import child_environment
 
 NONCE_NAME = "OHW_SHELL"
 """Marks every process of one shell, so that it is found again wherever it went."""
 
-_KEY = re.compile(
-    r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|SECRET_?ACCESS_?KEY|API_?SECRET|CLIENT_?SECRET|TOKEN)S?(?:_ID)?$",
-    re.IGNORECASE,
-)
 _DROPPED = frozenset({
     *("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"),
     *("IFS", "CDPATH", "GLOBIGNORE", "HISTFILE", "HISTCONTROL", "TMOUT", "MAILCHECK", "LINES", "COLUMNS", "OLDPWD"),
@@ -27,10 +24,10 @@ _SET = {
 
 
 def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:
-    """`env` without keys and tokens (by name, and those in `hidden`), made fit for a shell nobody looks at."""
+    """`env` without secrets (by name, and those in `hidden`), made fit for a shell nobody looks at."""
     kept = {
         name: value
-        for name, value in env.items()
-        if not (name in hidden or name in _DROPPED or name.startswith(("BASH_FUNC_", "OHW_")) or _KEY.search(name))
+        for name, value in child_environment(env).items()
+        if not (name in hidden or name in _DROPPED or name.startswith(("BASH_FUNC_", "OHW_")))
     }
     return {**kept, **_SET, NONCE_NAME: nonce}

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 
+from workbench.secret_names import child_environment
 from workbench.tools.glob.stop import Stop
 
 LARGEST = 10 << 20
@@ -35,6 +36,7 @@ def output_of(command: Sequence[str], folder: str, stop: Stop, given: bytes = b"
     process = subprocess.Popen(
         command,
         cwd=folder,
+        env=child_environment(),
         stdin=subprocess.PIPE if given else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from workbench.secret_names import child_environment
+
 _PATIENCE = 5.0
 
 
@@ -37,6 +39,7 @@ def _give(command: Sequence[str], text: str) -> None:
     with suppress(OSError, subprocess.TimeoutExpired):
         subprocess.run(
             command,
+            env=child_environment(),
             input=text.encode("utf-8", "replace"),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.errors import WorkbenchError
+from workbench.secret_names import child_environment
 from workbench.tools.image_files import MOST_BYTES, kind_of
 from workbench.tui.fold.chips import size_of
 
@@ -101,7 +102,7 @@ def _answer(command: Sequence[str], env: Mapping[str, str], most: int) -> bytes:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=dict(env),
+            env=child_environment(env),
             start_new_session=True,
         )
     except OSError as error:

@@ -209,7 +209,7 @@ class SettingsBook:
         wins = f"wins over your file; {'what stands there' if is_written else 'what you save'} counts without it"
         if name in self.settings.given:
             return "command line", is_written, f"--{name.replace('_', '-')} {wins}"
-        if len(entry.place) == 1 and name != "trusted" and self._env.get(f"OHW_{name.upper()}"):
+        if len(entry.place) == 1 and name not in ("trusted", "pass_env") and self._env.get(f"OHW_{name.upper()}"):
             return "environment", is_written, f"OHW_{name.upper()} {wins}"
         return ("your file" if is_written else "usual"), is_written, ""
 

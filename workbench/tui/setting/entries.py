@@ -75,7 +75,7 @@ class Entry:
         """The value that a text stands for; raises ValueError in words for the person."""
         if self.info is None:
             return SWITCH.get(text, text)
-        is_list = self.place == ("trusted",)
+        is_list = self.place in (("trusted",), ("pass_env",))
         parts = [part.strip() for part in text.split(",") if part.strip()]
         value: Any = parts if is_list else plain_number(text, self.info)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.security.secrets import holds_secret
+from workbench.secret_names import holds_secret
 from workbench.security.shell.call import Call, Spec, flags
 from workbench.security.shell.tools.rule import Rule, flag_names, shown_variables, words
 from workbench.security.shell.words import literal

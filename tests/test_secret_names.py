@@ -1,0 +1,89 @@
+"""Variables whose names say that they hold a secret reach no child process, unless the settings list them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import workbench
+from workbench.mcp.environment import server_environment
+from workbench.mcp.servers import Server
+from workbench.secret_names import PASSED_ON, child_environment, holds_secret
+from workbench.tools.execute_bash.environment import shell_environment
+
+SECRET = (
+    *("OPENAI_API_KEY", "MY_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "DB_PASS", "PASSWORD"),
+    *("PGPASSWORD", "MYSQL_PWD", "SECRET_KEY_BASE", "CLIENT_SECRET", "GITHUB_TOKEN", "TOKEN_FOR_X"),
+    *("NPM_CONFIG__AUTHTOKEN",),
+    *("MY_BEARER", "SESSION_COOKIE", "AUTHORIZATION", "SENTRY_DSN", "DSN", "DOCKER_AUTH_CONFIG"),
+    *("REGISTRY_AUTH", "AUTH_HEADER", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_KEY_PASSPHRASE", "GITHUB_PAT"),
+    *("my_api_key", "VaultToken", "APIKEY", "AZURE_STORAGE_CONNECTION_STRING", "PIP_PASSWORD"),
+    "UV_INDEX_SECRET",
+)  # fmt: skip
+PLAIN = (
+    *("HOME", "PATH", "PWD", "OLDPWD", "LANG", "SHELL", "USER", "TERM", "EDITOR", "KEYBOARD", "MONKEY"),
+    *("AUTHOR", "GIT_AUTHOR_NAME", "XAUTHORITY", "SSH_AUTH_SOCK", "DISPLAY", "VIRTUAL_ENV", "KEYMAP"),
+    *("HTTP_PROXY", "NODE_ENV", "XDG_RUNTIME_DIR", "PATTERN", "DSNX"),
+)  # fmt: skip
+SERVER = Server(name="s", kind="stdio", source="settings.toml", command="x")
+OWN_PROGRAMS = {"engine/launch.py", "engine/trial.py"}
+"""Our own engine calls the models, so it has the keys; it starts nothing with its own environment."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_listed() -> Iterator[None]:
+    yield
+    PASSED_ON.set(())
+
+
+@pytest.mark.parametrize("name", SECRET)
+def test_a_secret_is_known_by_its_name_and_reaches_no_child(name):
+    env = {name: "x", "HOME": "/h"}
+    assert holds_secret(name)
+    assert child_environment(env) == {"HOME": "/h"}
+    assert name not in shell_environment(env, "nonce")
+    assert name not in server_environment(SERVER, env)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_other_variables_are_passed_on(name):
+    assert child_environment({name: "x"}) == {name: "x"}
+
+
+def test_what_the_settings_list_is_passed_on():
+    PASSED_ON.set(("GITHUB_TOKEN",))
+    env = {"GITHUB_TOKEN": "x", "NPM_TOKEN": "y"}
+    assert child_environment(env) == {"GITHUB_TOKEN": "x"}
+    assert "GITHUB_TOKEN" in shell_environment(env, "nonce")
+    assert "NPM_TOKEN" not in shell_environment(env, "nonce")
+
+
+def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():
+    env = {
+        "PIP_INDEX_URL": "https://me:hunter2@x.example/simple",
+        "UV_INDEX_URL": "https://x.example/simple",
+        "HTTPS_PROXY": "http://me:hunter2@p.example:3128",
+    }
+    kept = server_environment(SERVER, env)
+    assert "PIP_INDEX_URL" not in kept
+    assert {"UV_INDEX_URL", "HTTPS_PROXY"} <= set(kept)
+
+
+def test_every_process_is_started_with_an_environment_that_was_chosen():
+    starts = {"Popen", "run", "create_subprocess_exec", "create_subprocess_shell", "check_output", "check_call", "call"}
+    root = Path(workbench.__file__).parent
+    found, bare = 0, []
+    for file in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in starts):
+                continue
+            if isinstance(node.func.value, ast.Name) and node.func.value.id in ("subprocess", "asyncio"):
+                found += node.func.attr != "run" or node.func.value.id == "subprocess"
+                is_chosen = any(keyword.arg == "env" for keyword in node.keywords)
+                if not is_chosen and not (node.func.value.id == "asyncio" and node.func.attr == "run"):
+                    bare.append(f"{file.relative_to(root)}:{node.lineno}")
+    assert found > 10
+    assert [place for place in bare if place.partition(":")[0] not in OWN_PROGRAMS] == []
