@@ -227,7 +227,7 @@ def _add_options(parser: _Parser) -> None:
     add("--api-base", metavar="URL", help="the address of a local or compatible provider")
     add("--theme", metavar="NAME", help="the colours of the screen")
     add("--workspace", metavar="DIR", help="the folder to work in (the current one)")
-    add("--mode", metavar="MODE", help="when to ask you: ask (always), medium, high, never, plan (read only)")
+    add("--mode", metavar="MODE", help="when to ask you: plan (read only), ask (always), medium, high, never")
     add("--max-steps", metavar="N", help="model calls in one run before it pauses")
     add("--max-cost", metavar="N", help="US dollars of one run before it pauses (0: no limit)")
     add("--token-limit", metavar="N", help="tokens of one run before it pauses (0: no limit)")

@@ -23,6 +23,16 @@ MODE_NAMES: Final[Mapping[str, str]] = {
 }
 """Modes as a person reads them."""
 MODES = tuple(MODE_NAMES)
+NEVER: Final = "never"
+"""The mode that is chosen by its name only, and confirmed."""
+MODE_CYCLE: Final = ("plan", "ask", "medium", "high")
+"""The modes that a key steps through, from the strictest on."""
+NEVER_MEANS: Final = (
+    "Every action the agent proposes from here on runs at once, whatever its risk is. You are asked only about "
+    "protected files, about what could not be brought back, and where a rule of yours asks.",
+    "What waits for your decision already still waits for it.",
+)
+"""What the mode that never asks does, in paragraphs, for its confirmation."""
 TOOL_CHOICES = ("none", "auto", "required")
 _LEAST = {
     "max_steps": 1,

@@ -46,6 +46,7 @@ def test_an_option_and_other_words_are_answers(world: World):
 def test_a_question_outlives_a_killed_engine_and_is_asked_again(world: World):
     args = work(world, bash("echo ran >> made-it"), ask(options=OPTIONS))
     with Terminal((*args, "--mode", "never"), 110, 34, world.env) as terminal:
+        terminal.never_ask()
         terminal.wait_for("1–2 choose")
         engine_of(world).kill()
         terminal.wait_for("The engine has stopped")

@@ -28,6 +28,7 @@ def at_work(world: World) -> tuple[str, ...]:
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_gives_the_terminal_back_and_leaves_no_process(world: World, number: signal.Signals):
     with Terminal(at_work(world), 110, 34, world.env) as terminal:
+        terminal.never_ask()
         wait_for((world.project / "begun").exists, "the command to run")
         terminal.wait_for("sleep 888")
         if number == signal.SIGINT:  # the second one counts
@@ -45,6 +46,7 @@ def test_a_signal_gives_the_terminal_back_and_leaves_no_process(world: World, nu
 
 def test_a_closed_terminal_leaves_no_process_and_a_whole_session(world: World):
     with Terminal(at_work(world), 110, 34, world.env) as terminal:
+        terminal.never_ask()
         wait_for((world.project / "begun").exists, "the command to run")
         assert seconds_until_gone(world.processes(), terminal.hang_up) <= PROMISED
         wait_for(lambda: not world.processes(), "every process to be gone", 15)
@@ -58,6 +60,7 @@ def test_quitting_lets_the_run_come_to_its_end(world: World):
     with Terminal(
         ("x", "--model", model, "--mode", "never", "--workspace", str(world.project)), 110, 34, world.env
     ) as screen:
+        screen.never_ask()
         wait_for((world.project / "begun").exists, "the command to run")
         screen.press("ctrl+q")
         assert screen.wait_exit() == 0

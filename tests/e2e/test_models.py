@@ -65,6 +65,7 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
         write_profiles(world, one, two)
         where = ("--workspace", str(world.project))
         with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+            terminal.never_ask()
             wait_for((world.project / "begun").exists, "the command to run")
             terminal.type("/model two")
             terminal.press("enter")
@@ -101,6 +102,7 @@ def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one
         write_profiles(world, one, two)
         where = ("--workspace", str(world.project))
         with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+            terminal.never_ask()
             assert one.arrived.wait(60)
             terminal.type("/model two")
             terminal.press("enter")
@@ -156,6 +158,7 @@ def test_compact_sums_up_the_history_at_once_and_the_next_request_is_shorter(wor
         write_profiles(world, one, two)
         where = ("--workspace", str(world.project))
         with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+            terminal.never_ask()
             terminal.wait_for("First done.")
             terminal.type("/compact")
             terminal.press("enter")

@@ -133,6 +133,7 @@ def test_no_process_is_left_also_after_a_kill(world: World, chromium: str, is_ki
             *last,
         )
         with Terminal(["--workspace", str(world.project), "--mode", "never", "go"], 120, 40, world.env) as screen:
+            screen.never_ask()
             wait_for((world.project / "reached").exists, "the last command", 150)
             (engine,) = [each for each in world.processes() if "workbench.engine" in each.cmdline()]
             running = engine.children(recursive=True)

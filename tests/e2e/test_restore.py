@@ -133,6 +133,7 @@ def test_a_key_on_the_actions_page_brings_the_copy_back(world: World):
     model = world.script(bash("touch begun"), bash("rm -rf build"), finish())
     given = ("go", "--mode", "never", "--model", model, "--workspace", str(world.project))
     with Terminal(given, 120, 34, world.env) as terminal:
+        terminal.never_ask()
         terminal.wait_for("✓ Finished")
         terminal.press("f2", "up", "up")
         terminal.wait_for("›✓  2 $ rm")

@@ -43,6 +43,7 @@ def test_a_screen_killed_while_a_command_runs_leaves_a_run_that_comes_to_its_end
     command = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; (setsid sleep 777 &)"
     args = ("work", "--model", world.script(bash(command), finish("All done.")), "--mode", "never")
     with Terminal([*args, "--workspace", str(world.project)], 110, 34, world.env) as terminal:
+        terminal.never_ask()
         wait_for((world.project / "begun").exists, "the command to run")
         os.kill(terminal.pid, signal.SIGKILL)
         assert terminal.wait_exit() == 137

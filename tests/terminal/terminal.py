@@ -91,6 +91,12 @@ class Terminal:
         for key in keys:
             self.process.send(_bytes(key))
 
+    def never_ask(self) -> None:
+        """Confirm the mode that never asks, as a user does who has read what it means."""
+        self.wait_for("y never ask")
+        self.press("y")
+        self.wait_until(lambda shown: "y never ask" not in shown, "the mode to be confirmed")
+
     def type(self, text: str) -> None:
         """Type text as it is."""
         self.process.send(text)

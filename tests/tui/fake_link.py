@@ -54,8 +54,8 @@ class FakeLink:
     def interrupt(self) -> None:
         self.commands.append(("interrupt",))
 
-    def set_mode(self, mode: str) -> None:
-        self.commands.append(("mode", mode))
+    def set_mode(self, mode: str, *, confirmed: bool = False) -> None:
+        self.commands.append(("mode", mode, *(["confirmed"] if confirmed else [])))
 
     def set_model(self, name: str) -> None:
         self.commands.append(("model", name))

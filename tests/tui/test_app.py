@@ -103,7 +103,7 @@ async def test_a_late_link_keeps_commands_in_order_until_the_real_one_is_there()
         assert real.commands == []
         may_go.set()
         await wait_until(pilot, lambda: len(real.commands) == 3 and app.state.session_id)
-        assert real.commands == [("send", "a"), ("send", "b"), ("mode", "ask")]
+        assert real.commands == [("send", "a"), ("send", "b"), ("mode", "high")]
 
 
 async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():

@@ -173,8 +173,8 @@ async def test_the_hints_name_keys_that_work_now():
         await wait_until(pilot, lambda: "esc prompt" in shown(app, KeyHints))
         assert "enter open" in shown(app, KeyHints)
         await pilot.press("f7")
-        await wait_until(pilot, lambda: link.commands == [("mode", "ask")])
-        assert link.commands == [("mode", "ask")]
+        await wait_until(pilot, lambda: link.commands == [("mode", "high")])
+        assert link.commands == [("mode", "high")]
 
 
 async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():

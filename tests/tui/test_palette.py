@@ -65,8 +65,9 @@ async def test_every_entry_can_be_run(tmp_path):
             while app.screen is not main:
                 await pilot.press("escape")
                 await pilot.pause()
-        wanted = [("model", "fast"), ("model", "deep"), ("mode", "never"), ("compact",)]
+        wanted = [("model", "fast"), ("model", "deep"), ("mode", "plan"), ("compact",)]
         await wait_until(pilot, lambda: all(command in link.commands for command in wanted))
+        assert not any("never" in command for command in link.commands), "this mode is confirmed first"
         assert app.is_running
 
 

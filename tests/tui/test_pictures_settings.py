@@ -12,6 +12,7 @@ from workbench.config import Locations
 from workbench.tui.opened import Opened
 from workbench.tui.palette import entries
 from workbench.tui.palette.entries import PastSession
+from workbench.tui.screens.never_ask import NeverAskScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.trust import TrustScreen
 from workbench.tui.trusting import trust_question
@@ -55,6 +56,17 @@ async def test_palette(typed, folder, picture):
         await pilot.press(*typed)
         await wait_until(pilot, lambda: not typed or "models.py" in text_on(app))
         assert await unlike(pilot, picture, "palette_typed" if typed else "palette") == []
+
+
+async def test_never_ask(folder, picture):
+    events = finished()
+    link, app = app_with(events, folder, DARK)
+    async with app.run_test(size=FIRST) as pilot:
+        await shown(pilot, link, events)
+        await app.run_action("mode('never')", app.screen)
+        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.is_armed)
+        await wait_until(pilot, lambda: "y never ask" in text_on(app))
+        assert await unlike(pilot, picture, "never_ask") == []
 
 
 async def test_trust(folder, picture, monkeypatch):

@@ -118,7 +118,10 @@ class Restore(_Line):
 
 
 class Set(_Line):
-    """Change model, mode, limits, rules or the title of the session; `None` leaves a setting as it is."""
+    """Change model, mode, limits, rules or the title of the session; `None` leaves a setting as it is.
+
+    The mode that never asks is taken only when the user `confirmed` it.
+    """
 
     type: Literal["set"] = "set"
     model: str | None = None
@@ -127,6 +130,7 @@ class Set(_Line):
     rule: str | None = None
     dropped_rule: str | None = None
     title: str | None = None
+    confirmed: bool = False
 
 
 class AskPrompt(_Line):

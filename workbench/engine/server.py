@@ -46,6 +46,7 @@ from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
 from workbench.session.acting.always import Always
 from workbench.session.events import EngineState
+from workbench.settings_check import NEVER
 
 if TYPE_CHECKING:
     from workbench.engine.broadcast import Broadcast
@@ -192,7 +193,9 @@ class Server:
             case Interrupt() | Compact() | TakeBack() | Restore() | RunCommand() | Withdraw():
                 _order(command, session)
             case Set():
-                session.set(**command.model_dump(exclude={"type"}))
+                if command.mode == NEVER and not command.confirmed:
+                    raise WorkbenchError("this mode never asks: it has to be confirmed")
+                session.set(**command.model_dump(exclude={"type", "confirmed"}))
                 if command.mode is not None:
                     self._opened.delegates.set_mode(command.mode)
 

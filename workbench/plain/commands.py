@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 from workbench.plain.telling import change_lines, file_line, standing, tasks, told
-from workbench.settings_check import MODES
+from workbench.settings_check import MODES, NEVER
 from workbench.text import first_line
 from workbench.tui.fold.state import SessionState
 from workbench.tui.links.link import Link
@@ -48,7 +48,10 @@ class Commands:
         link: Link,
         say: Callable[..., None],
         others: Mapping[str, Callable[[], None]],
+        never_ask: Callable[[], None],
     ) -> None:
+        """`never_ask` has the mode that never asks confirmed, and sets it then."""
+        self._never_ask = never_ask
         self._state = state
         self._link = link
         self._say = say
@@ -74,6 +77,8 @@ class Commands:
             self._link.compact(undo=True)
         elif name == "show" and argument.isdecimal():
             self._show(int(argument))
+        elif (name, argument) == ("mode", NEVER):
+            self._never_ask()
         elif name == "mode" and argument in MODES:
             self._link.set_mode(cast("Mode", argument))
         elif name == "model" and argument:

@@ -15,10 +15,12 @@ from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.errors import UsageError
 from workbench.llm.router import NO_MODEL
 from workbench.plain.console import Console
+from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.talk import Talk
 from workbench.plain.trusting import ask_trust
 from workbench.tui.farewell import farewell
 from workbench.tui.fold.state import SessionState
+from workbench.tui.never_ask import wants_never, without_never
 from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.trusting import trust_question
 
@@ -53,6 +55,8 @@ def open_plain(
     question = None if demo else trust_question(locations, workspace, settings.trusted, set())
     if question is not None:
         settings = replace(settings, trusted=(*settings.trusted, *ask_trust(console, question)))
+    if wants_never(settings, is_new=session_id is None):
+        settings = without_never(settings) if demo else confirmed_at_start(console, settings)
     name = session_id or new_id("demo" if demo else prompt or workspace.name)
     link = EngineLink(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)

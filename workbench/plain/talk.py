@@ -12,6 +12,7 @@ from typing import Final
 from workbench.plain.asking import LineAsker
 from workbench.plain.commands import Commands
 from workbench.plain.console import Console
+from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import Question
 from workbench.plain.server_prompts import ServerPrompts
 from workbench.plain.telling import begun, ended, standing, told
@@ -37,10 +38,9 @@ _Shown = tuple[str, str, int]
 
 
 class Talk:
-    """One session on one console; `run` returns the exit code."""
+    """One session on one console; `run` returns the exit code. `offers` knows what MCP servers have to be mentioned."""
 
     def __init__(self, link: Link, state: SessionState, folder: Path, console: Console, offers: ServerOffers) -> None:
-        """`offers` knows what MCP servers have to be mentioned."""
         self._link = link
         self._state = state
         self._folder = folder
@@ -48,9 +48,9 @@ class Talk:
         self._offers = offers
         self._asker = LineAsker(console)
         self._prompts = ServerPrompts(link, offers, console.say, self._send)
-        self._commands = Commands(
-            state, link, console.say, {"question": self._ask_again, "quit": self._leave, "send": self._prompts.send}
-        )
+        others = {"question": self._ask_again, "quit": self._leave, "send": self._prompts.send}
+        self._never_ask = NeverAsk(self._asker, link, self._look, self._ended)
+        self._commands = Commands(state, link, console.say, others, self._never_ask.open)
         self._question: tuple[_Shown, asyncio.Task[None]] | None = None
         self._settled: set[_Shown] = set()
         self._later: set[_Shown] = set()
@@ -91,9 +91,8 @@ class Talk:
         self._recall()
         self._is_ready = True
         self._look()
-        goes_on = True
-        while goes_on:
-            goes_on = self._take(await self._link.receive())
+        while self._take(await self._link.receive()):
+            pass
 
     def _recall(self) -> None:
         items = self._state.items
@@ -149,6 +148,8 @@ class Talk:
 
     def _look(self) -> None:
         """Ask what waits, take back a question that is settled, or show the prompt."""
+        if self._never_ask.is_open:
+            return
         waiting = [_key(self._state.actions[name]) for name in self._state.waiting]
         if self._question is not None and self._question[0] not in waiting:
             self._question[1].cancel()
@@ -198,7 +199,7 @@ class Talk:
     def _take_line(self, line: str | None) -> None:
         if line is None:
             self._leave()
-        elif self._question is not None and line.strip() not in ("/stop", "/exit", "/quit", "/status"):
+        elif (self._question or self._never_ask.is_open) and line.strip() not in ("/stop", "/exit", "/quit", "/status"):
             self._asker.take(line)
         elif line.startswith("/"):
             if not self._prompts.asks(line):

@@ -165,13 +165,13 @@ class WorkbenchApp(AppManners, AppKeys):
         self.mistakes.found("keys", found.problems)
         self.keymap = found.usable
         self.set_keymap(dict(found.usable))
-        self._main().refresh_hints()  # the footer was painted with the keys that do not count
-        self._main().show_welcome()
+        self.main.refresh_hints()  # the footer was painted with the keys that do not count
+        self.main.show_welcome()
 
     @on(BehindScrolled)
     def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:
         """The conversation moves behind a question."""
-        self._main().action_scroll(scrolled.lines)
+        self.main.action_scroll(scrolled.lines)
 
     def action_leave(self) -> None:
         """Copy what is selected; otherwise the second press in a row quits."""
@@ -188,9 +188,6 @@ class WorkbenchApp(AppManners, AppKeys):
         self.set_class(self.current_theme.dark, "-dark-mode", update=False)
         self.set_class(not self.current_theme.dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())
-
-    def _main(self) -> MainScreen:
-        return next(screen for screen in reversed(self.screen_stack) if isinstance(screen, MainScreen))
 
     def _copied(self) -> bool:
         focused = self.focused

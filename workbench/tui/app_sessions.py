@@ -16,7 +16,7 @@ from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
 from workbench.tui.garbage import look_through
 from workbench.tui.opened import Opened
-from workbench.tui.opening import export_session, open_sessions, open_trust
+from workbench.tui.opening import export_session, open_never_ask, open_sessions, open_trust
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt
 
@@ -35,6 +35,11 @@ class AppSessions(App[int]):
     shell: Callable[[], Opened] | None = None
     sessions: Callable[[], Sequence[PastSession]] | None = None
     resume: Callable[[str], Opened] | None = None
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen of the session that is open."""
+        return next(screen for screen in reversed(self.screen_stack) if isinstance(screen, MainScreen))
 
     @abstractmethod
     def main_screen(self) -> MainScreen:
@@ -91,17 +96,24 @@ class AppSessions(App[int]):
         self.run_worker(self._replace_main("" if opened.message else written))
 
     def ask_trust(self) -> None:
-        """Whether the folder is trusted, where that has to be asked; its session begins after the answer."""
+        """Ask whether the folder is trusted, and have a mode that never asks confirmed; the session begins then."""
         question = self.opened.trust
-        if question is None:
-            return
-        main = self.screen
+        main = self.main
 
         def typed(text: str) -> None:
             main.query_one(Prompt).type_in(text)
 
+        def ask_never() -> None:
+            if self.opened.never_ask is not None:
+                open_never_ask(self, self.opened.never_ask, typed)
+
+        if question is None:
+            ask_never()
+            return
+
         def answered() -> None:
             self.settings = replace(self.settings, trusted=(*self.settings.trusted, *question.wait()))
+            ask_never()
 
         open_trust(self, question, typed, answered)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.tui.links.link import Link
 
 if TYPE_CHECKING:
+    from workbench.tui.never_ask import NeverAskQuestion
     from workbench.tui.trusting import TrustQuestion
 
 
@@ -22,5 +23,7 @@ class Opened:
     message: str = ""
     trust: TrustQuestion | None = None
     """What to ask before the session begins."""
+    never_ask: NeverAskQuestion | None = None
+    """The confirmation of a mode that never asks, before the session begins in it."""
     keep: Callable[[str], Path] | None = None
     """The folder in which the screen keeps what belongs to a session, by the session's id."""

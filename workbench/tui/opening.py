@@ -16,6 +16,7 @@ from workbench.tui.fold.state import SessionState
 from workbench.tui.links.link import Link
 
 if TYPE_CHECKING:
+    from workbench.tui.never_ask import NeverAskQuestion
     from workbench.tui.palette.entries import Entry
     from workbench.tui.review.review import Review
     from workbench.tui.screens.palette import FindSessions
@@ -213,3 +214,10 @@ def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], No
         done()
 
     app.push_screen(TrustScreen(question, typed), answered)
+
+
+def open_never_ask(app: App[Any], question: NeverAskQuestion, typed: Callable[[str], None]) -> None:
+    """Have the mode that never asks confirmed before a session begins in it."""
+    from workbench.tui.screens.never_ask import NeverAskScreen
+
+    app.push_screen(NeverAskScreen(typed), lambda confirmed: question.answer(bool(confirmed)))

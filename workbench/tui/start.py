@@ -18,6 +18,7 @@ from workbench.tui.app import WorkbenchApp
 from workbench.tui.farewell import farewell
 from workbench.tui.links.late_link import LateLink
 from workbench.tui.links.link import Link
+from workbench.tui.never_ask import NeverAskQuestion, wants_never, without_never
 from workbench.tui.opened import Opened
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.setting.book import SettingsBook
@@ -99,12 +100,16 @@ class Opener:
         if not (self.settings.model or session_id):
             return Opened(None, workspace, prompt)
         asked = trust_question(self.locations, workspace, self.settings.trusted, self.said_no)
+        never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 
         def link() -> Link:
             trusted = (*self.settings.trusted, *(asked.wait() if asked is not None else ()))
-            return self._link(replace(self.settings, trusted=trusted), workspace, prompt, session_id)
+            settings = replace(self.settings, trusted=trusted)
+            if never_ask is not None and not never_ask.wait():
+                settings = without_never(settings)
+            return self._link(settings, workspace, prompt, session_id)
 
-        return Opened(LateLink(link), workspace, prompt, asked, partial(state_folder, self.locations))
+        return Opened(LateLink(link), workspace, prompt, asked, never_ask, partial(state_folder, self.locations))
 
     def on_model(self, name: str, workspace: Path) -> Opened:
         """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""
@@ -126,6 +131,8 @@ class Opener:
         """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""
         folder = copy_demo()
         settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
+        if wants_never(settings, is_new=True):
+            settings = without_never(settings)  # the demo shows how it asks
         return Opened(LateLink(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
 
     def past(self) -> list[PastSession]:

@@ -186,6 +186,8 @@ class SessionState:
     tools: tuple[str, ...] = ()
     """The names of those it began with."""
     mode: str = "medium"
+    next_mode: str = ""
+    """The mode that counts in a moment, while the user still steps through them; not of the log."""
     scripted: bool = False
     items: list[Item] = field(default_factory=list)
     actions: dict[str, ActionItem] = field(default_factory=dict)

@@ -51,9 +51,9 @@ class Commands(ABC):
         """Stop the agent."""
         self._give(lambda link: link.interrupt())
 
-    def set_mode(self, mode: Mode) -> None:
+    def set_mode(self, mode: Mode, *, confirmed: bool = False) -> None:
         """Change the approval mode."""
-        self._give(lambda link: link.set_mode(mode))
+        self._give(lambda link: link.set_mode(mode, confirmed=confirmed))
 
     def set_model(self, name: str) -> None:
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""

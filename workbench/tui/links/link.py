@@ -71,8 +71,8 @@ class Link(Protocol):
     def interrupt(self) -> None:
         """Stop the agent; everything is kept."""
 
-    def set_mode(self, mode: Mode) -> None:
-        """Change the approval mode while running."""
+    def set_mode(self, mode: Mode, *, confirmed: bool = False) -> None:
+        """Change the approval mode while running; the one that never asks only when the user `confirmed` it."""
 
     def set_model(self, name: str) -> None:
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""

@@ -60,9 +60,9 @@ class Orders:
         """Stop the agent."""
         self._commands.put(Interrupt())
 
-    def set_mode(self, mode: Mode) -> None:
+    def set_mode(self, mode: Mode, *, confirmed: bool = False) -> None:
         """Change the approval mode."""
-        self._commands.put(Set(mode=mode))
+        self._commands.put(Set(mode=mode, confirmed=confirmed))
 
     def set_model(self, name: str) -> None:
         """Use another model from the next call on: a profile, or PROVIDER/NAME."""

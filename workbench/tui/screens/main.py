@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -17,6 +17,7 @@ from textual.widget import Widget
 from workbench.settings_check import MODES
 from workbench.text import visible
 from workbench.tui.approving.asking import Asking
+from workbench.tui.approving.mode_switch import ModeSwitch
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState
@@ -42,7 +43,6 @@ from workbench.tui.widgets.writing import Writing
 from workbench.tui.wording.titles import panel_titles
 
 if TYPE_CHECKING:
-    from workbench.session.events import Mode
     from workbench.tui.links.follower import Follower
 
 
@@ -79,6 +79,7 @@ class MainScreen(Sending):
         self.outbox = Outbox()
         self._review = Review(link, state, workspace, self.send, keep)
         self._asking = Asking(self, link, state)
+        self._modes = ModeSwitch(self)
 
     @cached_property
     def follower(self) -> Follower:
@@ -207,8 +208,10 @@ class MainScreen(Sending):
         if not self.has_session:
             self.say(NO_MODEL)
             return
-        at = MODES.index(self.state.mode) if self.state.mode in MODES else 0
-        self.link.set_mode(cast("Mode", mode or MODES[(at + 1) % len(MODES)]))
+        if mode:
+            self._modes.choose(mode)
+        else:
+            self._modes.step()
 
     def action_leave(self) -> None:
         """From a panel to the prompt; from the prompt it stops the agent."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from workbench.config import Settings
 
 if TYPE_CHECKING:
-    from workbench.session.events import Mode
     from workbench.tui.app import WorkbenchApp
 
 
@@ -22,4 +21,4 @@ def take_over(app: WorkbenchApp, settings: Settings) -> None:
     if settings.terminal != before.terminal:
         app.mind_anew(settings.terminal)
     if settings.mode != before.mode and app.opened.link is not None:
-        app.opened.link.set_mode(cast("Mode", settings.mode))
+        app.main.action_mode(settings.mode)

@@ -142,13 +142,21 @@ def _right(state: SessionState) -> list[Content]:
         Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
         _model(state),
         Content.styled(_cost(state), "$foreground"),
-        Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent"),
+        _mode(state),
     ]
     if state.scripted:
         parts[1:2] = [Content.styled("scripted model", "bold $secondary")]
     if state.unsaved:
         parts.append(Content.styled("✗ not being saved", "bold $sign-failed"))
     return [part for part in parts if part.plain]
+
+
+def _mode(state: SessionState) -> Content:
+    """The mode in force, and the one that the user is stepping to."""
+    now = Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent")
+    if not state.next_mode:
+        return now
+    return Content.assemble(now, (f" → {MODE_NAMES[state.next_mode]}?", "$warning"))
 
 
 def _model(state: SessionState) -> Content:

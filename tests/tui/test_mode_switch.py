@@ -1,0 +1,121 @@
+"""The mode key and the modes by name: what is in force, when it counts, and what is confirmed."""
+
+import asyncio
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.test_main_screen import shown
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.approving.mode_switch import SETTLE
+from workbench.tui.never_ask import NeverAskQuestion
+from workbench.tui.screens.never_ask import NeverAskScreen
+from workbench.tui.setting.live import take_over
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.status_line import StatusLine
+
+
+async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows_both_until_then():
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press("shift+tab", "shift+tab", "shift+tab")
+        assert "ask from MEDIUM → ask always?" in shown(app, StatusLine)
+        assert link.commands == []
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("mode", "ask")]
+        assert "→" not in shown(app, StatusLine)
+
+
+async def test_the_key_never_comes_to_the_mode_that_never_asks():
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        seen = []
+        for _ in range(9):
+            await pilot.press("shift+tab")
+            seen.append(app.state.next_mode)
+        assert seen[:5] == ["high", "plan", "ask", "medium", "high"]
+        assert "never" not in seen
+        app.state.mode, app.state.next_mode = "never", ""
+        await pilot.press("shift+tab")
+        assert app.state.next_mode == "plan"
+
+
+async def test_a_whole_round_back_to_the_mode_in_force_changes_nothing():
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press(*["shift+tab"] * 4)
+        await asyncio.sleep(SETTLE + 0.3)
+        await wait_until(pilot, lambda: not app.state.next_mode)
+        assert link.commands == []
+
+
+async def test_a_mode_by_name_takes_the_place_of_one_that_was_stepped_to():
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press("shift+tab")
+        await app.run_action("mode('plan')", app.screen)
+        await asyncio.sleep(SETTLE + 0.3)
+        await pilot.pause()
+        assert link.commands == [("mode", "plan")]
+
+
+async def by_command(app, pilot):
+    await pilot.press(*"/mode", "space", *"never", "enter")
+
+
+async def by_palette(app, pilot):
+    await app.run_action("mode('never')", app.screen)
+
+
+async def by_settings(app, pilot):
+    take_over(app, type(app.settings)(mode="never"))
+
+
+@pytest.mark.parametrize("way", [by_command, by_palette, by_settings])
+@pytest.mark.parametrize("key", ["y", "n", "escape"])
+async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(way, key):
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await way(app, pilot)
+        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen))
+        assert link.commands == []
+        await wait_until(pilot, lambda: app.screen.is_armed)
+        await pilot.press(key)
+        await wait_until(pilot, lambda: not isinstance(app.screen, NeverAskScreen))
+        assert link.commands == ([("mode", "never", "confirmed")] if key == "y" else [])
+
+
+async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
+    monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 3.0)  # a busy machine presses keys slowly
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press(*"/mode", "space", *"never", "enter", "y", "y", "y", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen))
+        await wait_until(pilot, lambda: app.screen.is_armed)
+        await pilot.press("h", "e", "y", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, NeverAskScreen)
+        assert link.commands == []
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not isinstance(app.screen, NeverAskScreen))
+        assert "he" in app.screen.query_one(Prompt).text
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_a_session_that_would_begin_in_it_waits_for_the_confirmation(confirmed):
+    question = NeverAskQuestion()
+    question.answer(confirmed)
+    assert question.wait() is confirmed

@@ -1,0 +1,71 @@
+"""Plain mode has the mode that never asks confirmed: by a line typed slowly, and no by default."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from workbench.config import Settings
+from workbench.plain.asking import LineAsker
+from workbench.plain.console import Console
+from workbench.settings_check import NEVER_MEANS
+from workbench.tui.links.link import Link
+from workbench.tui.never_ask import without_never
+
+_PROMPT = "Never ask in this session? Write yes or no: "
+
+
+class NeverAsk:
+    """The confirmation in the middle of a session; `asker` gets the user's lines while it is open."""
+
+    def __init__(
+        self, asker: LineAsker, link: Link, done: Callable[[], None], ended: Callable[[asyncio.Task[None]], None]
+    ) -> None:
+        """`done` is called after the answer, `ended` with the task that asked."""
+        self._asker = asker
+        self._link = link
+        self._done = done
+        self._ended = ended
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer; no question opens meanwhile."""
+        return self._task is not None
+
+    def open(self) -> None:
+        """Ask; the mode is set when it is confirmed."""
+        self._task = asyncio.create_task(self._ask())
+        self._task.add_done_callback(self._ended)
+
+    async def _ask(self) -> None:
+        self._asker.begin()
+        confirmed = await confirm_never(self._asker)
+        self._task = None
+        if confirmed:
+            self._link.set_mode("never", confirmed=True)
+        self._done()
+
+
+async def confirm_never(asker: LineAsker) -> bool:
+    """Whether the user confirms it; anything but "yes" is no."""
+    await asker.show(NEVER_MEANS)
+    confirmed = (await asker.answer(_PROMPT)).strip().lower() == "yes"
+    asker.say("The mode never asks from here on." if confirmed else "The mode stays one that asks.")
+    return confirmed
+
+
+def confirmed_at_start(console: Console, settings: Settings) -> Settings:
+    """The settings of a session that would begin in that mode: with the usual one unless the user confirms it."""
+    return settings if asyncio.run(_ask(console)) else without_never(settings)
+
+
+async def _ask(console: Console) -> bool:
+    asker = LineAsker(console)
+    asker.begin()
+    console.listen(lambda line: asker.take("no" if line is None else line))
+    try:
+        return await confirm_never(asker)
+    finally:
+        console.deaf()
+        console.ask("")

@@ -1,0 +1,37 @@
+"""The confirmation of a session that would begin in the mode that never asks; used by the screen and plain mode."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from workbench.config import Settings
+from workbench.settings_check import NEVER
+
+
+class NeverAskQuestion:
+    """Asked before a session begins in the mode that never asks."""
+
+    def __init__(self) -> None:
+        self._answered = threading.Event()
+        self._confirmed = False
+
+    def answer(self, confirmed: bool) -> None:
+        """The user's answer; the session begins with it."""
+        self._confirmed = confirmed
+        self._answered.set()
+
+    def wait(self) -> bool:
+        """Whether the mode is confirmed; blocks the thread that would begin the session until that is known."""
+        self._answered.wait()
+        return self._confirmed
+
+
+def wants_never(settings: Settings, *, is_new: bool) -> bool:
+    """Whether a session would begin in the mode that never asks, or an older one be set to it by a flag."""
+    return settings.mode == NEVER and (is_new or "mode" in settings.given)
+
+
+def without_never(settings: Settings) -> Settings:
+    """The same settings with the usual mode, where that mode was not confirmed; an older session keeps its own."""
+    return replace(settings, mode=Settings().mode, given=tuple(name for name in settings.given if name != "mode"))
