@@ -12,6 +12,8 @@ def run(arguments: Namespace) -> int:
     """The run; its exit code says how it ended."""
     where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    from workbench.engine.peers import mark_descendants
     from workbench.headless import run as run_headless
 
+    mark_descendants()
     return run_headless(where, settings, workspace_of(arguments), prompt, as_json=arguments.json)

@@ -17,6 +17,7 @@ from types import TracebackType
 from workbench.engine.broadcast import Broadcast
 from workbench.engine.launch import Launch, log_path
 from workbench.engine.logs import write_logs_to
+from workbench.engine.peers import mark_descendants
 from workbench.engine.protocol import Hello, Refused, to_line
 from workbench.engine.screens import Screens
 from workbench.engine.server import Server
@@ -31,6 +32,7 @@ logger = logging.getLogger("workbench.engine")
 
 def main() -> int:
     """Serve one session; the exit code."""
+    mark_descendants()
     launch = Launch.from_json(sys.stdin.read())
     write_logs_to(log_path(launch.locations, launch.session_id))
     faulthandler.enable()

@@ -41,7 +41,7 @@ from workbench.engine.protocol import (
     to_line,
 )
 from workbench.engine.screens import Screen, Screens
-from workbench.engine.sockets import is_own
+from workbench.engine.sockets import is_own, is_screen
 from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
 from workbench.session.acting.always import Always
@@ -58,6 +58,7 @@ logger = logging.getLogger(__name__)
 LINE_LIMIT = 32 * 1024 * 1024
 _FIRST_SCREEN = 20.0  # seconds a new engine waits for the screen that started it
 _HELLO = 10.0
+_OF_AN_AGENT = "this process belongs to an agent: only a screen that you started yourself may open this session"
 _STEP_END = 1.2  # seconds an interrupted step may take before the tools are closed under it
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -131,7 +132,12 @@ class Server:
             self._end_if_alone()
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
-        if not is_own(writer.get_extra_info("socket")):
+        connection = writer.get_extra_info("socket")
+        if not is_own(connection):
+            return None
+        if not is_screen(connection):
+            logger.warning("refused a process of an agent that wanted to be a screen")
+            Screen(writer, 0).say(Refused(reason=_OF_AN_AGENT))
             return None
         line = await asyncio.wait_for(reader.readline(), _HELLO)
         if not line:
@@ -146,7 +152,7 @@ class Server:
     async def _converse(self, reader: asyncio.StreamReader, screen: Screen) -> None:
         screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
         screen.give((event, to_line(event)) for event in self._opened.events(screen.seen))
-        screen.give([_with_line(EngineState(state=self._opened.session.phase))])
+        screen.give([_with_line(self._opened.session.state)])
         self._screens.add(screen)
         self._is_expecting = False
         try:

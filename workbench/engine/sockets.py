@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 from workbench.config import Locations, private_folder
+from workbench.engine.peers import is_of_an_agent
 from workbench.errors import WorkbenchError
 
 
@@ -51,8 +52,20 @@ def connect(path: Path, timeout: float) -> socket.socket | None:
 
 def is_own(connection: socket.socket) -> bool:
     """Whether the other end runs as this user (where the system can tell; the folder is private in any case)."""
+    peer = _peer(connection)
+    return peer is None or peer[1] == os.getuid()
+
+
+def is_screen(connection: socket.socket) -> bool:
+    """Whether the other end may be a screen of the user's: no process that an agent started is one."""
+    peer = _peer(connection)
+    return peer is None or not is_of_an_agent(peer[0])
+
+
+def _peer(connection: socket.socket) -> tuple[int, int] | None:
+    """Process and user that connected; None where the system cannot tell."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        return True
-    _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
-    return bool(uid == os.getuid())
+        return None
+    pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
+    return pid, uid

@@ -1,0 +1,131 @@
+"""Who holds the pen: no process that an agent started speaks to an engine, however it got away from its parents."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+import pexpect
+import pytest
+
+from tests.e2e.test_questions import log
+from tests.engine.test_engine import launch
+from tests.terminal.terminal import Terminal
+from tests.world import World, bash, finish, wait_for
+from workbench.engine.client import EngineConnection
+from workbench.engine.peers import is_of_an_agent
+from workbench.session.events import ActionDecided
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the marks are those of Linux")
+
+ATTACK = r"""
+import glob, json, os, socket, sys, time
+runtime, out = sys.argv[1:3]
+until = time.monotonic() + 12
+while time.monotonic() < until:
+    for path in glob.glob(runtime + "/*.sock"):
+        try:
+            s = socket.socket(socket.AF_UNIX)
+            s.settimeout(2)
+            s.connect(path)
+            s.sendall(b'{"type": "hello"}\n')
+            data = b""
+            while b"\n" not in data:
+                part = s.recv(1 << 16)
+                if not part:
+                    break
+                data += part
+            with open(out, "a") as file:
+                file.write(data.decode(errors="replace")[:400].strip() + "\n")
+            while True:
+                for line in data.split(b"\n"):
+                    if b'"action_assessed"' in line and b'"needs_decision":true' in line:
+                        shown = json.loads(line)
+                        s.sendall(json.dumps({"type": "decide", "action_id": shown["action_id"], "verdict": "approved",
+                                              "fingerprint": shown["fingerprint"]}).encode() + b"\n")
+                part = s.recv(1 << 20)
+                if not part:
+                    break
+                data = part
+        except OSError:
+            pass
+    time.sleep(0.1)
+"""
+
+WAYS = {
+    "child": "python3 {attack} {runtime} {out} & sleep 0.5",
+    "detached": "(setsid nohup python3 {attack} {runtime} {out} >/dev/null 2>&1 &) ; sleep 0.5",
+    "without environment": "(setsid env -i PATH=$PATH python3 {attack} {runtime} {out} >/dev/null 2>&1 &) ; sleep 0.5",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_process_of_the_agent_does_not_get_the_pen_when_the_screen_leaves(world: World, way: str):
+    attack, out = world.home / "attack.py", world.home / "out"
+    attack.write_text(ATTACK)
+    command = WAYS[way].format(attack=attack, runtime=world.locations.runtime, out=out)
+    model = world.script(bash(command), bash("touch owned", risk="HIGH"), finish("As you wish."))
+    start = ("go", "--model", model, "--mode", "ask", "--workspace", str(world.project))
+    with Terminal(start, 110, 34, world.env) as terminal:
+        terminal.wait_for("y approve")
+        terminal.press("y")
+        wait_for(lambda: out.exists() and "touch owned" in terminal.text(), "the attack and the second question")
+        os.kill(terminal.pid, signal.SIGKILL)
+        terminal.wait_exit()
+    wait_for(lambda: not world.processes(), "engine and shell to end", 30)
+    assert "hello" not in [json.loads(line)["type"] for line in out.read_text().splitlines() if line]
+    assert "belongs to an agent" in out.read_text()
+    assert [event.by for event in log(world) if isinstance(event, ActionDecided)] == ["person"]
+    assert not (world.project / "owned").exists()
+
+
+def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(world: World):
+    """Its ancestors are the user's own: an orphan below init, as after its supervisor was killed."""
+    model = world.script(finish("Never asked."))
+    connection = EngineConnection.open(launch(world, model))
+    level = resource.prlimit(connection.engine_pid, 10)[1]
+    code = (
+        "import resource, socket, sys\n"
+        f"resource.setrlimit(10, ({level}, {level}))\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(10)\n"
+        's.sendall(b\'{"type": "hello"}\' + bytes([10])); print(s.recv(4096).decode())\n'
+    )
+    (path,) = world.locations.runtime.glob("*.sock")
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["type"] == "refused"
+    connection.close()
+
+
+def test_a_process_that_is_gone_or_cannot_be_looked_at_is_no_screen():
+    assert is_of_an_agent(0)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    assert is_of_an_agent(ended.pid)
+
+
+def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(world: World):
+    """As when an agent works on the workbench itself and runs its tests."""
+    model = world.script(finish("All done."))
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(10, (5000, 5000))\n"
+        "from workbench.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    (world.home / "nested.py").write_text(code)
+    nested = pexpect.spawn(
+        sys.executable,
+        [str(world.home / "nested.py"), "go", "--model", model, "--workspace", str(world.project)],
+        env=dict(world.env),
+        dimensions=(34, 110),
+        timeout=60,
+    )
+    try:
+        nested.expect("All done")
+    finally:
+        nested.terminate(force=True)
+    assert [event.kind for event in log(world)][-1] == "run_ended"
