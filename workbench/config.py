@@ -157,6 +157,8 @@ class Settings:
     """Folders whose own tools (`.ohw/tools/*.py`) are loaded."""
     given: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """Which of these came from the command line: only they change a session that is opened again."""
+    takes_foreign: bool = field(default=False, metadata={"internal": True})
+    """The user agreed to open a session file that may be somebody else's: nothing it is set to counts."""
     problems: tuple[str, ...] = field(default=(), metadata={"internal": True})
     """What is wrong in the file, a line each, where that holds nothing up."""
     rules: tuple[str, ...] = field(default=(), metadata={"internal": True})

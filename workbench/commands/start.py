@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from workbench.commands.given import chosen_session, settings_of, workspace_of
+from workbench.config import Locations, Settings
 from workbench.errors import UsageError, WorkbenchError
+from workbench.text import visible
 
 
 def start(arguments: Namespace) -> int:
@@ -32,7 +36,27 @@ def resume(arguments: Namespace) -> int:
     found = chosen_session(where, arguments)
     if found.damaged:
         raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; its file is left as it is")
-    return opener(where, settings, Path(found.workspace), session_id=found.id)
+    return opener(where, _agreed(where, settings, found.id), Path(found.workspace), session_id=found.id)
+
+
+def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
+    """The settings to open it with, asked about where the file may be somebody else's; raises UsageError for a no."""
+    from workbench.session.names import session_path
+    from workbench.session.storage.past import not_ours
+
+    why = not_ours(session_path(where, session_id))
+    if not why:
+        return settings
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed ahead is no answer
+    sys.stderr.write(
+        f"The file of session {session_id} {visible(why, lines=False)}.\n"
+        "What it says comes from there. Its mode, model, address and rules will not count, and what is open in it is "
+        "closed.\nOpen it? Write yes or no: "
+    )
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() != "yes":
+        raise UsageError("the session was not opened")
+    return replace(settings, takes_foreign=True)
 
 
 def _opener(arguments: Namespace) -> Callable[..., int]:

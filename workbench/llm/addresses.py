@@ -1,8 +1,11 @@
-"""Where the key of a provider's usual variable may go: to the provider, not to any address named; used by `client`."""
+"""Where the key of a provider's usual variable may go, and which addresses are not the provider's own."""
 
 from __future__ import annotations
 
+import os
 from urllib.parse import urlsplit
+
+from workbench.text import visible
 
 _HOSTS = {
     "openai": "openai.com",
@@ -36,3 +39,22 @@ def takes_usual_key(address: str, provider: str) -> bool:
     except ValueError:
         return False
     return url.scheme == "https" and (host == own or host.endswith(f".{own}"))
+
+
+def other_address(model: str, address: str | None) -> str:
+    """Host and port where the model is asked, when that is not its provider's own address; else empty."""
+    provider, slash, _ = model.partition("/")
+    if not address and (provider == "openai" or not slash):
+        address = usual_openai_address()
+    if not address or (provider in _HOSTS and takes_usual_key(address, provider)):
+        return ""
+    try:
+        host = urlsplit(address).netloc.rpartition("@")[2]
+    except ValueError:
+        host = ""
+    return visible(host or address, lines=False)
+
+
+def usual_openai_address() -> str | None:
+    """The address that the environment names for OpenAI's models."""
+    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")

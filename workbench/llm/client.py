@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
 
-from workbench.llm.addresses import takes_usual_key
+from workbench.llm.addresses import takes_usual_key, usual_openai_address
 from workbench.llm.answering import Answering
 from workbench.llm.endings import Ending
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, stay_here
@@ -132,10 +132,6 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _openai_address() -> str | None:
-    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-
-
 class ProviderModel:
     """One model of one provider; calls run one at a time."""
 
@@ -208,7 +204,7 @@ class ProviderModel:
         try:
             return self.name, str(litellm.get_llm_provider(self.name, api_base=self._api_base)[1])
         except litellm.BadRequestError as error:
-            if self._api_base or _openai_address():
+            if self._api_base or usual_openai_address():
                 return f"openai/{self.name}", "openai"
             raise Fault("provider") from error
 
@@ -226,7 +222,7 @@ class ProviderModel:
     @property
     def _base(self) -> str | None:
         """The address given; OpenAI's variables count for its models only."""
-        return self._api_base or (_openai_address() if self._target[1] == "openai" else None)
+        return self._api_base or (usual_openai_address() if self._target[1] == "openai" else None)
 
     def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         return self._compatible_stream(request) if self._is_compatible else self._general_stream(request)

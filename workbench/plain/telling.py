@@ -83,7 +83,8 @@ def standing(state: SessionState) -> Iterator[str]:
         work = {"thinking": "The agent is thinking.", "starting": "The engine is starting."}
         yield work.get(state.work, "The agent works." if state.is_running else "Nothing runs; the agent waits for you.")
     cost = "unknown" if state.cost is None else f"${state.cost:.3f}"
-    yield f"Folder {state.workspace}, model {state.model}, mode {state.mode}, cost {cost}."
+    at = f" at {state.address}" if state.address else ""
+    yield f"Folder {state.workspace}, model {state.model}{at}, mode {state.mode}, cost {cost}."
 
 
 def tasks(state: SessionState) -> Iterator[str]:

@@ -38,6 +38,8 @@ class EngineState(Data):
     state: Literal["idle", "thinking", "deciding", "acting"]
     detail: str = ""
     queued: int = 0
+    address: str = ""
+    """Host and port where the model is asked, when that is not its provider's own address."""
 
 
 class Notice(Data):

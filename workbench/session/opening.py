@@ -17,6 +17,7 @@ from workbench.config import Locations, Settings, private_folder
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
+from workbench.profiles import NO_MODEL
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.asked import tell_of_answer
 from workbench.session.bounds.allowance import Allowance
@@ -27,12 +28,14 @@ from workbench.session.events import Event, LiveEvent, Mode, SessionStarted, Set
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
 from workbench.session.session import Session
+from workbench.session.storage.exchange import take_powers
 from workbench.session.storage.leftovers import sweep, sweep_unfinished
 from workbench.session.storage.lock import SessionLock
-from workbench.session.storage.past import last_settings, remove_if_empty
+from workbench.session.storage.past import last_settings, not_ours, remove_if_empty
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.versions.recorder import Recorder
 from workbench.session.versions.repository import Repository
+from workbench.settings_check import NEVER
 from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 
@@ -178,10 +181,11 @@ def open_session(
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
         sweep_unfinished(locations, session_id)
+        is_foreign = _is_foreign(path, settings)
         store = resources.enter_context(Store.open(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
         models = parent.models if parent else SessionModels(settings)
-        started = last_settings(store, models)
+        started = _as_set(store, settings, models, is_foreign=is_foreign)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
         given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
@@ -212,6 +216,25 @@ def _swept(locations: Locations, parent: Parent | None) -> tuple[str, ...]:
     return (f"{len(removed)} {were} killed before anything was in it is removed; nothing was lost",)
 
 
+def _is_foreign(path: Path, settings: Settings) -> bool:
+    """Whether the file may be somebody else's; raises UsageError unless the user agreed to open it."""
+    why = not_ours(path)
+    if why and not settings.takes_foreign:
+        raise UsageError(f"the session file {path.stem} {why}; `ohw resume {path.stem}` asks whether to open it")
+    return bool(why)
+
+
+def _as_set(store: Store, settings: Settings, models: SessionModels, *, is_foreign: bool) -> SessionStarted:
+    """How the session is set; one that is not the user's takes its mode and model from the settings."""
+    if not is_foreign:
+        return last_settings(store, models)
+    mode = Settings().mode if settings.mode == NEVER else settings.mode
+    take_powers(store, settings.model or NO_MODEL, cast(Mode, mode))
+    started = last_settings(store, models)
+    models.forget_addresses()
+    return started
+
+
 def checked_workspace(folder: Path) -> Path:
     """The folder, absolute; raises UsageError with one line when nobody could work there."""
     whole = folder.expanduser().absolute()
@@ -236,7 +259,6 @@ def _put_together(
     resources.callback(lambda: agent.model.close())
     trusted, unknown = is_trusted(folder, settings.trusted), settings.confirm_unknown
     book = RuleBook(locations.rules_file, folder, trusted=trusted, confirm_unknown=unknown)
-    recorder = None if started.parent else Recorder(Repository(locations, folder, started.id))
     session = Session(
         store,
         agent,
@@ -245,8 +267,9 @@ def _put_together(
         rules=book,
         open_model=models.open,
         state_dir=equipment.state_dir,
-        recorder=recorder,
+        recorder=None if started.parent else Recorder(Repository(locations, folder, started.id)),
         resources=equipment.servers,
+        address_of=models.address,
         **heard,
     )
     if started.parent:
@@ -261,13 +284,19 @@ def _put_together(
         id=started.id,
         session=session,
         model_name=models.profile(started.model).model,
-        notices=(*parts.notices, *equipment.notices, *book.faults, *book.strangers(equipment.names)),
+        notices=(*parts.notices, *_notices(models.address(started.model), equipment, book)),
         delegates=equipment.delegates,
         servers=equipment.servers,
         server_asks=equipment.server_asks,
         _store=store,
         _resources=resources.pop_all(),
     )
+
+
+def _notices(address: str, equipment: Equipment, book: RuleBook) -> tuple[str, ...]:
+    """What the user should know from the start: where the model is asked, tools left out, faults in rule files."""
+    where = (f"the model is asked at {address}, which is not its provider's own address",) if address else ()
+    return (*where, *equipment.notices, *book.faults, *book.strangers(equipment.names))
 
 
 def _agent_of(settings: Settings, parts: Parts) -> Agent:

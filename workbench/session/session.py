@@ -61,6 +61,11 @@ def _ignore(event: object) -> None:
     """The listener where nobody listens."""
 
 
+def _nowhere(model: str) -> str:
+    """The address of models where nobody says."""
+    return ""
+
+
 class Session:
     """One session. `step()` works until a person is needed; StoreErrors of commands mean: nothing was accepted."""
 
@@ -78,6 +83,7 @@ class Session:
         state_dir: Path | None = None,
         recorder: Recorder | None = None,
         resources: Source | None = None,
+        address_of: Callable[[str], str] = _nowhere,
     ) -> None:
         self.unsaved = ""
         self.files = Files(tools, recorder)
@@ -101,7 +107,17 @@ class Session:
         self._cancel: Cancel | None = None  # of the unit of work that runs now
         self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
         self._stop_reason = ""
-        self._said: tuple[Phase, str, int] | None = None
+        self._address_of = address_of
+        self._said: EngineState | None = None
+
+    @property
+    def state(self) -> EngineState:
+        """What the screens are told of it now."""
+        ledger = self._journal.ledger
+        work = "acting" if self.own.is_waiting else self.phase
+        return EngineState(
+            state=work, detail=self.unsaved, queued=ledger.queued, address=self._address_of(ledger.model)
+        )
 
     @property
     def phase(self) -> Phase:
@@ -279,10 +295,10 @@ class Session:
 
     def _announce(self) -> None:
         """Tell the listener what the engine does now, when that has changed."""
-        now = ("acting" if self.own.is_waiting else self.phase, self.unsaved, self._journal.ledger.queued)
+        now = self.state
         if now != self._said:
             self._said = now
-            self._on_live(EngineState(state=now[0], detail=now[1], queued=now[2]))
+            self._on_live(now)
 
     def close(self) -> None:
         """Let the session's threads end; store and tools belong to whoever opened them."""

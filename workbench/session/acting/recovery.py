@@ -11,6 +11,7 @@ from workbench.session.ledger import AtWork, Ledger, OpenAction
 _STOPPED = "the workbench stopped here; send a message to go on"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 _BEFORE = "This call was not run: the workbench stopped before its turn came."
+_ELSEWHERE = "This call was not run: the session was brought here from elsewhere while it waited."
 _INTERRUPTED = "This call was not run: the person interrupted."
 
 
@@ -45,6 +46,13 @@ def after_an_interrupt(ledger: Ledger, since: int | None = None, reason: str = "
 def after_a_fault(ledger: Ledger, detail: str) -> list[Event]:
     """The events that end the run because something of ours failed; the session lives on."""
     return _ended(ledger, _started(ledger), _BEFORE, "error", detail)
+
+
+def after_an_import(ledger: Ledger) -> list[Event]:
+    """The events that close what is open in a log from elsewhere, questions and approved actions too."""
+    own = [not_run(name, _ELSEWHERE) for name in ledger.own]
+    detail = "the session came from elsewhere, and what was open in it was closed"
+    return [*own, *_ended(ledger, _started(ledger), _ELSEWHERE, "interrupted", detail)]
 
 
 def _started(ledger: Ledger) -> list[OpenAction]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from workbench.config import Settings
-from workbench.llm.addresses import takes_usual_key
+from workbench.llm.addresses import other_address, takes_usual_key
 from workbench.llm.fault_words import key_variable
 from workbench.llm.model import Model, ModelError
 from workbench.llm.router import open_profile
@@ -50,6 +50,15 @@ class SessionModels:
     def remember(self, name: str, api_base: str | None) -> None:
         """Use this address for that model, as the session did before or as a flag says now."""
         self._addresses[name] = api_base
+
+    def forget_addresses(self) -> None:
+        """Use no address that only a session file names."""
+        self._addresses.clear()
+
+    def address(self, name: str) -> str:
+        """Where the model of that name is asked, when that is not its provider's own address; else empty."""
+        profile = self.profile(name)
+        return other_address(profile.model, profile.api_base)
 
     def profile(self, name: str) -> Profile:
         """All about a model but its key; the address of the settings goes to models of the same provider only."""

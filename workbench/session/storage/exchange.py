@@ -8,7 +8,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from workbench.session.events import Event, event_from_json
+from workbench.llm.router import is_scripted
+from workbench.session.acting.recovery import after_an_import
+from workbench.session.events import Event, Mode, SessionStarted, SettingsChanged, event_from_json
+from workbench.session.ledger import Ledger
 from workbench.session.storage.store import Store, StoreError, delete_file
 from workbench.text import first_line
 
@@ -20,18 +23,52 @@ def export_lines(store: Store) -> Iterator[str]:
     return (line for _, line in store.lines())
 
 
-def import_lines(lines: Iterable[str], path: Path) -> Store:
-    """A new session file from exported lines; raises StoreError naming the first bad line, and leaves no file then."""
+def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) -> Store:
+    """A new session file from exported lines; raises StoreError naming the first bad line, and leaves no file then.
+
+    A session from elsewhere is history and brings no powers: it gets this model and mode, no address, limit or rule,
+    and whatever was open in it is closed, decided actions too.
+    """
     store = Store.create(path)
     try:
-        events = _numbered(lines)
+        events = (without_powers(event, model, mode) for event in _numbered(lines))
         while batch := tuple(islice(events, _TOGETHER)):
             store.append(*batch)
+        close_what_is_open(store)
     except BaseException:
         store.close()
         delete_file(path)
         raise
     return store
+
+
+def without_powers(event: Event, model: str, mode: Mode) -> Event:
+    """The same event, as far as it does not say what the session may do, or with which model."""
+    if isinstance(event, SessionStarted):
+        set_here = {"model": model, "mode": mode, "api_base": None, "scripted": is_scripted(model), "parent": ""}
+        return event.model_copy(update=set_here)
+    if isinstance(event, SettingsChanged):
+        return SettingsChanged(seq=event.seq, at=event.at, turn=event.turn, title=event.title)
+    return event
+
+
+def close_what_is_open(store: Store) -> None:
+    """End a run that is open, with every action of it: what was decided elsewhere never runs here."""
+    ledger = Ledger()
+    for event in store.events():
+        ledger.apply(event)
+    closing = after_an_import(ledger)
+    if closing:
+        store.append(*closing)
+
+
+def take_powers(store: Store, model: str, mode: Mode) -> None:
+    """Have a session file that is not the user's go on with this model and mode, without rules or anything open."""
+    ledger = Ledger()
+    for event in store.events():
+        ledger.apply(event)
+    dropped = [SettingsChanged(dropped_rule=rule) for rule in ledger.rules]
+    store.append(SettingsChanged(model=model, mode=mode), *dropped, *after_an_import(ledger))
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[Event]:
@@ -43,4 +80,6 @@ def _numbered(lines: Iterable[str]) -> Iterator[Event]:
             raise StoreError(f"event {number} of the import cannot be read: {said}") from error
         if event.seq != number:  # other events name these numbers
             raise StoreError(f"event {number} of the import is missing, there is {event.seq}; export the session again")
+        if number > 1 and isinstance(event, SessionStarted):
+            raise StoreError(f"event {number} of the import begins another session")
         yield event

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,6 +12,23 @@ from pydantic import ValidationError
 from workbench.session.events import SessionStarted, SettingsChanged, UserMessage, event_from_json
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.storage.store import Store, StoreError, delete_file
+
+
+def not_ours(path: Path) -> str:
+    """Why a session file may be somebody else's, in words that follow its name; empty where nothing says so."""
+    info = path.lstat()
+    if info.st_uid != os.getuid():
+        return f"belongs to another user ({info.st_uid})"
+    if stat.S_ISLNK(info.st_mode):
+        return f"is a link to {path.resolve()}"
+    if info.st_mode & 0o022:
+        return "can be written by other users"
+    if info.st_nlink > 1:
+        return "has a second name elsewhere (a hard link)"
+    with Store.open(path, readonly=True) as store:
+        first = next(iter(store.events(0, 1)), None)
+    named = first.id if isinstance(first, SessionStarted) else path.stem
+    return "" if named == path.stem else f"was begun as {named}"
 
 
 def last_settings(store: Store, models: SessionModels) -> SessionStarted:

@@ -29,6 +29,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     """What the engine does now."""
     state.work = event.state
     state.work_detail = event.detail
+    state.address = event.address
     state.unsaved = event.detail.startswith("not being saved")
     return Changed(status=True)
 

@@ -183,6 +183,8 @@ class SessionState:
     rules: tuple[str, ...] = ()
     """The rules of this session, a line each."""
     model: str = ""
+    address: str = ""
+    """Where the model is asked, when that is not its provider's own address; not of the log."""
     tools: tuple[str, ...] = ()
     """The names of those it began with."""
     mode: str = "medium"

@@ -162,7 +162,8 @@ def _mode(state: SessionState) -> Content:
 def _model(state: SessionState) -> Content:
     if state.model == NO_MODEL:
         return Content.styled("no model", "$warning")
-    return Content.styled(visible(state.model.split("/")[-1], lines=False), "$foreground")
+    name = Content.styled(visible(state.model.split("/")[-1], lines=False), "$foreground")
+    return Content.assemble(name, (f" @ {visible(state.address, lines=False)}", "$warning")) if state.address else name
 
 
 def _joined(parts: list[Content]) -> Content:
