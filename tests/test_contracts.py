@@ -89,3 +89,101 @@ def test_every_test_can_fail():
 def test_importing_a_layer_stays_cheap(module, unwanted):
     code = f"import sys, {module}; print([name for name in {unwanted!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+STARTING = {
+    *("Popen", "check_call", "check_output", "getoutput", "getstatusoutput", "create_subprocess_exec"),
+    *(
+        "create_subprocess_shell",
+        "subprocess_exec",
+        "subprocess_shell",
+        "forkpty",
+        "posix_spawn",
+        "posix_spawnp",
+        "startfile",
+    ),
+    *("execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"),
+    *("spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe"),
+}
+"""Names of functions that start a process or become another program, whatever they are called on."""
+STARTING_OF = {
+    "os": {"system", "popen", "fork"},
+    "pty": {"fork", "spawn"},
+    "subprocess": {"run", "call"},
+    "pexpect": {"spawn", "run", "spawnu", "runu"},
+    "webbrowser": {"open", "open_new", "open_new_tab", "get"},
+    "multiprocessing": {"Process", "Pool"},
+    "concurrent.futures": {"ProcessPoolExecutor"},
+}
+MAY_START = {
+    "workbench/processes.py": "the one way",
+    "workbench/tools/keeping/guardian.py": "becomes the shell, below itself",
+    "workbench/tools/keeping/keeper.py": "becomes the program, below itself",
+    "workbench/tools/keeping/pipe_keeper.py": "becomes the server, below itself",
+}
+
+
+def starts(tree: ast.AST) -> Iterator[str]:
+    """The calls and imports of a module that could start a process."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            owner, _, last = name.rpartition(".")
+            if last in STARTING or last in STARTING_OF.get(owner, ()):
+                yield name
+        if isinstance(node, ast.ImportFrom):
+            unwanted = STARTING | STARTING_OF.get(node.module or "", set())
+            yield from (f"{node.module}.{each.name}" for each in node.names if each.name in unwanted)
+
+
+def test_one_module_starts_processes():
+    found = {
+        path.relative_to(ROOT).as_posix(): calls
+        for path in modules()
+        if (calls := list(starts(ast.parse(path.read_text()))))
+    }
+    assert {name: calls for name, calls in found.items() if name not in MAY_START} == {}
+    assert set(MAY_START) == set(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import subprocess\nsubprocess.run(['git'])",
+        "from subprocess import run",
+        "import subprocess as s\ns.Popen([])",
+        "import asyncio\nasyncio.create_subprocess_exec('x')",
+        "import os\nos.system('x')",
+        "from os import fork",
+        "import os\nos.execvp('x', [])",
+        "import multiprocessing\nmultiprocessing.Process()",
+    ],
+)
+def test_the_check_of_starts_sees_every_way(code):
+    assert list(starts(ast.parse(code)))
+
+
+def names_git(tree: ast.AST) -> bool:
+    """Whether a list or tuple of words begins with git, or the program is looked for."""
+    for node in ast.walk(tree):
+        words = node.elts if isinstance(node, ast.List | ast.Tuple) else node.args if isinstance(node, ast.Call) else []
+        if isinstance(node, ast.Call) and ast.unparse(node.func) not in (
+            "find_program",
+            "which",
+            "shutil.which",
+            "start",
+            "run",
+        ):
+            continue
+        if words and isinstance(words[0], ast.Constant) and words[0].value == "git":
+            return True
+    return False
+
+
+def test_one_module_calls_git():
+    calling = [
+        path.relative_to(ROOT).as_posix()
+        for path in modules()
+        if "workbench/security/" not in path.as_posix() and names_git(ast.parse(path.read_text()))
+    ]
+    assert calling == ["workbench/safe_git.py"]

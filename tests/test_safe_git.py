@@ -8,12 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from workbench.errors import WorkbenchError
 from workbench.safe_git import NO_GIT, OwnRepository, run_git
+from workbench.tui.branch import current_branch, is_dirty
+from workbench.tui.review.against_head import files_against_head
 
 SETTINGS = (
+    "alias.status",
+    "core.alternateRefsCommand",
+    "core.askPass",
+    "core.editor",
     "core.fsmonitor",
+    "core.gitProxy",
     "core.pager",
     "core.sshCommand",
+    "core.virtualFilesystem",
+    "credential.helper",
+    "credential.https://x.example.helper",
     "diff.external",
     "diff.canary.textconv",
     "diff.canary.command",
@@ -21,7 +32,19 @@ SETTINGS = (
     "filter.canary.smudge",
     "filter.lfs.process",
     "filter.a=b.clean",
+    "filter.a.b.process",
     "gpg.program",
+    "gpg.openpgp.program",
+    "gpg.ssh.defaultKeyCommand",
+    "gpg.ssh.program",
+    "gpg.x509.program",
+    "hook.canary.command",
+    "interactive.diffFilter",
+    "pager.status",
+    "remote.origin.uploadpack",
+    "remote.origin.vcs",
+    "sequence.editor",
+    "uploadpack.packObjectsHook",
     "merge.canary.driver",
 )
 READING = (
@@ -71,14 +94,16 @@ def trapped(tmp_path: Path) -> Path:
         _git(folder, "config", key, str(canary))
     _git(folder, "config", "filter.canary.required", "true")
     _git(folder, "config", "log.showSignature", "true")
-    for hook in ("post-index-change", "pre-commit", "fsmonitor-watchman", "post-checkout"):
+    _git(folder, "config", "format.pretty", "%G? %GG")
+    _git(folder, "config", "status.submoduleSummary", "true")
+    for hook in ("post-index-change", "pre-commit", "fsmonitor-watchman", "post-checkout", "reference-transaction"):
         (folder / ".git/hooks").mkdir(exist_ok=True)
         (folder / ".git/hooks" / hook).symlink_to(canary)
-    attributes = "a.txt filter=canary diff=canary merge=canary\nb.txt filter=lfs\nc.txt filter=a=b\n"
+    attributes = "a.txt filter=canary diff=canary merge=canary\nb.txt filter=lfs\nc.txt filter=a=b\nd.txt filter=a.b\n"
     (folder / ".gitattributes").write_text(attributes)
     (folder / ".git/info").mkdir(exist_ok=True)
     (folder / ".git/info/attributes").write_text(attributes)
-    for name in ("a.txt", "b.txt", "c.txt"):
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
         (folder / name).write_text("three\n")
     return folder
 
@@ -136,3 +161,185 @@ def test_a_folder_that_is_gone_is_an_answer_too(tmp_path: Path) -> None:
 def test_a_command_that_may_run_something_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="git commit"):
         run_git(["commit"], cwd=tmp_path)
+
+
+def sang(folder: Path) -> str:
+    """What the canary beside a repository was called with."""
+    mark = folder.parent / "sang"
+    return mark.read_text() if mark.exists() else ""
+
+
+def test_the_status_line_and_the_diff_viewer_execute_nothing_of_the_repository(trapped: Path) -> None:
+    assert is_dirty(trapped)
+    assert {Path(file.path).name for file in files_against_head(trapped)} >= {"a.txt", "b.txt", "c.txt"}
+    assert current_branch(trapped)
+    assert sang(trapped) == ""
+
+
+@pytest.fixture
+def promisor(trapped: Path) -> Path:
+    """A partial clone that lacks a file of HEAD; whoever needs it is to get it by a program of the repository."""
+    canary = trapped.parent / "canary"
+    canary.write_text(canary.read_text().replace("cat\n", ""))  # one that answers would be talked to for ever
+    blob = run_git(["rev-parse", "HEAD:a.txt"], cwd=trapped).output.decode().strip()
+    for key in SETTINGS:
+        _git(trapped, "config", "--unset-all", key)
+    (trapped / ".gitattributes").unlink()
+    (trapped / ".git/info/attributes").unlink()
+    (trapped / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    for key, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.partialCloneFilter", "blob:none"),
+        ("remote.origin.url", f"ext::{trapped.parent / 'canary'} %S"),
+        ("protocol.ext.allow", "always"),
+        ("protocol.allow", "always"),
+    ):
+        _git(trapped, "config", key, value)
+    return trapped
+
+
+@pytest.mark.parametrize("arguments", READING, ids=" ".join)
+def test_nothing_is_fetched_from_a_promisor(promisor: Path, arguments: list[str]) -> None:
+    run_git(arguments, cwd=promisor)
+    is_dirty(promisor)
+    assert sang(promisor) == ""
+
+
+@pytest.mark.parametrize("url", ["ssh://x.example/y", "git://x.example/y", "../other"])
+def test_no_program_of_a_transport_is_run(promisor: Path, url: str) -> None:
+    canary = str(promisor.parent / "canary")
+    for key in ("core.sshCommand", "core.gitProxy", "remote.origin.uploadpack", "core.alternateRefsCommand"):
+        _git(promisor, "config", key, canary)
+    _git(promisor, "config", "remote.origin.url", url)
+    run_git(["diff", "HEAD"], cwd=promisor)
+    assert sang(promisor) == ""
+
+
+def test_an_ordinary_git_would_fetch_from_it(promisor: Path) -> None:
+    subprocess.run(["git", "diff", "HEAD"], cwd=promisor, capture_output=True, check=False)
+    assert sang(promisor)
+
+
+def _filter_of(folder: Path, name: str = "hidden") -> str:
+    """Settings that name a filter, and the attribute that uses it."""
+    (folder / ".gitattributes").write_text(f"a.txt filter={name}\n")
+    return f'[filter "{name}"]\n\tclean = {folder.parent / "canary"}\n'
+
+
+@pytest.fixture
+def plain(trapped: Path) -> Path:
+    """The same repository without its settings."""
+    for key in SETTINGS:
+        _git(trapped, "config", "--unset-all", key)
+    (trapped / ".git/info/attributes").unlink()
+    return trapped
+
+
+@pytest.mark.parametrize("how", ["include", "includeIf", "onbranch", "worktree", "outside"])
+def test_settings_that_are_included_are_switched_off_too(plain: Path, how: str) -> None:
+    hidden = plain / ".git" / ("config.worktree" if how == "worktree" else "more")
+    hidden = plain.parent / "more" if how == "outside" else hidden
+    hidden.write_text(_filter_of(plain))
+    branch = current_branch(plain)
+    for key, value in {
+        "include": [("include.path", "more")],
+        "includeIf": [(f"includeIf.gitdir:{plain}/.path", "more")],
+        "onbranch": [(f"includeIf.onbranch:{branch}.path", "more")],
+        "worktree": [("core.repositoryFormatVersion", "1"), ("extensions.worktreeConfig", "true")],
+        "outside": [("include.path", str(hidden))],
+    }[how]:
+        _git(plain, "config", key, value)
+    assert is_dirty(plain)
+    assert b"+three" in run_git(["diff", "HEAD"], cwd=plain).output
+    assert sang(plain) == ""
+    (plain / "a.txt").write_text("four\n")
+    subprocess.run(["git", "diff", "HEAD"], cwd=plain, capture_output=True, check=False)
+    assert sang(plain), "an ordinary git would run it"
+
+
+@pytest.mark.parametrize("name", ["a=b", "a.b", "a b", "\u00fc", '"', "A.Clean", "x.clean=y"])
+def test_a_filter_of_any_name_is_switched_off(plain: Path, name: str) -> None:
+    _git(plain, "config", f"filter.{name}.clean", str(plain.parent / "canary"))
+    _git(plain, "config", f"filter.{name}.required", "true")
+    quoted = name.replace('"', '\\"')
+    (plain / ".gitattributes").write_text(f"a.txt filter={name}\n" if name != "a b" else f'a.txt "filter={quoted}"\n')
+    assert is_dirty(plain)
+    assert run_git(["add", "-A"], cwd=plain).ok
+    assert sang(plain) == ""
+
+
+def test_settings_that_never_end_are_no_reason_to_go_on_without_them(plain: Path) -> None:
+    os.mkfifo(plain / ".git" / "more")
+    _git(plain, "config", "filter.x.clean", str(plain.parent / "canary"))
+    (plain / ".gitattributes").write_text("a.txt filter=x\n")
+    with (plain / ".git/config").open("a") as file:
+        file.write("[include]\n\tpath = more\n")
+    answer = run_git(["diff", "HEAD"], cwd=plain, timeout=0.5)
+    assert answer.code is None
+    assert "longer than" in answer.error
+    assert sang(plain) == ""
+
+
+def test_settings_that_cannot_be_read_end_it_too(plain: Path) -> None:
+    with (plain / ".git/config").open("a") as file:
+        file.write("[filter\n")
+    assert run_git(["status", "--porcelain"], cwd=plain).code is None
+    assert not is_dirty(plain)
+
+
+def test_a_bare_repository_in_the_folder_is_none(tmp_path: Path, trapped: Path) -> None:
+    folder = tmp_path / "looked-at"
+    (trapped / ".git").rename(folder)
+    _git(folder, "config", "core.worktree", str(tmp_path))
+    _git(folder, "config", "core.bare", "false")
+    assert not run_git(["status", "--porcelain"], cwd=folder).ok
+    assert not is_dirty(folder)
+    assert sang(trapped) == ""
+
+
+def test_a_git_that_is_a_file_leads_to_settings_that_are_switched_off_too(plain: Path) -> None:
+    with (plain / ".git/config").open("a") as file:
+        file.write(_filter_of(plain))
+    (plain / ".git").rename(plain.parent / "elsewhere")
+    (plain / ".git").write_text(f"gitdir: {plain.parent / 'elsewhere'}\n")
+    assert is_dirty(plain)
+    assert current_branch(plain)
+    assert sang(plain) == ""
+
+
+@pytest.mark.parametrize("name", [".git", ".git/HEAD"])
+def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_the_screen_up(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    assert current_branch(tmp_path) == ""
+    assert not is_dirty(tmp_path)
+
+
+def test_a_work_tree_that_lies_elsewhere_is_no_crash(plain: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    _git(plain, "config", "core.worktree", str(tmp_path / "other"))
+    with pytest.raises(WorkbenchError, match="another folder"):
+        files_against_head(plain)
+
+
+def test_a_folder_inside_a_repository_shows_what_changed_in_it(plain: Path) -> None:
+    (plain / "below").mkdir()
+    (plain / "below" / "new.txt").write_text("new\n")
+    (plain / ".gitattributes").unlink(missing_ok=True)
+    assert [Path(file.path).name for file in files_against_head(plain / "below")] == ["new.txt"]
+
+
+def test_what_the_user_ignores_everywhere_is_no_change(
+    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (tmp_path / "ignored").write_text("*\n")
+    (tmp_path / ".gitconfig").write_text(f"[core]\n\texcludesFile = {tmp_path}/ignored\n\tfsmonitor = /bin/false\n")
+    folder = tmp_path / "new"
+    folder.mkdir()
+    _git(folder, "init", "-q")
+    (folder / "x").write_text("x")
+    assert not is_dirty(folder)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import workbench
+from workbench import processes
 from workbench.mcp.environment import server_environment
 from workbench.mcp.servers import Server
 from workbench.secret_names import PASSED_ON, child_environment, holds_secret
@@ -72,18 +74,18 @@ def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():
     assert {"UV_INDEX_URL", "HTTPS_PROXY"} <= set(kept)
 
 
-def test_every_process_is_started_with_an_environment_that_was_chosen():
-    starts = {"Popen", "run", "create_subprocess_exec", "create_subprocess_shell", "check_output", "check_call", "call"}
+def test_a_process_gets_no_secret_unless_its_environment_was_chosen(monkeypatch):
+    """One function starts all of them (`test_contracts`); only our own engine is given the keys."""
+    monkeypatch.setenv("SOME_API_KEY", "sk-1")
+    show = ["sh", "-c", "echo =$SOME_API_KEY="]
+    assert processes.run(show, capture_output=True, text=True).stdout == "==\n"
+    assert processes.run(show, is_users=True, capture_output=True, text=True).stdout == "==\n"
+    assert processes.run(show, env=dict(os.environ), capture_output=True, text=True).stdout == "=sk-1=\n"
     root = Path(workbench.__file__).parent
-    found, bare = 0, []
-    for file in sorted(root.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in starts):
-                continue
-            if isinstance(node.func.value, ast.Name) and node.func.value.id in ("subprocess", "asyncio"):
-                found += node.func.attr != "run" or node.func.value.id == "subprocess"
-                is_chosen = any(keyword.arg == "env" for keyword in node.keywords)
-                if not is_chosen and not (node.func.value.id == "asyncio" and node.func.attr == "run"):
-                    bare.append(f"{file.relative_to(root)}:{node.lineno}")
-    assert found > 10
-    assert [place for place in bare if place.partition(":")[0] not in OWN_PROGRAMS] == []
+    giving = {
+        file.relative_to(root).as_posix()
+        for file in root.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.keyword) and node.arg == "env" and ast.unparse(node.value) == "os.environ"
+    }
+    assert giving <= OWN_PROGRAMS

@@ -1,8 +1,40 @@
-"""`python -m workbench` is the `ohw` command."""
+"""`ohw` and `python -m workbench`: take nothing from the directory they are started in, then run the command."""
 
+import os
 import sys
 
-from workbench.cli import main
+
+def main() -> int:
+    """Run one command; the exit code."""
+    try:
+        here = os.getcwd()  # noqa: PTH109 - pathlib is more than `--version` has time for
+    except OSError:
+        here = ""
+    if here:
+        sys.path[:] = without_workspace(sys.path, here, os.environ.get("PYTHONPATH", ""))
+    from workbench.cli import main as run  # only now: before, its imports could be modules of that directory
+
+    return run()
+
+
+def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[str]:
+    """Return the import path without what the directory `cwd` would put into it.
+
+    Left out are the directory itself (`python -m` and an empty entry of PYTHONPATH put it there) and those entries of
+    PYTHONPATH that lie in it. Where our own package lies in it, the directory comes last: it hides no other module.
+    """
+    here = os.path.realpath(cwd)
+    ours = os.path.realpath(__file__).rpartition("/workbench/")[0]
+    named = {os.path.realpath(each) for each in python_path.split(os.pathsep)} if python_path else set()
+    kept, last = [], []
+    for entry in entries:
+        real = os.path.realpath(entry)
+        if real == ours and real.startswith(here):
+            last = [ours]
+        elif real != here and not (real in named and real.startswith(here.rstrip(os.sep) + os.sep)):
+            kept.append(entry)
+    return [*kept, *last]
+
 
 if __name__ == "__main__":
     sys.exit(main())

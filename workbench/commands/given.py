@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.config import Locations, Settings, load_settings
 from workbench.errors import UsageError
+from workbench.processes import keep_out_of
 
 if TYPE_CHECKING:
     from workbench.session.storage.catalog import SessionSummary
@@ -33,7 +34,9 @@ def workspace_of(arguments: Namespace) -> Path:
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise UsageError(f"the folder {folder} {what}; give another one with --workspace")
-    return folder.resolve()
+    found = folder.resolve()
+    keep_out_of(found)
+    return found
 
 
 def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:

@@ -5,13 +5,11 @@ Called by the `ohw demo` command; the model's part is the packaged script `scrip
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from workbench.errors import UsageError
-from workbench.secret_names import child_environment
+from workbench.safe_git import run_git
 
 DEMO_MODEL = "scripted/demo"
 DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")
@@ -59,19 +57,11 @@ def _copy(source: Path, target: Path) -> None:
 
 def _commit(folder: Path) -> None:
     """A first commit under a name of its own; without git, or where it fails, the demo works as well."""
-    git = shutil.which("git")
-    if git is None:
-        return
-    who = ["-c", "user.name=ohw demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false"]
-    env = {name: value for name, value in child_environment().items() if not name.startswith("GIT_")}
-    for command in (
-        ["init", "--quiet", "--initial-branch=main", "--template="],
-        ["add", "--all"],
-        [*who, "-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message=A ledger that drops the sign"],
-    ):
-        try:
-            done = subprocess.run([git, *command], cwd=folder, env=env, capture_output=True, timeout=30, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            return
-        if done.returncode:
-            return
+    who = {"user.name": "ohw demo", "user.email": "demo@example.invalid"}
+    begun = run_git(["init", "--quiet", "--initial-branch=main"], cwd=folder).ok
+    tree = run_git(["write-tree"], cwd=folder) if begun and run_git(["add", "--all"], cwd=folder).ok else None
+    if tree is not None and tree.ok:
+        words = ["commit-tree", "-m", "A ledger that drops the sign", tree.output.decode().strip()]
+        made = run_git(words, cwd=folder, settings=who)
+        if made.ok:
+            run_git(["update-ref", "HEAD", made.output.decode().strip()], cwd=folder)

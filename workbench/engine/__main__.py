@@ -34,6 +34,7 @@ def main() -> int:
     """Serve one session; the exit code."""
     mark_descendants()
     launch = Launch.from_json(sys.stdin.read())
+    os.environ.update(launch.variables)
     write_logs_to(log_path(launch.locations, launch.session_id))
     faulthandler.enable()
     sys.excepthook = _log_fault

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from workbench.config import Locations, Settings, private_folder
 from workbench.errors import WorkbenchError
+from workbench.processes import isolated_python, python_variables, start
 from workbench.text import visible
 
 _FOLDERS = ("config", "data", "state", "runtime")
@@ -34,13 +35,15 @@ class Launch:
     session_id: str
     workspace: str = ""
     is_new: bool = False
+    variables: Mapping[str, str] = field(default_factory=lambda: python_variables(os.environ), compare=False)
+    """The user's `PYTHON*` variables: for what runs in their name, not for the engine."""
 
     def to_json(self) -> str:
         """One JSON object, holding the key if the settings do."""
         folders = {name: str(getattr(self.locations, name)) for name in _FOLDERS}
         settings = asdict(self.settings)
         rest = {"session_id": self.session_id, "workspace": self.workspace, "is_new": self.is_new}
-        return json.dumps({"locations": folders, "settings": settings, **rest})
+        return json.dumps({"locations": folders, "settings": settings, "variables": dict(self.variables), **rest})
 
     @classmethod
     def from_json(cls, text: str) -> Launch:
@@ -49,7 +52,7 @@ class Launch:
         folders = Locations(**{name: Path(data["locations"][name]) for name in _FOLDERS})
         lists = {name: tuple(data["settings"][name]) for name in ("given", "trusted", "pass_env", "rules", "problems")}
         settings = Settings(**{**data["settings"], **lists})
-        return cls(folders, settings, data["session_id"], data["workspace"], data["is_new"])
+        return cls(folders, settings, data["session_id"], data["workspace"], data["is_new"], data["variables"])
 
 
 def start_engine(launch: Launch) -> int:
@@ -77,17 +80,15 @@ def log_path(locations: Locations, session_id: str) -> Path:
 def _spawn(launch: Launch) -> subprocess.Popen[bytes]:
     private_folder(launch.locations.logs)
     log = log_path(launch.locations, launch.session_id)
-    # -P and the root as folder: a module of the same name in the person's folder is never imported.
-    command = [sys.executable, "-P", "-m", "workbench.engine"]
+    command = isolated_python("workbench.engine")
     env = {name: value for name, value in os.environ.items() if name != "OHW_API_KEY"}
     try:
         with open(log, "ab", opener=_private) as errors:
-            return subprocess.Popen(
+            return start(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                cwd="/",
                 env=env,
                 start_new_session=True,
             )

@@ -5,12 +5,13 @@ A first run offers what was found (`llm.discovery`), has one of it called, and s
 
 from __future__ import annotations
 
+import os
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 
 from workbench.llm.discovery import Found
+from workbench.processes import isolated_python, start
 from workbench.text import first_line
 
 PATIENCE = 60.0
@@ -31,8 +32,8 @@ class Trial:
 
     def __init__(self, model: str, api_base: str = "", *, patience: float = PATIENCE) -> None:
         self._model = model
-        self._command = [sys.executable, "-P", "-m", "workbench", "models", "test", model]
-        self._command += ["--api-base", api_base] if api_base else []
+        base = ("--api-base", api_base) if api_base else ()
+        self._command = isolated_python("workbench", "models", "test", model, *base)
         self._patience = patience
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -73,8 +74,8 @@ class Trial:
         with self._lock:
             if self._is_stopped:
                 return None
-            pipe = subprocess.PIPE  # in `/`: nothing of the person's folder is imported
-            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, cwd="/")
+            pipe = subprocess.PIPE
+            self._process = start(self._command, env=os.environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
             return self._process
 
 

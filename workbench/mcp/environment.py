@@ -9,6 +9,7 @@ from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
 from workbench.mcp.servers import Server, expanded
+from workbench.processes import absolute_path
 from workbench.secret_names import PASSED_ON, child_environment, holds_secret
 from workbench.security.secrets import KNOWN
 
@@ -29,6 +30,8 @@ def server_environment(server: Server, env: Mapping[str, str]) -> dict[str, str]
         for name, value in child_environment(env).items()
         if name in PASSED_ON or (_KEPT.fullmatch(name) and not (_LOGIN.search(value) and not _PROXY.search(name)))
     }
+    if "PATH" in kept:
+        kept["PATH"] = absolute_path(kept["PATH"])
     return {**kept, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import webbrowser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from workbench.mcp.faults import ServerFailed, http_words, words_of
 from workbench.mcp.loopback import Loopback
 from workbench.mcp.servers import Server, expanded
 from workbench.mcp.tokens import SignIn, TokenStore
+from workbench.processes import open_in_browser
 
 PATIENCE = 600.0
 """Seconds for the person to sign in."""
@@ -151,7 +151,7 @@ class _Attempt:
         for url in (address, str(metadata.token_endpoint) if metadata else self._url):
             _check_secret(url)
         self._say(f"Sign in at {self._server.name} with your browser:\n\n{address}\n")
-        if self._opens_browser and not await asyncio.to_thread(webbrowser.open, address):
+        if self._opens_browser and not await asyncio.to_thread(open_in_browser, address):
             self._say("No browser could be opened from here; open the address yourself.")
         self._say(f"Waiting for that, {PATIENCE / 60:g} minutes at most (ctrl+c gives up) …")
 

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.tools.keeping.kept_process import small_process
+from workbench.processes import small_python, start_beside
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes of one message; a longer one is dropped and ends the connection."""
@@ -80,14 +80,14 @@ async def stdio_transport(
     argv: list[str], folder: str, env: Mapping[str, str], tail: StderrTail, gone: Callable[[str], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start the server, give its streams, end it with all its children; `gone` hears why it ended by itself."""
-    process = await asyncio.create_subprocess_exec(
-        *small_process("keeping.pipe_keeper"),
-        *argv,
+    process = await start_beside(
+        [*small_python("workbench.tools.keeping.pipe_keeper"), *argv],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=folder,
-        env=dict(env),
+        env=env,
+        is_users=True,
         start_new_session=True,
     )
     assert process.stderr is not None

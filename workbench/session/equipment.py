@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.agent.completion import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
 from workbench.config import Locations, Settings, private_folder
+from workbench.processes import keep_out_of
 from workbench.security.secrets import KNOWN
 from workbench.session.delegation.delegates import Delegates
 from workbench.session.live import LiveEvent, Notice
@@ -70,6 +71,7 @@ def equip(resources: ExitStack, place: Place, on_live: Callable[[LiveEvent], Non
     """Tools and skills; raises UsageError for tools that cannot be as the settings want them."""
     complete, delegates = ModelCompletion(), Delegates()
     locations, settings, workspace = place.locations, place.settings, place.workspace
+    keep_out_of(workspace)
     folder = private_folder(state_folder(locations, place.session_id))
     context = ToolContext(str(workspace), folder, complete, delegates, merges=True)
     table = {**settings.tools, "delegate": False} if is_child else settings.tools  # a sub-agent has none of its own

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
-from workbench.secret_names import child_environment
 from workbench.text import visible
 
-_PATIENCE = 10.0
+_MOST = 4096
+"""Bytes that are read of `HEAD` or of a `.git` that is a file."""
 
 
 def current_branch(folder: Path) -> str:
@@ -17,8 +19,8 @@ def current_branch(folder: Path) -> str:
         return ""
     try:
         if git.is_file():  # a worktree or submodule says where its folder is
-            git = (git.parent / git.read_text()[:4096].removeprefix("gitdir:").strip()).resolve()
-        head = (git / "HEAD").read_text()[:4096].strip()
+            git = (git.parent / _text_of(git).removeprefix("gitdir:").strip()).resolve()
+        head = _text_of(git / "HEAD").strip()
     except (OSError, UnicodeDecodeError, ValueError):
         return ""
     name = head.removeprefix("ref: refs/heads/")
@@ -27,30 +29,16 @@ def current_branch(folder: Path) -> str:
 
 def is_dirty(folder: Path) -> bool:
     """Whether git sees changes in the tree; blocks. No program that the folder names is run."""
+    from workbench.safe_git import run_git  # not needed before the first frame
+
+    return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=folder).output)
+
+
+def _text_of(path: Path) -> str:
+    """The beginning of a plain file; empty for anything else: a pipe of that name would never end. Raises OSError."""
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        filters = _git(folder, "config", "--name-only", "--get-regexp", r"^filter\.")
-        off = [part for name in filters.splitlines() for part in ("-c", f"{name}=")]
-        status = ("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
-        return bool(_git(folder, *off, "-c", "core.fsmonitor=false", *status))
-    except (OSError, ValueError, TimeoutError):
-        return False
-
-
-def _git(folder: Path, *words: str) -> str:
-    import subprocess  # not needed before the first frame
-
-    environment = {**child_environment(), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError from error
-    return done.stdout
+        is_plain = stat.S_ISREG(os.fstat(number).st_mode)
+        return os.read(number, _MOST).decode() if is_plain else ""
+    finally:
+        os.close(number)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import tempfile
 from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
 from workbench.errors import WorkbenchError
-from workbench.secret_names import child_environment
+from workbench.processes import run
 
 _USUAL = "vi"
 
@@ -27,9 +26,7 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
         try:
             file.write_bytes(text.encode())
             with app.suspend():
-                code = subprocess.run(
-                    [*shlex.split(command), str(file)], env=child_environment(), check=False
-                ).returncode
+                code = run([*shlex.split(command), str(file)], cwd=folder, is_users=True).returncode
             if code:
                 raise WorkbenchError(f"{Path(command).name} ended with code {code}; nothing was taken over")
             return file.read_bytes().decode()

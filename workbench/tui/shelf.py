@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +11,7 @@ from typing import TypeVar
 
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
-from workbench.secret_names import child_environment
+from workbench.processes import isolated_python, run
 from workbench.session.names import session_path
 from workbench.session.storage import shelf
 from workbench.session.storage.catalog import SessionSummary, find_session, newest_first
@@ -104,19 +102,13 @@ class Shelf:
 
     def export(self, name: str, file: Path) -> None:
         """Write a session to a file, whose end names the form, in a process of its own; raises WorkbenchError."""
-        command = [sys.executable, "-m", "workbench", "export", name, f"--output={file}"]
+        command = isolated_python("workbench", "export", name, f"--output={file.absolute()}")
         try:
-            done = subprocess.run(
-                command,
-                env=child_environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_EXPORT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
+            done = run(command, input="", capture_output=True, text=True, timeout=_EXPORT)
+        except TimeoutError as error:
             raise WorkbenchError("the export took too long and was ended") from error
+        except OSError as error:
+            raise WorkbenchError(f"the export could not be started: {error.strerror or error}") from error
         if done.returncode:
             raise WorkbenchError(
                 done.stderr.strip().removeprefix("ohw: ") or f"the export ended with {done.returncode}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from workbench.config import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
+from workbench.processes import keep_out_of
 from workbench.profiles import NO_MODEL
 from workbench.secret_names import PASSED_ON
 from workbench.session.names import state_folder
@@ -99,6 +100,7 @@ class Opener:
         """A new session, or the one of that id; without a model there is no link."""
         if not (self.settings.model or session_id):
             return Opened(None, workspace, prompt)
+        keep_out_of(workspace)
         asked = trust_question(self.locations, workspace, self.settings.trusted, self.said_no)
         never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 

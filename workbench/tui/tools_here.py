@@ -6,14 +6,12 @@ What others wrote may run to be listed; it must not run where the screen does.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from workbench.errors import WorkbenchError
-from workbench.secret_names import child_environment
+from workbench.processes import isolated_python, run
 from workbench.tui.fold.state import SessionState
 from workbench.tui.wording.tool_rows import ToolRow, tool_rows
 
@@ -23,19 +21,11 @@ _FINDER: Final = "find_tools"
 
 def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
     """All of them; blocks, so it is called in a thread. Raises WorkbenchError."""
-    command = [sys.executable, "-m", "workbench", "tools", "--json", "--all", f"--workspace={folder}"]
+    command = isolated_python("workbench", "tools", "--json", "--all", f"--workspace={folder}")
     try:
-        done = subprocess.run(
-            command,
-            env=child_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = run(command, input="", capture_output=True, text=True, timeout=_SECONDS)
         listed = json.loads(done.stdout) if not done.returncode else []
-    except (subprocess.TimeoutExpired, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise WorkbenchError(f"the tools could not be listed: {error}") from error
     if done.returncode:
         raise WorkbenchError(done.stderr.strip().removeprefix("ohw: ") or f"it ended with {done.returncode}")

@@ -6,12 +6,10 @@ The keyring is asked through the Python package `keyring` where it is installed,
 from __future__ import annotations
 
 import importlib
-import shutil
-import subprocess
 from pathlib import Path
 
 from workbench.llm.model import ModelError
-from workbench.secret_names import child_environment
+from workbench.processes import find_program, run
 
 _LONGEST_KEY = 10_000
 _PATIENCE = 60.0
@@ -59,7 +57,7 @@ def _from_package(service: str, user: str) -> str | None:
 
 
 def _from_secret_tool(service: str, user: str, name: str) -> str:
-    program = shutil.which("secret-tool")
+    program = find_program("secret-tool")
     if program is None:
         raise ModelError(
             f"no key for {name}: there is no way to a keyring here; install the package `keyring` or secret-tool, or "
@@ -67,14 +65,7 @@ def _from_secret_tool(service: str, user: str, name: str) -> str:
         )
     command = [program, "lookup", "service", service, "username", user]
     try:
-        done = subprocess.run(
-            command,
-            env=child_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = run(command, input=b"", capture_output=True, timeout=_PATIENCE)
+    except OSError:
         raise ModelError(f"no key for {name}: secret-tool did not answer; unlock the keyring and try again") from None
-    return done.stdout.decode(errors="replace")
+    return str(done.stdout, errors="replace")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 from pathlib import Path
+
+from workbench.processes import find_program
 
 _NAMES = (
     "chromium",
@@ -43,12 +44,12 @@ def find_chromium(named: str = "") -> str:
     if is_missing():
         raise Missing(NO_PLAYWRIGHT)
     if named:
-        found = shutil.which(str(Path(named).expanduser()))
+        found = find_program(str(Path(named).expanduser()))
         if found is None:
             raise Missing(f"There is no program {named}, which `executable` in [tools.browser] of the settings names.")
         return found
     for name in _NAMES:
-        found = shutil.which(name)
+        found = find_program(name)
         if found:
             return _itself(found)
     for app in _APPS:

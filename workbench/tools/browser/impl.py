@@ -10,12 +10,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from workbench.processes import small_python
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
 from workbench.tools.browser.driver_code import kept_code
 from workbench.tools.browser.finding import Missing, find_chromium
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.keeping.kept_process import small_process
 from workbench.tools.keeping.worker import Worker
 from workbench.tools.leftovers import prefix
 from workbench.tools.schema import ImageContent, TextContent
@@ -80,7 +80,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self._end()
         program = find_chromium(self._executable)
         try:
-            words = small_process("browser.program", bare=False)
+            words = small_python("workbench.tools.browser.program", bare=False)
             self._worker = self._running = Worker(
                 lambda number: [*words, str(number)],
                 self._workspace,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from workbench.processes import absolute_path
 from workbench.secret_names import child_environment
 
 NONCE_NAME = "OHW_SHELL"
@@ -24,10 +25,15 @@ _SET = {
 
 
 def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:
-    """`env` without secrets (by name, and those in `hidden`), made fit for a shell nobody looks at."""
+    """`env` without secrets (by name, and those in `hidden`), made fit for a shell nobody looks at.
+
+    Relative entries of PATH are left out: with them `ls` may be a program of the directory.
+    """
     kept = {
         name: value
         for name, value in child_environment(env).items()
         if not (name in hidden or name in _DROPPED or name.startswith(("BASH_FUNC_", "OHW_")))
     }
+    if "PATH" in kept:
+        kept["PATH"] = absolute_path(kept["PATH"])
     return {**kept, **_SET, NONCE_NAME: nonce}

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workbench.tools.keeping.kept_process import small_process
+from workbench.processes import small_python, start
 
 _PATIENCE = 6.0  # the guardian itself gives up after 5 s
 
@@ -24,15 +24,22 @@ class Guard:
 
     def __init__(self, argv: Sequence[str], pty: int, folder: str, env: Mapping[str, str], scratch: Path) -> None:
         self._channel, theirs = socket.socketpair()
-        command = [*small_process("keeping.guardian"), str(theirs.fileno()), str(pty), str(scratch), *argv]
+        command = [
+            *small_python("workbench.tools.keeping.guardian"),
+            str(theirs.fileno()),
+            str(pty),
+            str(scratch),
+            *argv,
+        ]
         try:
-            self._process = subprocess.Popen(
+            self._process = start(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd=folder,
-                env=dict(env),
+                env=env,
+                is_users=True,
                 pass_fds=(theirs.fileno(), pty),
                 start_new_session=True,
             )

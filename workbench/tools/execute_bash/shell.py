@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
+from workbench.processes import find_program
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.environment import shell_environment
 from workbench.tools.execute_bash.keep import Kept
@@ -59,7 +59,7 @@ class Shell:
         self._reader.start()
 
     def _open(self, folder: str, rc_file: Path, rc_text: str, hidden: Collection[str]) -> Terminal:
-        bash = shutil.which("bash")
+        bash = find_program("bash")
         if bash is None:
             raise ShellError("bash was not found in PATH; install it.")
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]

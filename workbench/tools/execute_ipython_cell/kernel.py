@@ -109,6 +109,9 @@ class Shell(InteractiveShell):  # type: ignore[misc]
         self.config.HistoryAccessor.enabled = False
         super().init_history()
 
+    def init_sys_path(self) -> None:
+        """The directory of the cells is added when all of IPython is loaded."""
+
     def showtraceback(self, *args: Any, **more: Any) -> None:
         """The answer has it."""
 
@@ -204,9 +207,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = Channel(int(sys.argv[1]))
     private = os.environ.get("OHW_CELL_PACKAGES")
-    sys.path[:0] = ["", *([private] if private else [])]
     sys.argv[:] = [""]
     shell = open_shell(channel)
+    # Only now, and only for the cells: what IPython itself imports must not be modules of the directory.
+    sys.path[:0] = ["", *([private] if private else [])]
     channel.send({"id": 0, "python": sys.executable})
     for request in channel.requests():
         channel.send({"id": request["id"], **_run(shell, request["code"])})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from workbench.processes import absolute_path
 from workbench.tools.execute_ipython_cell.interpreter import Interpreter, NoIPython, find_interpreter
 from workbench.tools.keeping.worker import Worker
 from workbench.tools.leftovers import prefix
@@ -92,7 +94,10 @@ class Kernels:
 
 def _environment(place: Path, *, private: bool) -> dict[str, str]:
     """`private`: `%pip` must not change the packages of the workbench itself."""
+    searched = os.environ.get("PYTHONPATH")
     return {
+        # A relative entry would have the start itself import from the workspace, before any cell was read.
+        **({"PYTHONPATH": absolute_path(searched)} if searched else {}),
         "PYTHONIOENCODING": "utf-8:backslashreplace",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "IPYTHONDIR": str(place / "ipython"),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from workbench.secret_names import child_environment
+from workbench.processes import find_program, start
 from workbench.tools.glob.stop import Stop
 
 LARGEST = 10 << 20
@@ -25,7 +24,7 @@ class ProgramError(Exception):
 
 def ripgrep(*options: str, hidden: bool) -> list[str] | None:
     """The command that searches as our own walk does, for the folder it is started in; None without ripgrep."""
-    program = shutil.which("rg")
+    program = find_program("rg")
     if program is None:
         return None
     return [program, *_FLAGS, *(("--hidden", "--glob=!.git") if hidden else ()), *options, "./"]
@@ -33,10 +32,9 @@ def ripgrep(*options: str, hidden: bool) -> list[str] | None:
 
 def output_of(command: Sequence[str], folder: str, stop: Stop, given: bytes = b"") -> Iterator[bytes]:
     """What the program prints, piece by piece; raises ProgramError when it complains, OSError when it cannot start."""
-    process = subprocess.Popen(
+    process = start(
         command,
         cwd=folder,
-        env=child_environment(),
         stdin=subprocess.PIPE if given else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

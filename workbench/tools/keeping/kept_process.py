@@ -8,23 +8,16 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from workbench.processes import small_python, start
 from workbench.tools.execute_bash.environment import shell_environment
 from workbench.tools.execute_bash.sweep import sweep
 
-_ROOT = str(Path(__file__).parents[3])
 _PATIENCE = 15.0
-
-
-def small_process(module: str, *, bare: bool = True) -> list[str]:
-    """The words that run the `main` of a module of ours; a `bare` Python has no site-packages and starts sooner."""
-    run = f"import sys; sys.path.append({_ROOT!r}); from workbench.tools.{module} import main; main()"
-    return [sys.executable, "-I", *(["-S"] if bare else ["-u"]), "-c", run]
 
 
 class KeptProcess:
@@ -47,15 +40,16 @@ class KeptProcess:
         self._lock = threading.Lock()
         self._said = b""
         numbers = ",".join(str(number) for number in passed)
-        command = [*small_process("keeping.keeper"), str(theirs.fileno()), numbers, str(memory), *argv]
+        command = [*small_python("workbench.tools.keeping.keeper"), str(theirs.fileno()), numbers, str(memory), *argv]
         try:
-            self._keeper = subprocess.Popen(
+            self._keeper = start(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if joined else subprocess.PIPE,
                 cwd=folder,
                 env={**shell_environment(os.environ, self._nonce, hidden_env), **(env or {})},
+                is_users=True,
                 pass_fds=(theirs.fileno(), *passed),
                 start_new_session=True,
             )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).parents[3]
+from workbench.processes import isolated_python, start_beside
+
 _SECONDS = 40.0
 _KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
 """What the converter gets of the environment: no keys."""
@@ -18,14 +17,12 @@ _KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
 
 async def converted(kind: str, part: str, charset: str, url: str, content: bytes) -> dict[str, Any]:
     """What the converter says: title, text and notes, or an error. Cancelling ends it."""
-    # -P and our own root as folder: a module of the same name in the person's folder is never imported.
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "workbench.tools.web_read.converting", kind, part, charset, url),
+    process = await start_beside(
+        isolated_python("workbench.tools.web_read.converting", kind, part, charset, url),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        cwd=_ROOT,
-        env={name: os.environ[name] for name in _KEPT if name in os.environ} | {"PYTHONUTF8": "1"},
+        env={name: os.environ[name] for name in _KEPT if name in os.environ},
     )
     try:
         async with asyncio.timeout(_SECONDS):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from workbench.secret_names import child_environment
+from workbench.processes import find_program, run
 
 _PATIENCE = 5.0
 
@@ -25,7 +24,7 @@ def clipboard_program(env: Mapping[str, str], platform: str = sys.platform) -> S
         wanted = [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
     else:
         wanted = [("clip.exe",)] if "WSL_DISTRO_NAME" in env else []
-    return next((command for command in wanted if shutil.which(command[0], path=env.get("PATH"))), None)
+    return next((command for command in wanted if find_program(command[0], env)), None)
 
 
 def put_on_clipboard(text: str, env: Mapping[str, str]) -> None:
@@ -36,14 +35,12 @@ def put_on_clipboard(text: str, env: Mapping[str, str]) -> None:
 
 
 def _give(command: Sequence[str], text: str) -> None:
-    with suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(
+    with suppress(OSError):
+        run(
             command,
-            env=child_environment(),
             input=text.encode("utf-8", "replace"),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=_PATIENCE,
-            check=False,
             start_new_session=True,
         )

@@ -9,7 +9,6 @@ import hashlib
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.errors import WorkbenchError
+from workbench.processes import find_program, start
 from workbench.secret_names import child_environment
 from workbench.tools.image_files import MOST_BYTES, kind_of
 from workbench.tui.fold.chips import size_of
@@ -58,7 +58,7 @@ def _program(env: Mapping[str, str], platform: str) -> str | None:
     if platform != "darwin":
         wanted += ["wl-paste"] if env.get("WAYLAND_DISPLAY") else []
         wanted += ["xclip"] if env.get("DISPLAY") else []
-    return next((name for name in wanted if shutil.which(name, path=env.get("PATH"))), None)
+    return next((name for name in wanted if find_program(name, env)), None)
 
 
 def _missing(env: Mapping[str, str], platform: str) -> str:
@@ -95,9 +95,9 @@ def _of_apple(said: bytes) -> bytes:
 def _answer(command: Sequence[str], env: Mapping[str, str], most: int) -> bytes:
     """What the program writes, one byte more than `most` at most; nothing where it ends with an error."""
     until = time.monotonic() + _PATIENCE
-    found = shutil.which(command[0], path=env.get("PATH")) or command[0]
+    found = find_program(command[0], env) or command[0]
     try:
-        process = subprocess.Popen(
+        process = start(
             [found, *command[1:]],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -24,8 +24,11 @@ def is_repository(folder: Path) -> bool:
 def files_against_head(folder: Path) -> list[FileState]:
     """Files of the folder that differ from HEAD, new ones included. Raises WorkbenchError when git cannot say."""
     top = Path(os.fsdecode(_git(["rev-parse", "--show-toplevel"], folder)).removesuffix("\n"))
-    inside = Path(os.path.realpath(folder)).relative_to(os.path.realpath(top))
-    only = [f":(top,literal){inside}"] if inside.parts else []
+    try:
+        inside = Path(os.path.realpath(folder)).relative_to(os.path.realpath(top))
+    except ValueError:
+        raise WorkbenchError("the repository here says that its files lie in another folder (core.worktree)") from None
+    only = [str(inside)] if inside.parts else []
     has_head = run_git(["rev-parse", "--verify", "-q", "HEAD"], cwd=folder).ok
     tracked = ["diff-index", "--name-only", "-z", "HEAD"] if has_head else ["ls-files", "-z"]
     listed = _git([*tracked, "--", *only], top)
