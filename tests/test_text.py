@@ -80,6 +80,24 @@ def test_the_first_line_is_the_first_that_says_something():
         ("a \u01c0 sh", "a \\u01c0 sh"),
         ("r\u0336m r\u0338m r\u0489m", "r\\u0336m r\\u0338m r\\u0489m"),
         ("r\ufe0em ./\ufe0fx", "r\\ufe0em ./\\ufe0fx"),
+        ("\ua4e3\ua4df -rf", "\\ua4e3\\ua4df -rf"),
+        ("\ua4e1s", "\\ua4e1s"),
+        ("\u02b3\u1d50 -rf", "\\u02b3\\u1d50 -rf"),
+        ("echo \u02bc$(x)\u02bc", "echo \\u02bc$(x)\\u02bc"),
+        ("don\u02bct", "don\\u02bct"),
+        ("rm \u223c/x \u2053", "rm \\u223c/x \\u2053"),
+        ("a \u2758 sh \u203a", "a \\u2758 sh \u203a"),
+        ("a \u1433 b \u02c2 c \u276e", "a \\u1433 b \\u02c2 c \\u276e"),
+        ("\u146d\u15f0 \u2ca3\u2ca5", "\\u146d\\u15f0 \\u2ca3\\u2ca5"),
+        ("v\u06f1 x\u0660txt", "v\\u06f1 x\\u0660txt"),
+        ("e\u0301\u0302 r\u0301\u0302\u0303\u0304m", "e\u0301\u0302 r\u0301\u0302\\u0303\\u0304m"),
+        ("-\u0308rf |\u0301 \u0301", "-\\u0308rf |\\u0301 \\u0301"),
+        ("rm \u05d0 > \u05d1", "rm \\u05d0 > \\u05d1"),
+        ("cat \u0627|\u0628", "cat \\u0627|\\u0628"),
+        ("\u05d0 -x 3", "\u05d0 -x 3"),
+        ("\u05d0 > 3", "\\u05d0 > 3"),
+        ("rm \u05d0/../\u05d1", "rm \\u05d0/../\\u05d1"),
+        ("x\u200dy \u200d\U0001f468", "x\\u200dy \\u200d\U0001f468"),
     ],
 )
 def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, shown):
@@ -97,6 +115,10 @@ def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, sho
         "ls العربية עברית हिन्दी 한국어",
         "printf 'a → b ✓ 👨 ❤\ufe0f ☺\ufe0e 1\ufe0f\u20e3'",
         "ls Łódź façade ışık.txt",
+        "git commit -m 'שלום, עולם' && ls 'تقرير مارس.txt'",
+        "printf '👨\u200d👩\u200d👧 🏳\ufe0f\u200d🌈 ❤\ufe0f\u200d🔥 👩🏽\u200d🚒'",
+        "echo м\u02bcята 'Հայերեն։ צה״ל'",
+        "echo '‹secret KEY›' ti\u0065\u0302\u0301ng",
     ],
 )
 def test_natural_language_and_names_in_one_script_stay_readable(text):
@@ -104,7 +126,7 @@ def test_natural_language_and_names_in_one_script_stay_readable(text):
 
 
 def test_elsewhere_only_what_hides_is_an_escape():
-    for text in ("p\u0430sswd", "a\u00a0b", "\u2800\u28ff", "ｗｉｄｅ"):
+    for text in ("👨\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈", "p\u0430sswd", "a\u00a0b", "\u2800\u28ff", "ｗｉｄｅ"):
         assert visible(text) == text
 
 

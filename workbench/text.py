@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from workbench import look_alikes
 
 HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -28,7 +30,18 @@ def visible(text: str, *, lines: bool = True) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    return _code(match.group())
+    sign = match.group()
+    return sign if sign == "\u200d" and _joins_emoji(match) else _code(sign)
+
+
+_EMOJI = re.compile("[\u2194\u2195\u2640\u2642\u2695\u2696\u26a7\u26d3\u2708\u2764\u27a1\u2b1b\U0001f300-\U0001faff]")
+
+
+def _joins_emoji(match: re.Match[str]) -> bool:
+    """Whether a zero-width joiner makes one emoji of two, as in a family: that hides nothing."""
+    text, at = match.string, match.start()
+    before = text[:at].rstrip("\ufe0f")[-1:] if text[at - 1 : at] == "\ufe0f" else text[at - 1 : at]
+    return bool(_EMOJI.match(before) and _EMOJI.match(text, at + 1))
 
 
 def _code(sign: str) -> str:
@@ -45,6 +58,8 @@ _ODD = re.compile(r"[^\x00-\x7f]")
 _FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W\d_])")
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
 """Scripts with letters that look like Latin ones."""
+_WRITTEN_TODAY = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "ETHIOPIC", "LATIN"})
+"""Scripts of whose letters only the closest twins count in a word of its own: many common words would be escapes."""
 _TWINS = frozenset(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
@@ -70,11 +85,23 @@ def revealed(text: str, *, lines: bool = True) -> str:
     """As `visible`, for commands and paths that are asked about: letters that look like others are escapes too, and
     blanks that are none.
 
-    A word in one script stays as it is, unless all of it could be read as Latin.
+    A word in one script stays as it is, unless all of it could be read as Latin, or it is written from right to left
+    and an operator would be drawn on its other side.
     """
     if not text.isascii():
-        text = _FLAG_DASH.sub(_codes, _ODD.sub(_sign, _LETTERS.sub(_word, _OVERLAY.sub(_codes, text))))
+        text = _pattern(look_alikes.ACCENTS).sub(
+            _codes, _pattern(look_alikes.REORDERED).sub(_in_order, _OVERLAY.sub(_codes, text))
+        )
+        text = _FLAG_DASH.sub(
+            _codes, _ODD.sub(_sign, _LETTERS.sub(_word, _pattern(look_alikes.FOREIGN_DIGITS).sub(_codes, text)))
+        )
     return visible(text, lines=lines)
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern that is compiled when it is first needed: the first frame has no time for the large ones."""
+    return re.compile(text)
 
 
 def _word(found: re.Match[str]) -> str:
@@ -83,16 +110,64 @@ def _word(found: re.Match[str]) -> str:
         return word
     if not _LATIN_TWINS.isdisjoint(word) and all(sign < "\x80" or sign in _LATIN_TWINS for sign in word):
         return "".join(_code(sign) if sign in _LATIN_TWINS else sign for sign in word)
-    scripts = {_script(sign) for sign in word}
+    word = _without_modifiers(word)
+    if _is_mixed(word) or _reads_as_ascii(word):
+        word = _pattern(look_alikes.LETTERS).sub(_codes, word)
+    return word if word.isascii() else _in_scripts(word)
+
+
+def _is_mixed(word: str) -> bool:
+    """Whether letters of ASCII stand beside those of another script."""
+    return any(sign < "\x80" for sign in word) and any(sign >= "\x80" and _script(sign) != "LATIN" for sign in word)
+
+
+def _reads_as_ascii(word: str) -> bool:
+    """Whether all of a word in a script that few can read is drawn as ASCII."""
+    return all(_pattern(look_alikes.LETTERS).match(sign) for sign in word) and not any(
+        _script(sign) in _WRITTEN_TODAY for sign in word
+    )
+
+
+def _without_modifiers(word: str) -> str:
+    """A word with escapes for modifier letters that are drawn as ASCII; in other scripts they are letters like all."""
+    others = {_script(sign) for sign in word if unicodedata.category(sign) != "Lm"}
+    if others and "LATIN" not in others:
+        return word
+    return "".join(_code(sign) if sign >= "\x80" and _modifies(sign) else sign for sign in word)
+
+
+def _modifies(sign: str) -> bool:
+    kind, _, codes = unicodedata.decomposition(sign).partition(" ")
+    is_small = kind in ("<super>", "<sub>") and codes.strip() != "" and int(codes.split()[0], 16) < 0x7F
+    return unicodedata.category(sign) == "Lm" and (is_small or bool(_pattern(look_alikes.SIGNS).match(sign)))
+
+
+def _in_order(found: re.Match[str]) -> str:
+    """Words from right to left around an operator are drawn in another order than they run in."""
+    text = found.group()
+    return (
+        "".join(_code(sign) if sign >= "\x80" else sign for sign in text)
+        if _pattern(look_alikes.OPERATORS).search(text)
+        else text
+    )
+
+
+def _in_scripts(word: str) -> str:
+    """A word of one script as it is; one of several, or of twins alone, with escapes."""
+    scripts = {_script(sign) for sign in word} - {"MODIFIER"}
     if scripts.isdisjoint(_LIKE_LATIN):
         return word
     if len(scripts) > 1 and "LATIN" in scripts:
         return "".join(_code(sign) if _script(sign) in _LIKE_LATIN else sign for sign in word)
-    return _codes(found) if len(scripts) > 1 or _TWINS.issuperset(word) else word
+    return "".join(map(_code, word)) if len(scripts) > 1 or _TWINS.issuperset(word) else word
 
 
 def _sign(found: re.Match[str]) -> str:
     sign = found.group()
+    if _pattern(look_alikes.SIGNS).match(sign) and not sign.isalpha():
+        before = found.string[found.start() - 1 : found.start()]
+        is_own = before >= "\x80" and _script(before) == _script(sign)  # punctuation of the script it stands in
+        return sign if is_own else _code(sign)
     return _code(sign) if _deceives(sign) else sign
 
 
