@@ -1,5 +1,7 @@
 """LOW is a proof: options, words, variables and folders that no table lists are MEDIUM at least."""
 
+from pathlib import Path
+
 import pytest
 
 from workbench.security.places import Places
@@ -8,6 +10,8 @@ from workbench.security.shell.scan import assess_command
 from workbench.security.shell.tools.harmless import ROWS
 
 PLACES = Places("/home/u/proj", "/home/u")
+LINES = [line.split("\t", 1) for line in (Path(__file__).parent / "data/proof.txt").read_text().splitlines()]
+"""`level<TAB>line`, written from manual pages: options, variables, folders and state that are seldom seen."""
 
 
 def risk(line: str, places: Places = PLACES) -> str:
@@ -155,3 +159,23 @@ def test_a_folder_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path
 def test_a_repository_without_a_work_tree_in_the_workspace_is_medium(tmp_path):
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
     assert risk("git log", Places(str(tmp_path), "/home/u")) == "MEDIUM"
+
+
+def test_of_seldom_used_options_and_variables_97_percent_are_high_where_they_harm_and_none_is_low():
+    found = {line: risk(line) for level, line in LINES if level == "HIGH"}
+    assert len(found) >= 300
+    missed = [line for line, rated in found.items() if rated != "HIGH"]
+    assert len(missed) <= len(found) * 0.03, missed
+    assert [line for line, rated in found.items() if rated == "LOW"] == []
+
+
+def test_what_is_odd_is_never_low():
+    found = {line: risk(line) for level, line in LINES if level == "MEDIUM"}
+    assert len(found) >= 300
+    assert [line for line, rated in found.items() if rated == "LOW"] == []
+
+
+def test_what_is_looked_at_every_day_stays_low():
+    found = {line: risk(line) for level, line in LINES if level == "LOW"}
+    assert len(found) >= 150
+    assert [line for line, rated in found.items() if rated != "LOW"] == []

@@ -10,7 +10,14 @@ from workbench.security.assessment import Part, shortened
 from workbench.security.places import within
 from workbench.security.shell.braces import is_open
 from workbench.security.shell.subscripts import RUNS, any_holds_command, holds_command, quotes_command
-from workbench.security.shell.variables import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons, rated_variable
+from workbench.security.shell.variables import (
+    MAKES_NAMEREFS,
+    NAMEREF,
+    is_harmless_name,
+    makes_nameref,
+    poisons,
+    rated_variable,
+)
 from workbench.security.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -82,6 +89,8 @@ def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
         says(scan, word.raw, "sets a variable that is not known before")
     elif name.isidentifier():
         _without_value(scan, name, marks)
+        if "x" in marks and "n" not in marks and not is_harmless_name(name):
+            scan.parts.append(Part(shortened(word.raw), "MEDIUM", "gives a variable to all programs that follow"))
 
 
 def _attributes(scan: Scan, node: Node) -> str:

@@ -8,8 +8,8 @@ OPTIONS, parted by blanks: `--long`, `-x`, `-[abc]` for several; `-#` is a numbe
   then `!` it is HIGH, `^` it takes the place of the first operand, `~` folders are read with all that is below them.
 OPERANDS: one kind for each place; `*` repeats the last.
   Kinds: t text, a anything (even an option that is not known before), r file that is read, d also what is below it,
-  w file that is written, l file that names files to read, `;` words up to `;` or `+`, `>` a verb with a row of its own,
-  `!` HIGH, `{REGEX}` what fits it.
+  o file that is read, or `@FILE` with options in it, w file that is written, l file that names files to read, `;` words
+  up to `;` or `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` what fits it.
 REASON: why an option or operand with `!` is HIGH; without it, that another program is run.
 """
 
@@ -34,7 +34,7 @@ _NUMBER: Final = re.compile(r"-\d+\Z")
 _NEGATIVE: Final = re.compile(r"-[\d.]")
 _MAY_BE_DASH: Final = re.compile(r"[*?]|\[[!^-]|\{(?:[^}]*,)?-")
 _QUOTABLE: Final = re.compile(r"-[\w-]{1,30}\Z", re.ASCII)
-_PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read"}
+_PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read"}
 _ALWAYS: Final = ("--help", "--version")
 _UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be an option"
 
@@ -235,6 +235,9 @@ class _Proof:
         if kind not in _PATHS:
             self._call.use(word, "text")
             return
+        if kind == "o" and word.text.startswith("@"):
+            word = word._replace(text=word.text[1:])
+            self._call.raise_to("MEDIUM", "reads options from a file")
         if kind == "l":
             self._call.raise_to("MEDIUM", "reads the files that a file names")
         if "://" in word.text:

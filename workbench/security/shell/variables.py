@@ -17,7 +17,7 @@ _POISON_BEGINNINGS = (
     r"PERL(?:5|LIB|DB|IO|_)|RUSTC|RUSTUP_|XDG_|GUILE_|TCL(?:LIBPATH|_)|ERL_|ELIXIR_|ANSIBLE_|TF_CLI_|HELM_|YARN_|"
     r"COREPACK_|BUNDLE_|GEM_|RUBY(?:OPT|LIB|GEMS|SHELL)|CORECLR_|COMPlus_|DOTNET_|NIX_|GROFF_|TEXMF|RSYNC_|"
     r"OPENSSL_|GTK_|QT_|QEMU_|CMAKE_|PKG_CONFIG|CCACHE_|CGO_|GDK_|GIO_|LLVM_|PG(?!_)|MYSQL_|LUA_|AWK(?:PATH|LIB)|"
-    r"HG(?!_)|SVN_|FZF_|LESS|TMUX(?!_)|MAN(?:[A-Z]*OPT|PATH|PAGER|ROFF|LESS|SECT|WIDTH)|SYSTEMD_|DOCKER_|JAVA_|"
+    r"HG(?!_)|SVN_|FZF_|LESS|TMUX|MAN(?:[A-Z]*OPT|PATH|PAGER|ROFF|LESS|SECT|WIDTH)|SYSTEMD_|DOCKER_|JAVA_|"
     r"JDK_|_JAVA|SSH_|SSL_|SUDO_|PYTHON[A-Z]|NODE_|ELECTRON_|MAIL(?:PATH|CHECK|RC)|HIST|"
     r"R_(?:PROFILE|ENVIRON|HOME|LIBS)|COVERAGE_(?:PROCESS|RCFILE|FILE)|BAT_|TERMINFO|JUPYTER_|GROOVY_|KOTLIN_|"
     r"ESLINT_|BABEL_|TS_NODE_|LYNX_|W3M_|TOX_|GCOV_|CARGO_(?!TERM_|INCREMENTAL|NET_OFF)"
@@ -116,6 +116,11 @@ _HARMLESS = re.compile(
 """Variables that a program may be given without a change of what it reads, runs or writes."""
 _HARMLESS_VALUE = re.compile(r"(?!.*\.\.)[\w@.,:+=;* -]*|[A-Z]\w+/\w+(?:/\w+)?", re.ASCII)
 _ANY_VALUE = re.compile(r"DEBUG|PORT|HOST|CI|GIT_(?:AUTHOR|COMMITTER)_\w+")
+
+
+def is_harmless_name(name: str) -> bool:
+    """Whether a program may be given a variable of this name, with most values that it has."""
+    return bool(_HARMLESS.fullmatch(name) or _ANY_VALUE.fullmatch(name))
 
 
 def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]:

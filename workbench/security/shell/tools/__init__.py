@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.security.places import within
+from workbench.security.places import is_secret, within
 from workbench.security.shell.call import Call, Spec, basename
 from workbench.security.shell.grammar import prove
 from workbench.security.shell.guarding import OUTPUTS
@@ -176,7 +176,7 @@ def _may_touch(call: Call, word: Word, before: str) -> None:
         return
     if "://" in value and (word.runs or UNKNOWN in value):
         call.raise_to("HIGH", "sends what is not known before to another machine")
-    elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS:
+    elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
         home = f"{call.scan.places.home}{value[1:]}" if value.startswith("~/") else value
         call.use(word._replace(text=home), "write" if flag in OUTPUTS else "read")
 

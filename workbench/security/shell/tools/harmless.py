@@ -42,7 +42,7 @@ paste | -[sz] -d= --serial --delimiters= --zero-terminated | r*
 comm | -[123iz] --check-order --nocheck-order --output-delimiter= --total --zero-terminated | r*
 join | -[iz] -[aejtov12]= --header --ignore-case --check-order --nocheck-order --zero-terminated | r*
 cmp | -[bls] -[in]= --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent | r*
-diff/colordiff/gdiff | -# -[qscbBwEZaiNTtdpuneycl] -r~ -[CUFILWSx]= -X=r --from-file=r --to-file=r --label=
+diff/colordiff/gdiff | -# -[qscbBwEZaiNTtdpuneyc] -r~ -[CUFILWSx]= -X=r --from-file=r --to-file=r --label=
  --exclude= --exclude-from=r --color? --palette= --unified? --context? --recursive~ --brief --report-identical-files
  --side-by-side --width= --left-column --suppress-common-lines --show-c-function --show-function-line= --new-file
  --unidirectional-new-file --ignore-case --ignore-file-name-case --ignore-tab-expansion --ignore-trailing-space
@@ -61,19 +61,18 @@ od | -[abcdfilosvx] -[AjNtS]= -w? --address-radix= --skip-bytes= --read-bytes= -
 hexdump/hd | -[bcCdovx] -[ens]= -L? -f=r --canonical --no-squeezing --length= --skip= --color? | r*
 hexyl | -[nscgbo]= --length= --skip= --block-size= --color= --border= --no-squeezing --plain -[vpP] | r*
 xxd | -[abCdeEipu] -[cglnos]= | r w
-strings | -[adfw] -[neotsU]= --all --data --bytes= --encoding= --radix= --print-file-name --output-separator= |
- {[^@].*}* | reads options from a file
+strings | -[adfw] -[neotsU]= --all --data --bytes= --encoding= --radix= --print-file-name --output-separator= | o*
 nm | -[AaBCDgjnoPprSuvW] -[ft]= --debug-syms --print-file-name --demangle? --no-demangle --dynamic --extern-only
  --no-sort --numeric-sort --portability --print-size --print-armap --reverse-sort --size-sort --special-syms
- --synthetic --undefined-only --defined-only --format= --radix= --with-symbol-versions --quiet --plugin=! | r*
-size | -[ABdoxGt] --format= --radix= --totals --common | r*
+ --synthetic --undefined-only --defined-only --format= --radix= --with-symbol-versions --quiet --plugin=! | o*
+size | -[ABdoxGt] --format= --radix= --totals --common | o*
 objdump | -[adDfhprRsTtwxzC] -[bjmM]= --all-headers --archive-headers --file-headers --section-headers --headers
  --private-headers --disassemble? --disassemble-all --full-contents --syms --dynamic-syms --reloc --dynamic-reloc
  --section= --disassembler-options= --demangle? --no-show-raw-insn --wide --start-address= --stop-address=
- --architecture= --target= --plugin=! | r*
+ --architecture= --target= --plugin=! | o*
 readelf | -[aAdDeghIlnrsStuVWT] -[xpR]= --all --file-header --program-headers --segments --section-headers
  --sections --section-details --headers --syms --symbols --dyn-syms --notes --relocs --unwind --dynamic
- --version-info --arch-specific --use-dynamic --hex-dump= --string-dump= --wide --histogram --demangle? | r*
+ --version-info --arch-specific --use-dynamic --hex-dump= --string-dump= --wide --histogram --demangle? | o*
 lsblk | -[abdfhilJmnOpPrst] -[eoIx]= --all --bytes --json --list --output= --fs --paths --nodeps --noheadings
  --tree? --sort= --topology --perms | a*
 lscpu | -[abceJpxy] --all --online --offline --json --parse? --extended? |
@@ -188,7 +187,7 @@ tree | -[adfilpsughDFACSnNxqtcrUvJXQ] -[LPIT]= -o=w --gitignore --gitfile=r --in
 bat/batcat | -[AnpuPL] -[lrHm]= --plain --number --show-all --line-range= --language= --theme= --style= --color=
  --paging= --wrap= --decorations= --tabs= --terminal-width= --highlight-line= --file-name= --map-syntax=
  --italic-text= --list-languages --list-themes --pager=! | r*
-less/zless/more | -# -[aABcCdeEfFgGiIJKmMnNqQrRsSuUVwWX~l] -[bhjpPtxyz]= -k=! --lesskey-file=! --lesskey-src=!
+less/zless/more | -# -[aABcCdeEfFgGiIJKmMnNqQrRsSuUVwWX~l] -[bhjpPxyz]= -k=! --lesskey-file=! --lesskey-src=!
  --lesskey-content=! -[oO]=w --log-file=w --LOG-FILE=w -T=r --LINE-NUMBERS --line-numbers --chop-long-lines
  --RAW-CONTROL-CHARS --no-init --quit-if-one-screen --quit-at-eof --ignore-case --IGNORE-CASE --pattern= | r*
 jq/gojq/jaq | -[acCeMnrRsSj] --arg=tt --argjson=tt --slurpfile=tr --rawfile=tr --indent= --tab --args --jsonargs

@@ -14,8 +14,24 @@ _SUBSTITUTION = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([\
 _FILE_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*([wWrR])\s*([^\n;}]+)")
 _RUN_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*e(?:\s|$|;|})")
 _TEXT_COMMAND = re.compile(r"(?:^|[;{}\n\d$/])\s*[aic](?:\\?\n|\\|\s).*", re.DOTALL)
-_AWK_RUNS = re.compile(r"system\s*\(|\|&?\s*(?:getline|\"|[a-zA-Z_])|[\"\w)]\s*\|\s*getline|@load|@include|/inet/")
-_AWK_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\n\\"])+/')
+_SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:\\[^\n]|[^/\\\n])*/[IM]*)"
+_SED_HARMLESS = re.compile(
+    rf"[;\s]*(?:{_SED_ADDRESS}(?:\s*,\s*(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?(?:"
+    r"[{}]|(?:[=dDgGhHnNpPxz]|[qQl][ \t]*\d*|[btT][ \t]*[\w-]*)(?=[;\s}]|\Z)|:[ \t]*[\w-]+[ \t]*(?=[;\n]|\Z)|"
+    r"#[^\n]*|[aic](?:\\?\n|[ \t\\])[^\n]*|"
+    r"([sy])([^\w\s\\;{}])((?:\\.|(?!\2)[^\\\n])*)\2((?:\\.|(?!\2)[^\\])*)\2([gpiIMm\d]*)(?=[;\s}]|\Z))[;\s]*",
+    re.DOTALL,
+)
+"""A command of sed that neither runs, reads nor writes anything."""
+_BRACKETS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
+_AWK_TOKEN = re.compile(
+    r'(?P<string>"(?:\\.|[^"\\])*")|(?P<regex>/(?:\\.|[^/\\\n])+/)|(?P<word>[\w.$]+|\+\+|--)|(?P<blank>[ \t]+|#[^\n]*)|'
+    r"(?P<sign>\|\||\|&?|&&|>>|>=|.)",
+    re.DOTALL,
+)
+_AWK_BEFORE_REGEX = words("print printf return in case getline else do not")
+"""Words of awk behind which a slash begins a pattern; behind others it divides."""
+_AWK_ARGUMENTS = words("ARGV ARGC SYMTAB FUNCTAB PROCINFO")
 _AWK_READS = re.compile(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
 _AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
 _AWK_WRITES_ANYWHERE = re.compile(r"print[^;}]{0,400}>>?\s*[a-zA-Z($]")
@@ -34,7 +50,8 @@ def _sed(call: Call) -> None:
             _made_here(call, option.value)
             call.use(option.value, "read")
     for script in scripts:
-        _sed_script(call, script, sandboxed="--sandbox" in names)
+        if "--sandbox" not in names or UNKNOWN in script.text:
+            _sed_script(call, script)
     for word in operands:
         call.use(word, "write" if in_place else "read")
 
@@ -45,12 +62,12 @@ def _made_here(call: Call, script: Word) -> None:
         call.raise_to("HIGH", "runs a script that is not known before")
 
 
-def _sed_script(call: Call, script: Word, *, sandboxed: bool) -> None:
+def _sed_script(call: Call, script: Word) -> None:
     text = script.text
+    if not _is_harmless_sed(text):
+        call.raise_to("MEDIUM", "a script of sed that is not known to be harmless")
     if UNKNOWN in text:
         call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
-    if sandboxed:
-        return
     for found in _SUBSTITUTION.finditer(text):
         marks, _, target = found[2].partition("w")
         if "e" in marks:
@@ -62,6 +79,18 @@ def _sed_script(call: Call, script: Word, *, sandboxed: bool) -> None:
         call.raise_to("HIGH", "sed runs a command")
     for found in _FILE_COMMAND.finditer(plain):
         call.use(Word(found[2].strip(), script.raw), "write" if found[1] in "wW" else "read")
+
+
+def _is_harmless_sed(script: str) -> bool:
+    """Whether all of it is read, and nothing in it does more than edit what is printed."""
+    at = 0
+    while at < len(script.rstrip()):
+        found = _SED_HARMLESS.match(script, at)
+        # some find the end of a pattern behind a delimiter in brackets, others before it
+        if not found or (found[1] and "[" in _BRACKETS.sub("", found[3])):
+            return False
+        at = found.end()
+    return True
 
 
 def _awk(call: Call) -> None:
@@ -88,11 +117,15 @@ def _awk(call: Call) -> None:
 
 
 def _awk_script(call: Call, script: Word) -> None:
-    plain = _AWK_TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else " r ", script.text)
+    tokens = _awk_tokens(script.text)
+    plain, signs = "".join(tokens), {token for token in tokens if not token.startswith('"')}
     if UNKNOWN in script.text:
         call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
-    if _AWK_RUNS.search(plain.replace("||", " or ")) or _AWK_RUNS.search(script.text.replace("||", " or ")):
+    if signs & {"|", "|&", "@", "system"} or "/inet" in script.text:
         call.raise_to("HIGH", "awk runs a command")
+    reads = tokens.count("getline") > len(_AWK_READS.findall(plain))
+    if reads or signs & _AWK_ARGUMENTS or _awk_redirects(tokens):
+        call.raise_to("MEDIUM", "a script of awk that is not known to be harmless")
     if "ENVIRON" in script.text:
         call.raise_to(*shown_variables(script.text))
     _awk_reads(call, plain)
@@ -101,6 +134,36 @@ def _awk_script(call: Call, script: Word) -> None:
             call.use(Word(target.strip('"'), target), "write")
     if ">" in plain and _AWK_WRITES_ANYWHERE.search(plain):
         call.raise_to("HIGH", "awk writes a file whose name is not known before")
+
+
+def _awk_tokens(script: str) -> list[str]:
+    """The tokens of a script, with `r` for each pattern; a slash behind a value divides."""
+    tokens: list[str] = []
+    at, is_value = 0, False
+    while found := _AWK_TOKEN.match(script, at):
+        kind, token = found.lastgroup, found[0]
+        if kind == "regex" and is_value:
+            kind, token = "sign", "/"
+        at += len(token)
+        tokens.append(" r " if kind == "regex" else token)
+        if kind == "word":
+            is_value = token not in _AWK_BEFORE_REGEX
+        elif kind != "blank":
+            is_value = kind != "sign" or token in {")", "]"}
+    return tokens
+
+
+def _awk_redirects(tokens: list[str]) -> bool:
+    """Whether something may be printed to a file: a `>` outside of brackets behind `print`."""
+    depth, prints = 0, False
+    for token in tokens:
+        depth += (token == "(") - (token == ")")
+        if token in {";", "{", "}", "\n"}:
+            depth, prints = 0, False
+        prints |= token in {"print", "printf"}
+        if prints and depth <= 0 and token in {">", ">>"}:
+            return True
+    return False
 
 
 def _awk_reads(call: Call, plain: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.rule import Rule, always, subcommands, words
+from workbench.security.shell.words import literal
 
 _LOOK = Spec(operands="text")
 _systemctl = subcommands(
@@ -58,6 +60,16 @@ def _as_other(call: Call) -> None:
             rest.pop(0)
     if call.name in {"sudo", "doas", "pkexec", "run0"}:
         call.run_words(rest)
+
+
+_SETS_CLOCK = re.compile(r"\d{8,12}(?:\.\d\d)?\Z")
+
+
+def _date(call: Call) -> None:
+    """Month, day, hour and minute in one word set the clock."""
+    for before, word in pairwise([literal(""), *call.words]):
+        if _SETS_CLOCK.match(word.text) and before.text not in {"-d", "--date", "-r", "-v", "-f"}:
+            call.raise_to("HIGH", "sets the clock")
 
 
 def _mount(call: Call) -> None:
@@ -147,6 +159,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("kill", "killall", "pkill", "skill", "xkill"), _kill),
     **dict.fromkeys(("systemctl", "service", "rc-service", "initctl", "supervisorctl"), _systemctl),
     "crontab": _crontab,
+    **dict.fromkeys(("date", "gdate"), _date),
     "mount": _mount,
     "umount": _mount,
     "hostname": _hostname,

@@ -66,9 +66,10 @@ def _xargs(call: Call) -> None:
 
 
 def _exec(call: Call) -> None:
-    if not call.words:
+    texts = [word.text for word in call.words]
+    if not texts or (call.redirects and len(texts) == 1 and texts[0].isdecimal()):  # the parser cuts off its number
         call.raise_to("MEDIUM", "changes where the shell reads and writes")
-        if any(_OF_STDIN.match(redirect) for redirect in call.redirects):
+        if texts in ([], ["0"]) and any(_OF_STDIN.match(redirect) for redirect in call.redirects):
             call.raise_to("HIGH", "gives the shell commands from elsewhere")
         return
     call.raise_to("MEDIUM", "puts a program in the place of the shell")
