@@ -190,7 +190,7 @@ class _Proof:
             return
         self._not_allowed(flag)
         known = self._grammar.options
-        short = [known[name] for name in known if len(flag) > 3 and name.startswith(flag) and known[name].powerful]
+        short = [known[name] for name in known if len(flag) > 2 and name.startswith(flag) and known[name].powerful]
         for option in sorted(short, key=lambda each: each.high)[-1:]:
             self._apply(option, given, rest)
 

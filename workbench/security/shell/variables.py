@@ -31,7 +31,8 @@ _POISON_NAMES = (
     r"AWS_SHARED_CREDENTIALS_FILE|GH_CONFIG_DIR|SSLKEYLOGFILE|CURL_HOME|WGETRC|SCREENRC|EXINIT|"
     r"VIM(?:INIT|RUNTIME)?|IPYTHONDIR|GDBHISTFILE|KRB5_CONFIG|GLIBC_TUNABLES|MALLOC_TRACE|GMON_OUT_PREFIX|"
     r"\w+SAN_OPTIONS|GZIP|BZIP2?|XZ_OPT|XZ_DEFAULTS|ZIPOPT|UNZIP|RSH|CVS_RSH|TAPE|CC|CXX|CPP|LD|AR|AS|NM|"
-    r"[CL]DFLAGS|LDSHARED|RUSTFLAGS|RUST_TARGET_PATH|RUSTDOC|"
+    r"(?:C|LD|CPP|CXX)FLAGS|LDSHARED|CPATH|\w*_INCLUDE_PATH|LIBRARY_PATH|COMPILER_PATH|"
+    r"GCC_EXEC_PREFIX|CCC_OVERRIDE_OPTIONS|fish_\w+|[A-Z]+RC|BUILDKIT_HOST|HOSTALIASES|LOCALDOMAIN|RES_OPTIONS|RUSTFLAGS|RUST_TARGET_PATH|RUSTDOC|"
     r"GO(?:FLAGS|ROOT|TOOLCHAIN|PROXY|ENV|BIN|INSECURE|NOSUMDB|SUMDB|VCS)|CLASSPATH|PYTEST_ADDOPTS|PYTEST_PLUGINS|"
     r"MAVEN_OPTS|MAVEN_ARGS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|ANT_ARGS|JULIA_LOAD_PATH|PHPRC|PHP_INI_SCAN_DIR|"
     r"SHELLCHECK_OPTS|MOCHA_OPTIONS|DIFFPROG|VIEWER|ELINKS_CONFDIR|OCAMLRUNPARAM|OCAMLPATH|WINEPREFIX|WINEDEBUG|"
@@ -59,7 +60,10 @@ _FINE = {
     **dict.fromkeys(["PGUSER", "PGDATABASE", "PGPASSWORD", "MYSQL_PWD"], r"[^/]*"),
     **dict.fromkeys(["JAVA_HOME", "GOROOT"], r"(?:/usr|/opt|/Library)/(?:(?!\.\.)[\w./@+-])+"),
     **dict.fromkeys(["ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"], r"(?:\w+=[\w-]+[:,]?)*"),
-    **dict.fromkeys(["CFLAGS", "LDFLAGS"], r"(?:-[gOWfmD][\w=,+-]*|-std=[\w+]+|-l\w+|\s)*"),
+    **dict.fromkeys(
+        ["CFLAGS", "LDFLAGS", "CPPFLAGS", "CXXFLAGS"],
+        r"(?:-(?!fplugin|Wl,|Wp,|Wa,|fuse)[gOWfmD][\w=,+-]*|-std=[\w+]+|-l\w+|\s)*",
+    ),
     "LESS": r"-?[FRXSQi]*",
     "HISTTIMEFORMAT": r"[%\w: -]*",
     "GOTOOLCHAIN": r"local|auto|go[\d.]+",
@@ -115,7 +119,16 @@ _HARMLESS = re.compile(
 )
 """Variables that a program may be given without a change of what it reads, runs or writes."""
 _HARMLESS_VALUE = re.compile(r"(?!.*\.\.)[\w@.,:+=;* -]*|[A-Z]\w+/\w+(?:/\w+)?", re.ASCII)
+_NO_LETTER = re.compile(r"[^A-Za-z]")
+_TELLS = re.compile(r"[/\s$\0]|\A[-.]")
 _ANY_VALUE = re.compile(r"DEBUG|PORT|HOST|CI|GIT_(?:AUTHOR|COMMITTER)_\w+")
+
+
+def _is_setting_of(name: str, value: str, command: str) -> bool:
+    """Whether a variable is called like the program it is given to, and may name a file, an option or a machine."""
+    program = _NO_LETTER.sub("", command.rpartition("/")[2]).casefold()
+    own = len(program) > 2 and name.replace("_", "").casefold().startswith(program)
+    return own and bool(_TELLS.search(value)) and name not in _FINE and not is_harmless_name(name)
 
 
 def is_harmless_name(name: str) -> bool:
@@ -128,6 +141,8 @@ def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]
     found = poisons(name, value, command)
     if found:
         return found
+    if _is_setting_of(name, value, command):
+        return "HIGH", f"changes the settings of {command[:40]}"
     if name == "IFS" or _ANY_VALUE.fullmatch(name) or (_HARMLESS.fullmatch(name) and _HARMLESS_VALUE.fullmatch(value)):
         return "LOW", ""
     return "MEDIUM", f"gives a program a variable that is not known to be harmless: {name[:40]}"

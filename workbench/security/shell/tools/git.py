@@ -208,6 +208,8 @@ def _before(call: Call) -> bool:
     """An option in front of the verb; False when it makes git run what it likes."""
     flag = call.words.pop(0).text
     name, equals, value = flag.partition("=")
+    if len(name) > 2 and name.startswith(("-c", "-C")):
+        call.raise_to("HIGH", "changes what git runs")
     if name in _BEFORE.values and not equals:
         value = call.words.pop(0).text if call.words else ""
     if (name == "-c" and not _FINE_SETTINGS.match(value)) or (name in {"--config-env", "--exec-path"} and value):

@@ -29,7 +29,9 @@ def _fd(call: Call) -> None:
     command = call.words[at + 1 :] if at is not None else []
     if command:
         call.raise_to("MEDIUM", "runs a command for each file")
-        runs_on_found(call, Found([literal(".")]), command)
+        operands = [word for word in call.words[:at] if not word.text.startswith("-")]
+        name = f"*{operands[0].text}*" if operands and operands[0].text.isidentifier() else ""
+        runs_on_found(call, Found(operands[1:] or [literal(".")], name), command)
 
 
 def _locate(call: Call) -> None:

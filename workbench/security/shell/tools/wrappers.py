@@ -32,7 +32,8 @@ def _env(call: Call) -> None:
                 call.raise_to("MEDIUM", "runs a command in another folder")
             rest = rest[2:] if takes else rest[1:]
         elif equals and re.fullmatch(r"\w+", name):
-            call.raise_to(*rated_variable(name, value))
+            program = next((word.text for word in rest if "=" not in word.text), "")
+            call.raise_to(*rated_variable(name, value, program))
             rest.pop(0)
         else:
             call.is_proven = True
