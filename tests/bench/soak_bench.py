@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -86,11 +87,13 @@ class _Engine:
             for number in range(steps):
                 if number % max(1, steps // looks) == 0:
                     sizes.append((number, _megabytes(screen.pid)))
+                    print(*sizes[-1], file=sys.stderr, flush=True)
                 await self._step(broadcast, number, pace)
             broadcast.event(EngineState(state="idle"))
             await asyncio.sleep(4)
             sizes.append((steps, _megabytes(screen.pid)))
-        screen.close(force=True)
+        screen.kill(signal.SIGKILL)
+        screen.wait()
         return sizes
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -120,5 +123,4 @@ def _megabytes(pid: int) -> float:
 
 
 if __name__ == "__main__":
-    for size in soak(int(sys.argv[1]) if len(sys.argv) > 1 else STEPS):
-        print(*size, flush=True)
+    print(*soak(int(sys.argv[1]) if len(sys.argv) > 1 else STEPS)[-1])

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import tempfile
+import termios
+import threading
 from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
 from workbench.errors import WorkbenchError
-from workbench.processes import run
+from workbench.processes import start
+from workbench.tui.signals import ENDING
 
 _USUAL = "vi"
+_PATIENCE = 0.7
+"""Seconds for an editor to end by itself when we are told to."""
 
 
 def edit_outside(app: App[None], text: str, name: str) -> str:
@@ -26,7 +32,7 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
         try:
             file.write_bytes(text.encode())
             with app.suspend():
-                code = run([*shlex.split(command), str(file)], cwd=folder, is_users=True).returncode
+                code = _run([*shlex.split(command), str(file)], folder)
             if code:
                 raise WorkbenchError(f"{Path(command).name} ended with code {code}; nothing was taken over")
             return file.read_bytes().decode()
@@ -34,3 +40,29 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
             raise WorkbenchError("another program cannot have this terminal") from error
         except (OSError, ValueError) as error:
             raise WorkbenchError(f"{command}: {error}; set EDITOR to your editor") from error
+
+
+def _run(command: list[str], folder: str) -> int:
+    """Run the editor to its end; its exit code.
+
+    The loop stands still meanwhile. A signal that shall end us ends the editor first and is handled behind it. Ctrl+z
+    in the editor stops us too, or the shell would never get the terminal. The terminal's modes are put back.
+    """
+    modes = termios.tcgetattr(0) if os.isatty(0) else None
+    process = start(command, cwd=folder, is_users=True)
+
+    def end(*_: object) -> None:
+        process.terminate()
+        insisting = threading.Timer(_PATIENCE, process.kill)
+        insisting.daemon = True
+        insisting.start()
+
+    before = {number: signal.signal(number, end) for number in ENDING}
+    before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    try:
+        return process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if modes is not None:
+            termios.tcsetattr(0, termios.TCSANOW, modes)

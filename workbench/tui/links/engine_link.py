@@ -26,7 +26,7 @@ from workbench.tui.links.link import CommandRefused, EngineNotice, Incoming, Lin
 from workbench.tui.links.orders import Orders
 
 logger = logging.getLogger(__name__)
-_GONE = "The engine has stopped; what you send next starts it again"
+_GONE = "The engine has stopped; what you answer or send next starts it again"
 _PARTING = 1.0
 _FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
 

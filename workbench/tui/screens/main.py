@@ -27,11 +27,13 @@ from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
+from workbench.tui.prompting.draft import Draft
 from workbench.tui.review.review import Review
 from workbench.tui.screens.sending import NO_MODEL, Sending
 from workbench.tui.screens.server_prompts import said_below, sent_before
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.engine_lost import say_engine_lost
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.painting import entitle
 from workbench.tui.widgets.prompt import Prompt
@@ -80,6 +82,7 @@ class MainScreen(Sending):
         self._review = Review(link, state, workspace, self.send, keep)
         self._asking = Asking(self, link, state)
         self._modes = ModeSwitch(self)
+        self._draft = Draft(self, state, keep)
 
     @cached_property
     def follower(self) -> Follower:
@@ -115,6 +118,10 @@ class MainScreen(Sending):
         elif self._message:
             self.query_one(Prompt).give_back(self._message)
 
+    def on_unmount(self) -> None:
+        """What is typed is kept."""
+        self._draft.flush()
+
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed; None repaints everything."""
         if not self.app.is_running:
@@ -136,6 +143,7 @@ class MainScreen(Sending):
         if changed is None:
             set_aside()
             self.writing.recall(sent_before(self.state))
+            self._draft.restore(self.query_one(Prompt))
         self.query_one(StatusLine).take(changed)
         self.refresh_hints()
         self._asking.look(changed)
@@ -146,6 +154,7 @@ class MainScreen(Sending):
         """The keys that work now, the activity, and what waits in the prompt's border."""
         if not self.query(Prompt):
             return  # not there yet, or no more
+        say_engine_lost(self.app, self.state)
         prompt = self.query_one(Prompt)
         self.query_one(KeyHints).show(hints_now(self, self.state, prompt.has_focus))
         self.query_one(Activity).show()
@@ -175,6 +184,7 @@ class MainScreen(Sending):
     @on(Writing.ListChanged)
     def on_prompt_changed(self) -> None:
         """Other keys work now, and a question may open when the prompt is empty again."""
+        self._draft.note(self.query_one(Prompt))
         self.refresh_hints()
         self._asking.look()
 
