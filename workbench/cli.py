@@ -27,7 +27,7 @@ _COMMANDS = {
     "openapi": "list OpenAPI documents; `changes` shows what differs in one, `approve` agrees to it",
     "risk": "rate commands as they are rated before they run; they are not run",
     "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
-    "restore": "bring back what a command deleted or changed and no version holds",
+    "restore": "bring back what a command deleted, or any path of any version",
     "locate": "show where settings, sessions and logs are",
 }
 _FORMS = {
@@ -165,7 +165,9 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         parser.add_argument("commands", nargs="*", metavar="COMMAND", help="without one JSON lines are read from stdin")
         parser.add_argument("--home", metavar="DIR", help="the home folder to assume (yours)")
     elif command == "restore":
-        parser.add_argument("id", nargs="?", metavar="ID", help="which copy; without one they are listed")
+        parser.add_argument("id", nargs="?", metavar="ID", help="a copy or a version; without one copies are listed")
+        parser.add_argument("paths", nargs="*", metavar="PATH", help="only these files and directories")
+        parser.add_argument("--versions", action="store_true", help="list the versions of the directory")
         parser.add_argument("--force", action="store_true", help="overwrite files that hold something else now")
     elif command == "rules":
         parser.add_argument("action", nargs="?", choices=["test"], help="say what would happen to commands")

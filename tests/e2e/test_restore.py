@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
+from pathlib import Path
+
+import pytest
 
 from tests.delegating import delegating
 from tests.terminal.terminal import Terminal
@@ -70,13 +75,84 @@ def test_newer_work_is_overwritten_only_by_force(world: World):
     assert log.read_text() == "old\n"
 
 
-def test_what_the_versions_hold_is_not_copied_again(world: World):
+def test_what_the_versions_hold_comes_back_in_the_same_way(world: World):
     (world.project / "src").mkdir()
     (world.project / "src/a.py").write_text("x = 1\n")
     found = events(world, "rm -rf src")
     reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
-    assert "deletes 1 file in src/ (the file versions hold it)" in reasons
-    assert world.ohw("restore").stdout.startswith("No copies here")
+    assert "deletes 1 file in src/ (`ohw restore` brings it back)" in reasons
+    copy = world.ohw("restore").stdout.split()[0]
+    assert "1 file brought back" in world.ohw("restore", copy).stdout
+    assert (world.project / "src/a.py").read_text() == "x = 1\n"
+
+
+def odd_files(folder: Path) -> None:
+    """Files that a text cannot bring back: binary, large, linked, oddly named, encoded, private, empty directories."""
+    (folder / "deep/empty").mkdir(parents=True)
+    (folder / "deep/empty").chmod(0o700)
+    (folder / "deep/binary.bin").write_bytes(bytes(range(256)) * 50)
+    (folder / "large.txt").write_text("line\n" * 500_000)
+    (folder / "latin.txt").write_bytes("caf\u00e9\r\n".encode("latin-1"))
+    (folder / "wide.txt").write_bytes("caf\u00e9\r\n".encode("utf-16"))
+    (folder / "key.pem").write_text("private\n")
+    (folder / "key.pem").chmod(0o600)
+    (folder / "run").write_text("#!/bin/sh\n")
+    (folder / "run").chmod(0o750)
+    (folder / "link").symlink_to("deep/binary.bin")
+    (folder / "dangling").symlink_to("nowhere")
+    (folder / "a name\n*[x]").write_text("odd\n")
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9")).write_text("no UTF-8\n")
+    for number in range(450):
+        (folder / f"many-{number}").write_text(f"{number}\n")
+
+
+def tree_of(folder: Path) -> dict[str, object]:
+    """What is below a directory: kind, permissions and content by name."""
+    found: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        mode = path.lstat().st_mode
+        content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(folder))] = (
+            stat.S_IFMT(mode),
+            0 if path.is_symlink() else stat.S_IMODE(mode),
+            content,
+        )
+    return found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf src",
+        "python3 -c \"import shutil; shutil.rmtree('sr' + 'c')\"",  # nobody can foresee what it deletes
+    ],
+)
+def test_whatever_a_command_deletes_comes_back_byte_for_byte(world: World, command: str):
+    odd_files(world.project / "src")
+    before = tree_of(world.project / "src")
+    events(world, command)
+    assert not (world.project / "src").exists()
+    copy = world.ohw("restore").stdout.split()[0]
+    done = world.ohw("restore", copy)
+    assert done.returncode == 0, done.stderr
+    assert tree_of(world.project / "src") == before
+    assert "as it was" in world.ohw("restore", copy).stdout
+
+
+def test_any_path_of_any_version_comes_back(world: World):
+    odd_files(world.project / "src")
+    before = tree_of(world.project / "src")
+    events(world, "chmod 644 src/key.pem; echo other > src/latin.txt; rm src/link; rm -r src/deep; rm src/many-*")
+    assert tree_of(world.project / "src") != before
+    first = world.ohw("restore", "--versions").stdout.splitlines()[-1].split()[0]
+    assert "name the files" in world.ohw("restore", first).stderr
+    assert "holds nothing at nosuch" in world.ohw("restore", first, "nosuch").stderr
+    assert "not in" in world.ohw("restore", first, "../elsewhere").stderr
+    assert "1 file brought back" in world.ohw("restore", first, "src/link").stdout
+    assert "something else now: src/latin.txt" in world.ohw("restore", first, "src").stderr
+    done = world.ohw("restore", first, "src", "--force")
+    assert "brought back" in done.stdout, done.stderr
+    assert tree_of(world.project / "src") == before
 
 
 def test_what_is_too_large_to_keep_is_said_before(world: World):
@@ -92,7 +168,9 @@ def test_what_is_too_large_to_keep_is_said_before(world: World):
 
 def test_a_copy_that_is_not_there_is_said(world: World):
     done = world.ohw("restore", "abc")
-    assert (done.returncode, "no copy abc" in done.stderr) == (1, True)
+    assert (done.returncode, "name the files" in done.stderr) == (2, True)
+    done = world.ohw("restore", "abcdef12", ".")
+    assert (done.returncode, "there is no version abcdef12" in done.stderr) == (1, True)
 
 
 def test_git_history_goes_only_when_it_was_asked_about(world: World):

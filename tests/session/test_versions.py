@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.config import Locations
+from workbench.session.versions.copies import tree_of_files
 from workbench.session.versions.deltas import deltas
 from workbench.session.versions.repository import LARGEST, Repository, VersionsFail
 from workbench.session.versions.restoring import restore
@@ -198,8 +199,8 @@ def test_a_file_that_was_recorded_is_looked_at_without_asking_git(kept, monkeypa
     first = kept.take()
     path.write_text("22")
     asked = []
-    ask = kept._said
-    monkeypatch.setattr(kept, "_said", lambda words, *rest, **more: asked.append(words[0]) or ask(words, *rest, **more))
+    ask = kept.git
+    monkeypatch.setattr(kept, "git", lambda words, *rest, **more: asked.append(words[0]) or ask(words, *rest, **more))
     assert kept.take(["a.txt"]) != first
     assert asked == ["update-index", "write-tree"]
     kept.take(["a.txt"])
@@ -219,7 +220,7 @@ def test_an_index_whose_files_were_pruned_is_made_anew(kept, tmp_path):
 
 def test_a_file_that_is_gone_by_then_is_passed_over_in_a_copy(kept):
     (kept.workspace / "a.o").write_text("1")
-    version = kept.keep(["a.o", "gone.o"])
+    version = tree_of_files(kept, ["a.o", "gone.o"])
     assert [change.path for change in kept.files_of(version)] == ["a.o"]
 
 

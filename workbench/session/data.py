@@ -31,6 +31,8 @@ class FileDelta(Data):
     after: str | None
     cut: str = ""
     """Why the texts are not the file's own but a line about it: it is binary, or too large."""
+    version: str = ""
+    """A version that may hold the file as it is `after`, to the byte; only where a change is reverted."""
 
 
 class FileText(Data):

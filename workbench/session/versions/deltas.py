@@ -91,6 +91,11 @@ def _reason(change: Change, *texts: str | _NoText | None) -> str:
     return "link" if change.has_link else reasons[0]
 
 
+def stands_for(line: str | None, blob: str) -> bool:
+    """Whether this line of a delta stands for the content of the blob."""
+    return line is not None and line.endswith(f" bytes, {blob[:12]})\n")
+
+
 def _line(blob: str, cut: str, sizes: Mapping[str, int]) -> str | None:
     """What stands for a content that is not shown; another content, another line."""
     return f"({cut}, {sizes.get(blob, 0):,} bytes, {blob[:12]})\n" if blob else None

@@ -29,7 +29,7 @@ from workbench.session.storage.store import StoreError
 from workbench.session.versions.losses import Explained, Losses
 from workbench.session.versions.net import SHELL, SafetyNet
 from workbench.session.versions.recorder import Look, Recorder, known_of
-from workbench.session.versions.repository import Repository
+from workbench.session.versions.repository import Change, Repository
 from workbench.session.versions.taking_back import NotTakenBack, check_paths, take_back
 from workbench.tools.anchored import SYSTEM, Root
 from workbench.tools.tool import ToolDefinition
@@ -65,7 +65,7 @@ class Files:
         self._journal = journal
         self._root = Root.at(journal.ledger.workspace)
         if self._recorder is not None:
-            self._recorder.use(self._report, lambda: bool(self._writing), journal.ledger.version)
+            self._recorder.use(self._report, lambda: bool(self._writing), journal.ledger.version, self._keep_deleted)
 
     def heard_by(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """A listener that hears the events first and then takes what follows from them for the files."""
@@ -138,6 +138,11 @@ class Files:
         """Why there is no copy of what this action, which is about to start, takes away; empty where none is needed."""
         return self._net.failed(action_id) if self._net is not None else ""
 
+    def _keep_deleted(self, action_id: str, version: str, deleted: Sequence[Change]) -> str:
+        if self._net is None or self._journal is None:
+            return ""
+        return self._net.keep_deleted(self._journal.ledger, action_id, version, deleted)
+
     def take_back(self, files: Sequence[FileDelta]) -> None:
         """Write the files as the person wants them back; raises NotTakenBack, StoreError."""
         assert self._journal is not None
@@ -148,7 +153,8 @@ class Files:
             if self._recorder is not None:
                 self._recorder.foresee(known_of(files))
             try:
-                take_back(files, self._root)
+                repository = self._recorder.repository if self._recorder is not None else None
+                take_back(files, self._root, repository)
             except NotTakenBack as error:
                 if self._recorder is not None:
                     self._recorder.forget(known_of(files))

@@ -21,7 +21,7 @@ _NOT_HELD = "not in git"
 _KEPT = f"{_NOT_HELD}; a copy is kept"
 _LOST = f"{_NOT_HELD}; can NOT be brought back: too much to keep a copy of"
 _HISTORY = "with git history, which can NOT be brought back"
-_HELD = "the file versions hold them"
+_HELD = "`ohw restore` brings them back"
 _OUTSIDE = "outside the workspace: no copy is kept"
 
 
@@ -50,6 +50,8 @@ class Loss:
     """Why no copy could be made, where it failed."""
     is_maybe: bool = False
     """Whether it is only named, and the program may leave it as it is."""
+    held: tuple[str, ...] = ()
+    """Those that the last version holds."""
     is_outside: bool = False
     """Whether it lies outside the workspace, of which no copy is kept."""
 

@@ -9,9 +9,10 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from workbench.security.assessment import Assessment, Part
-from workbench.session.versions.copies import Copies, Copy
+from workbench.session.versions.copies import Copies, Copy, Kept
 from workbench.session.versions.loss import MOST_BYTES, MOST_FILES, Loss, told
-from workbench.session.versions.repository import GENERATED, Repository, VersionsFail
+from workbench.session.versions.metadata import metadata_of
+from workbench.session.versions.repository import GENERATED, Change, Repository, VersionsFail
 from workbench.session.versions.touched import Below, Touched, touched
 
 FOR_GOOD = "what it deletes could not be brought back"
@@ -53,12 +54,22 @@ class Losses:
         failed = next((loss.why_not for loss in losses if loss.why_not and not loss.is_maybe), "")
         if failed:
             raise VersionsFail(failed)
-        losses = [loss for loss in losses if loss.files and loss.can_be_kept]
-        files = dict.fromkeys(path for loss in losses for path in loss.files)
-        if not files:
+        files = dict.fromkeys(path for loss in losses if loss.can_be_kept for path in loss.files)
+        deleted = [loss for loss in losses if loss.deletes and not loss.is_outside]
+        held = [path for path in dict.fromkeys(path for loss in deleted for path in loss.held) if path not in files]
+        root = self._repository.workspace
+        folders = [self._relative(loss.place) for loss in deleted if not loss.is_any]
+        metadata = metadata_of(root, [*files, *held], folders)
+        if not (files or held or metadata.directories):
             return None
-        size = sum(loss.size for loss in losses)
-        return self.copies.keep(list(files), command, session_id, size)
+        size = sum(_size(root / path) for path in (*files, *held))
+        return self.copies.keep(list(files), held, Kept(command, session_id, size, metadata))
+
+    def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> Copy:
+        """Keep files that `version` holds and a command has deleted unforeseen; raises VersionsFail."""
+        sizes = self._repository.sizes([change.before for change in changes])
+        size = sum(sizes.get(change.before, 0) for change in changes)
+        return self.copies.keep_deleted(changes, version, Kept(command, session_id, size))
 
     def _found(self, found: Assessment) -> list[Loss]:
         """What each part takes away; where that cannot be looked up, each says why."""
@@ -83,10 +94,12 @@ class Losses:
 
     def _loss(self, one: Touched, held: set[str]) -> Loss:
         root, below = self._repository.workspace, one.below
-        lost = tuple(name for name in map(self._relative, below.sizes) if name not in held)
+        names = tuple(map(self._relative, below.sizes))
+        lost = tuple(name for name in names if name not in held)
+        kept = tuple(name for name in names if name in held)
         size = sum(below.sizes[root / name] for name in lost)
         loss = Loss(one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history)
-        return replace(loss, is_maybe=True) if one.is_maybe else loss
+        return replace(loss, held=kept, is_maybe=one.is_maybe)
 
     def _loose(self, one: Touched) -> Loss:
         """All that no version holds there, as far as a copy may be: the smallest first; not what is made again."""
@@ -112,6 +125,13 @@ def _said(part: Part, losses: Sequence[Loss], root: Path) -> str:
     """The reason of a part with what it takes away; where it only may, behind the reason that it has."""
     what = told(losses, root)
     return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in losses) else what
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def _outside(one: Touched) -> Loss:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,10 +17,11 @@ from workbench.session.ledger import Ledger
 from workbench.session.versions.copies import Copy
 from workbench.session.versions.loss import NO_COPY
 from workbench.session.versions.losses import Losses
-from workbench.session.versions.repository import VersionsFail
+from workbench.session.versions.repository import Change, VersionsFail
 from workbench.text import counted
 from workbench.tools.tool import ToolDefinition
 
+logger = logging.getLogger(__name__)
 SHELL: Final = "execute_bash"
 WATCHED: Final = frozenset({SHELL, "execute_ipython_cell", "python_execute"})
 """Tools that may take away files without naming them in a preview."""
@@ -36,6 +38,7 @@ class SafetyNet:
         self._tools = tools
         self._report = report
         self._failed: dict[str, str] = {}
+        self._kept: dict[str, frozenset[str]] = {}
 
     def keep(self, ledger: Ledger, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
@@ -44,7 +47,7 @@ class SafetyNet:
         if found.risk == "LOW":
             return
         said = str(arguments.get("command") or arguments.get("code") or "")
-        kept = _aside(partial(self.losses.keep, found, said, ledger.session_id), cancel)
+        kept = _aside(partial(self._keep, found, said, ledger.session_id, action_id), cancel)
         if isinstance(kept, VersionsFail):
             self._failed[action_id] = f"{NO_COPY}: {kept}"
             self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
@@ -53,6 +56,25 @@ class SafetyNet:
             said = f"a copy of {counted(kept.count, 'file')} is kept before {are} changed or deleted"
             told = f"{said}: `ohw restore {kept.id}` brings it back"
             self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
+
+    def _keep(self, found: Assessment, command: str, session_id: str, action_id: str) -> Copy | None:
+        kept = self.losses.keep(found, command, session_id)
+        if kept is not None:
+            self._kept[action_id] = self.losses.copies.paths_of(kept)
+        return kept
+
+    def keep_deleted(self, ledger: Ledger, action_id: str, version: str, deleted: Sequence[Change]) -> str:
+        """Keep what an action has deleted beside what was foreseen; the id of that copy, where it is the only one."""
+        foreseen = self._kept.pop(action_id, frozenset())
+        rest = [change for change in deleted if change.path not in foreseen]
+        if not rest:
+            return ""
+        try:
+            kept = self.losses.keep_deleted(rest, version, _command_of(ledger, action_id), ledger.session_id)
+        except VersionsFail:
+            logger.exception("what an action deleted is in no copy, only in its version")
+            return ""
+        return "" if foreseen else kept.id
 
     def failed(self, action_id: str) -> str:
         """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
@@ -71,11 +93,20 @@ class SafetyNet:
 
     def _restored(self, copy_id: str) -> None:
         try:
-            count = self.losses.copies.restore(copy_id)
-            said = f"{counted(count, 'file')} brought back" if count else "every file is there as it was"
+            said = self.losses.copies.restore(copy_id).told
         except WorkbenchError as error:
             said = f"nothing was brought back: {error}"
         self._report([VersionTaken(notice=f"{said} (copy {copy_id})")])
+
+
+def _command_of(ledger: Ledger, action_id: str) -> str:
+    """What the action ran, or else the tool it called."""
+    own, action = ledger.own.get(action_id), ledger.batch.get(action_id)
+    if own is not None:
+        return own.command
+    if action is None:
+        return "an action"
+    return str(action.arguments.get("command") or action.arguments.get("code") or action.proposed.tool)
 
 
 def _aside(keep: Callable[[], Copy | None], cancel: Cancel) -> Copy | VersionsFail | None:

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from workbench.llm.model import Cancel
 from workbench.safe_git import NO_GIT
 from workbench.session.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.session.versions.deltas import Deltas, deltas
-from workbench.session.versions.repository import Repository, VersionsFail
+from workbench.session.versions.repository import Change, Repository, VersionsFail, prune
 from workbench.session.versions.sayings import Sayings
 from workbench.session.versions.watching import Changes, Watcher, native_changes
 from workbench.text import first_line
@@ -38,6 +38,10 @@ _MOST_PATHS, _LONGEST_PATHS = 1_000, 100_000
 _FAULTS = 3
 
 
+KeepDeleted: TypeAlias = Callable[[str, str, Sequence[Change]], str]
+"""Keeps what the version held of files that an action (its id) has deleted; returns the id of the copy, or nothing."""
+
+
 @dataclass(frozen=True)
 class Look:
     """A version is wanted; `known` are files whose change is in the log already, by absolute path."""
@@ -55,6 +59,7 @@ class Recorder:
         self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _REST, changes)
         self._report: Callable[[Sequence[Event]], None] = lambda events: None
         self._is_acting: Callable[[], bool] = lambda: False
+        self._keep_deleted: KeepDeleted = lambda action_id, version, deleted: ""
         self._looks: SimpleQueue[Look | None] = SimpleQueue()
         self._changed = threading.Condition()
         self._pending = 0
@@ -68,9 +73,16 @@ class Recorder:
         self.is_off = False
         """No versions can be had here."""
 
-    def use(self, report: Callable[[Sequence[Event]], None], is_acting: Callable[[], bool], since: str) -> None:
-        """Where events go, whether an action runs that may write, and the last version of the log."""
-        self._report, self._is_acting, self._last = report, is_acting, since
+    def use(
+        self,
+        report: Callable[[Sequence[Event]], None],
+        is_acting: Callable[[], bool],
+        since: str,
+        keep_deleted: KeepDeleted,
+    ) -> None:
+        """Where events go, whether an action runs that may write, the last version of the log, and who keeps what an
+        action has deleted."""
+        self._report, self._is_acting, self._last, self._keep_deleted = report, is_acting, since, keep_deleted
 
     def ask(self, look: Look) -> None:
         """Have a version taken soon; returns at once."""
@@ -139,7 +151,7 @@ class Recorder:
                     self._pending -= 1
                     self._changed.notify_all()
             if look.cause == "first" and not self.is_off:
-                self.repository.prune()
+                prune(self.repository)
             if self._watcher.has_news and not self.is_off:  # it came while this look was under way
                 self._on_change()
 
@@ -163,7 +175,7 @@ class Recorder:
         self._cost = time.monotonic() - began
         events: list[Event] = []
         if since and since != self._last:
-            events += self._others(self._found(since, self._last, {}))
+            events += self._others(self._told(self._changes(since, self._last), {}))
         return [*events, VersionTaken(version=self._last, notice=self._notice())]
 
     def _next(self, look: Look) -> list[Event]:
@@ -177,16 +189,22 @@ class Recorder:
         if version == before:
             said = self._notice()
             return [VersionTaken(version=version, notice=said)] if said else []
-        found = self._found(before, version, look.known)
+        changes = self._changes(before, version)
+        found = self._told(changes, look.known)
         self._last = version
-        if look.cause == "action":
-            notice = self._notice()
-            return [
-                VersionTaken(
-                    version=version, action_id=look.action_id, files=found.files, more=found.more, notice=notice
-                )
-            ]
-        return [*self._others(found), VersionTaken(version=version, notice=self._notice())]
+        if look.cause != "action":
+            return [*self._others(found), VersionTaken(version=version, notice=self._notice())]
+        deleted = [change for change in changes if not change.after and change.path not in self.repository.left_out]
+        return [
+            VersionTaken(
+                version=version,
+                action_id=look.action_id,
+                files=found.files,
+                more=found.more,
+                notice=self._notice(),
+                copy_id=self._keep_deleted(look.action_id, before, deleted) if deleted else "",
+            )
+        ]
 
     def _where(self, look: Look) -> list[str] | None:
         """The paths to look at; None for all of them."""
@@ -217,10 +235,16 @@ class Recorder:
         self._watcher.give_up("it missed changes")
         return None
 
-    def _found(self, before: str, after: str, known: Mapping[str, str | None]) -> Deltas:
+    def _changes(self, before: str, after: str) -> list[Change]:
         try:
-            return deltas(self.repository, self.repository.difference(before, after), {**self._foreseen, **known})
+            return self.repository.difference(before, after)
         except VersionsFail:  # the older one was pruned
+            return []
+
+    def _told(self, changes: Sequence[Change], known: Mapping[str, str | None]) -> Deltas:
+        try:
+            return deltas(self.repository, changes, {**self._foreseen, **known})
+        except VersionsFail:
             return Deltas()
 
     def _others(self, found: Deltas) -> list[Event]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -22,6 +23,7 @@ from workbench.config import Locations, private_folder
 from workbench.errors import WorkbenchError
 from workbench.safe_git import GitAnswer, OwnRepository, run_git
 from workbench.session.versions.ignored import patterns_above
+from workbench.session.versions.metadata import METADATA, Metadata, MetadataTracker
 from workbench.text import visible
 from workbench.tools.anchored import Root, real_path
 from workbench.whole_files import discard_file
@@ -39,10 +41,11 @@ _CONFIG = (
 )
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 """Folders that are left out everywhere: made from other files, and large."""
-_NEVER = (".ohw-*.tmp", *(f"{name}/" for name in sorted(GENERATED)))
+_NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
 _KEPT_DAYS, _KEPT_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
 _DAY = 86_400
 _NO_BLOB = "0" * 40
+_NAME = re.compile(r"[0-9a-f]{6,64}")
 _LINK = "120000"
 
 
@@ -86,6 +89,7 @@ class Repository:
         self._known: dict[str, _Signature] = {}
         self._index = self.folder / f"index-{session_id}"
         self._own = OwnRepository(self.folder, workspace, self._index)
+        self._metadata = MetadataTracker(self.workspace, self._is_left_out)
         self._hidden = [folder for folder in (locations.data, locations.state) if folder.is_relative_to(workspace)]
 
     def prepare(self) -> None:
@@ -100,11 +104,11 @@ class Repository:
             private_folder(self.folder)
             for part in ("objects", "refs", "info"):
                 (self.folder / part).mkdir(exist_ok=True)
-            _put(self.folder / "config", _CONFIG.encode())
-            _put(self.folder / "HEAD", b"ref: refs/heads/none\n")
-            _put(self.folder / "info/attributes", _ATTRIBUTES.encode())
-            _put(self.folder / "info/exclude", b"\n".join(self._excluded()))
-            _put(self.folder / "workspace", os.fsencode(self.workspace) + b"\n")
+            put_file(self.folder / "config", _CONFIG.encode())
+            put_file(self.folder / "HEAD", b"ref: refs/heads/none\n")
+            put_file(self.folder / "info/attributes", _ATTRIBUTES.encode())
+            put_file(self.folder / "info/exclude", b"\n".join(self._excluded()))
+            put_file(self.folder / "workspace", os.fsencode(self.workspace) + b"\n")
         except OSError as error:
             raise VersionsFail(f"the folder of the file versions cannot be written: {error.strerror}") from error
 
@@ -112,6 +116,10 @@ class Repository:
         yield from (pattern.encode() for pattern in _NEVER)
         yield from (b"/" + os.fsencode(folder.relative_to(self.workspace)) + b"/" for folder in self._hidden)
         yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
+
+    def _is_left_out(self, path: str) -> bool:
+        """Whether nothing below a directory belongs to a version."""
+        return Path(path).name in GENERATED or any((self.workspace / path) == hidden for hidden in self._hidden)
 
     def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
         """The version of what is on disk now; only `paths` are looked at, where they are given."""
@@ -130,10 +138,62 @@ class Repository:
         changed = self._changed_of_known(paths) if self._tree and paths is not None else None
         if changed is None:
             changed = self.changed(paths, timeout=timeout)
-        if changed or not self._tree:
+        before = self._metadata_before(timeout)
+        if changed:
             self._record(changed, timeout)
-            self._tree = self._said(["write-tree"], timeout=timeout).decode().strip()
+        self._metadata.note_directories([*paths, *changed] if paths is not None and self._tree else None)
+        is_other = self._metadata.now != before
+        if is_other:
+            self.store_metadata(timeout=timeout)
+        if changed or is_other or not self._tree:
+            self._tree = self.git(["write-tree"], timeout=timeout).decode().strip()
         return self._tree
+
+    def _metadata_before(self, timeout: float) -> Metadata:
+        """The metadata in the index, which is that of the last version; at first what an earlier process left."""
+        if not self._tree and self._index.exists():
+            stored = self.git(["ls-files", "-s", "--", METADATA], timeout=timeout).split()
+            if len(stored) > 1:
+                self._metadata.load(self._metadata_in(stored[1].decode()))
+        return self._metadata.now
+
+    def _metadata_in(self, blob: str) -> Metadata:
+        try:
+            return Metadata.from_bytes(self.contents([blob])[blob])
+        except (ValueError, TypeError) as error:
+            raise VersionsFail(f"the metadata of a version cannot be read: {error}") from error
+
+    def store_metadata(
+        self, *, timeout: float = 30.0, own: OwnRepository | None = None, now: Metadata | None = None
+    ) -> None:
+        """Put the metadata into the index, or take it out where git's own modes say all."""
+        raw = (now or self._metadata.now).to_bytes()
+        if not raw:
+            self.git(["update-index", "--force-remove", METADATA], timeout=timeout, own=own)
+            return
+        blob = self.git(["hash-object", "-w", "--stdin"], raw, timeout=timeout, own=own).decode().strip()
+        self.git(["update-index", "--add", "--cacheinfo", f"100644,{blob},{METADATA}"], timeout=timeout, own=own)
+
+    @property
+    def metadata(self) -> Metadata:
+        """The permissions and empty directories of the last version."""
+        return self._metadata.now
+
+    def version_named(self, name: str) -> str:
+        """The whole id of a version by how it begins; raises VersionsFail."""
+        if not _NAME.fullmatch(name):
+            raise VersionsFail(f"{name!r} is no version")
+        if not (self.folder / "HEAD").exists():
+            raise VersionsFail(f"there is no version {name}: this directory has none")
+        answer = run_git(["rev-parse", "--verify", "-q", f"{name}^{{tree}}"], cwd=self.workspace, own=self._own)
+        if not answer.ok:
+            raise VersionsFail(answer.error or f"there is no version {name} any more")
+        return answer.output.decode().strip()
+
+    def metadata_of(self, version: str) -> Metadata:
+        """The permissions and empty directories of a version."""
+        entry = self.git(["ls-tree", "-z", "--full-tree", version, METADATA]).split(b"\t")[0].split()
+        return self._metadata_in(entry[2].decode()) if entry else Metadata()
 
     def _changed_of_known(self, paths: Sequence[str]) -> list[str] | None:
         """Those of these paths that are not as they were recorded, without asking git; None where it must be asked."""
@@ -145,22 +205,11 @@ class Repository:
         """Whether a file seems to be as the last version holds it, by its times and size alone."""
         return path in self._known and self._known[path] == _signature(self.workspace / path)
 
-    def keep(self, paths: Iterable[str], *, timeout: float = 30.0) -> str:
-        """The version that holds just these files, also ignored ones."""
-        index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
-        own = OwnRepository(self.folder, self.workspace, index)
-        try:
-            added = ["update-index", "--add", "--remove", "-z", "--stdin"]  # what has gone meanwhile is passed over
-            self._said(added, _listed(paths), timeout=timeout, own=own)
-            return self._said(["write-tree"], timeout=timeout, own=own).decode().strip()
-        finally:
-            discard_file(index)
-
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
         """The paths that are not as the last version holds them."""
         arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
-        said = self._said([*arguments, "--", *(paths or ())], timeout=timeout)
-        return sorted({os.fsdecode(name) for name in said.split(b"\0") if name})
+        said = self.git([*arguments, "--", *(paths or ())], timeout=timeout)
+        return sorted({os.fsdecode(name) for name in said.split(b"\0") if name} - {METADATA})
 
     def _record(self, changed: Sequence[str], timeout: float) -> None:
         kinds = {path: self._kind(path) for path in changed}
@@ -170,11 +219,15 @@ class Repository:
         self.left_out.update(path for path, kind in kinds.items() if kind == "unfit")
         for path in gone:
             self._known.pop(path, None)
-        seen = {path: _signature(self.workspace / path) for path in fit[: MOST_KNOWN - len(self._known)]}
+        seen = {path: _signature(self.workspace / path) for path in fit}
+        modes = {path: found[-1] for path, found in seen.items() if found is not None}
+        if not self._tree and not self._metadata.now.modes:
+            self._metadata.begin(modes)
+        self._metadata.note_files(modes, gone)
         for how, paths in (("--force-remove", gone), ("--replace", fit)):
             if paths:
-                self._said(["update-index", "--add", "--remove", how, "-z", "--stdin"], _listed(paths), timeout=timeout)
-        self._known |= seen
+                self.git(["update-index", "--add", "--remove", how, "-z", "--stdin"], listed(paths), timeout=timeout)
+        self._known |= {path: seen[path] for path in fit[: MOST_KNOWN - len(self._known)]}
 
     def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
         """Whether a version can hold what is there, if anything is."""
@@ -194,39 +247,45 @@ class Repository:
         """What changed from one version to the other."""
         if before == after:
             return []
-        said = self._said(["diff-tree", "-r", "-z", "--no-renames", before, after])
+        said = self.git(["diff-tree", "-r", "-z", "--no-renames", before, after])
         parts = said.split(b"\0")
-        return [_change(head, path) for head, path in zip(parts[:-1:2], parts[1::2], strict=True)]
+        changes = [_change(head, path) for head, path in zip(parts[:-1:2], parts[1::2], strict=True)]
+        return [change for change in changes if change.path != METADATA]
 
     def files_of(self, version: str) -> list[Change]:
         """Every file of a version, as what would have to be written where there is none."""
-        said = self._said(["ls-tree", "-r", "-z", "--full-tree", version])
-        found = []
-        for entry in said.split(b"\0")[:-1]:
-            head, path = entry.split(b"\t", 1)
-            mode, _, blob = head.decode().split(" ")
-            found.append(Change(os.fsdecode(path), "000000", mode, "", blob))
-        return found
+        listed = self.git(["ls-tree", "-r", "-z", "--full-tree", version])
+        return [change for change in _listed_files(listed) if change.path != METADATA]
+
+    @contextmanager
+    def other_index(self) -> Iterator[OwnRepository]:
+        """The versions with an empty index of its own, for a tree of other files than those of the workspace."""
+        index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
+        try:
+            yield OwnRepository(self.folder, self.workspace, index)
+        finally:
+            discard_file(index)
 
     def held(self, places: Sequence[str], *, timeout: float = 30.0) -> set[str]:
         """The files at or below these paths that the last version holds just as they are now."""
         batches = [places[at : at + _ARGUMENTS] for at in range(0, len(places), _ARGUMENTS)]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
-        said = b"".join(self._said([*listed, *batch], timeout=timeout) for batch in batches)
+        said = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in batches)
         entries = [entry.split(b" ", 1) for entry in said.split(b"\0") if entry]
         changed = {name for tag, name in entries if tag == b"C"}
-        return {os.fsdecode(name) for tag, name in entries if name not in changed}
+        return {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
 
     def loose(self, place: str, *, timeout: float = 30.0) -> list[str]:
         """The files at or below this path that the last version does not hold as they are; no repositories."""
         made = (f"--exclude={name}/" for name in sorted(GENERATED))
-        said = self._said(["ls-files", "-z", "--others", "--modified", *made, "--", place], timeout=timeout)
+        said = self.git(["ls-files", "-z", "--others", "--modified", *made, "--", place], timeout=timeout)
         names = (os.fsdecode(name) for name in said.split(b"\0") if name and not name.endswith(b"/"))
+        names = (name for name in names if name != METADATA)
         return [name for name in names if not any((self.workspace / name).is_relative_to(one) for one in self._hidden)]
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
         """The sizes of these blobs, in bytes."""
-        said = self._said(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))
+        said = self.git(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))
         rows = (line.split() for line in said.decode().splitlines())
         return {blob: int(size) for blob, size in rows if size.isdigit()}
 
@@ -234,7 +293,7 @@ class Repository:
         """The bytes of these blobs."""
         if not blobs:
             return {}
-        said, at, found = self._said(["cat-file", "--batch"], _lines(blobs)), 0, {}
+        said, at, found = self.git(["cat-file", "--batch"], _lines(blobs)), 0, {}
         while at < len(said):
             end = said.index(b"\n", at)
             name, kind, *size = said[at:end].split()
@@ -245,25 +304,10 @@ class Repository:
             at += 1
         return found
 
-    def prune(self) -> None:
-        """Drop versions that are old, once a day; earlier where they have grown large."""
-        mark = self.folder / "pruned"
-        with suppress(OSError):
-            if not mark.exists():
-                mark.touch()
-            if time.time() - mark.stat().st_mtime < _DAY:
-                return
-            mark.touch()
-            total = sum(path.stat().st_size for path in (self.folder / "objects").glob("??/*"))
-            days = _KEPT_DAYS_WHEN_LARGE if total > _LARGE else _KEPT_DAYS
-            run_git(["prune", f"--expire={days}.days.ago"], cwd=self.workspace, own=self._own, timeout=120)
-            for index in self.folder.glob("index-*"):
-                if index != self._index and time.time() - index.stat().st_mtime > days * _DAY:
-                    index.unlink()
-
-    def _said(
+    def git(
         self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
     ) -> bytes:
+        """The output of git on the versions; raises VersionsFail, GitRefused."""
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
             discard_file(self._index.with_name(f"{self._index.name}.lock"))
@@ -272,7 +316,27 @@ class Repository:
         return answer.output
 
 
-def _put(path: Path, raw: bytes) -> None:
+def prune(repository: Repository) -> None:
+    """Drop versions that are old, once a day; earlier where they have grown large."""
+    mark = repository.folder / "pruned"
+    with suppress(OSError):
+        if not mark.exists():
+            mark.touch()
+        if time.time() - mark.stat().st_mtime < _DAY:
+            return
+        mark.touch()
+        total = sum(path.stat().st_size for path in (repository.folder / "objects").glob("??/*"))
+        days = _KEPT_DAYS_WHEN_LARGE if total > _LARGE else _KEPT_DAYS
+        for held in repository.folder.glob("refs/held/*"):
+            if time.time() - held.stat().st_mtime > days * _DAY:
+                held.unlink()
+        run_git(["prune", f"--expire={days}.days.ago"], cwd=repository.workspace, own=repository._own, timeout=120)
+        for index in repository.folder.glob("index-*"):
+            if index != repository._index and time.time() - index.stat().st_mtime > days * _DAY:
+                index.unlink()
+
+
+def put_file(path: Path, raw: bytes) -> None:
     """Write it where it is not so already: another session's git may read it at this moment."""
     if not path.is_file() or path.read_bytes() != raw:
         path.write_bytes(raw)
@@ -293,7 +357,15 @@ def _change(head: bytes, path: bytes) -> Change:
     return Change(os.fsdecode(path), mode_before, mode_after, *blobs)
 
 
-def _listed(paths: Iterable[str]) -> bytes:
+def _listed_files(listed: bytes) -> Iterator[Change]:
+    for entry in listed.split(b"\0")[:-1]:
+        head, path = entry.split(b"\t", 1)
+        mode, _, blob = head.decode().split(" ")
+        yield Change(os.fsdecode(path), "000000", mode, "", blob)
+
+
+def listed(paths: Iterable[str]) -> bytes:
+    """Paths as git reads them from its standard input with -z."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 

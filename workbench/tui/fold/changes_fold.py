@@ -15,14 +15,14 @@ def take_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agen
     """Fold what somebody wrote; a file that is back where it began leaves the list."""
     for delta in files:
         for changes in (state.changes, state.turn_changes):
-            _take_file(changes, delta, by)
+            _take_file(changes, delta, by, state.version)
     return bool(files)
 
 
-def _take_file(changes: dict[str, FileState], delta: FileDelta, by: Hand) -> None:
+def _take_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, version: str) -> None:
     known = changes.get(delta.path)
     if known is None:
-        known = changes[delta.path] = FileState(delta.path, delta.before, delta.after)
+        known = changes[delta.path] = FileState(delta.path, delta.before, delta.after, version=version)
     known.after = delta.after
     known.note = delta.cut
     known.by |= {by}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _KNOWN: Final = (
     *("session_id", "workspace", "title", "rules", "model", "mode", "scripted", "is_running", "ended"),
-    *("tasks", "changes", "turn_changes", "cost", "input_tokens", "window", "parts", "total_tokens"),
+    *("tasks", "version", "changes", "turn_changes", "cost", "input_tokens", "window", "parts", "total_tokens"),
     *("last_seq", "first_seq", "action_count", "actions_before"),
 )
 

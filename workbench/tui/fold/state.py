@@ -106,6 +106,8 @@ class ActionItem:
     files: tuple[FileDelta, ...] = ()
     copy_id: str = ""
     """The copy that was kept, before it began, of what it takes away and no version holds."""
+    version: str = ""
+    """The version of the files before it changed any."""
     agent: str = ""
     """The sub-agent whose action it is, safe to show; empty for the agent's own."""
     by_person: bool = False
@@ -160,6 +162,8 @@ class FileState:
     """Whose changes are known; none where nobody knows, as of what git says."""
     note: str = ""
     """Why its lines cannot be shown."""
+    version: str = ""
+    """The version that holds it as it was before; empty where none is known."""
 
     @property
     def added(self) -> int:
@@ -201,6 +205,8 @@ class SessionState:
     """Actions that run now, by id."""
     queued: deque[UserItem] = field(default_factory=deque)
     tasks: list[Task] = field(default_factory=list)
+    version: str = ""
+    """The last version of the files."""
     changes: dict[str, FileState] = field(default_factory=dict)
     turn_changes: dict[str, FileState] = field(default_factory=dict)
     """What changed since the person's last message that began a run."""

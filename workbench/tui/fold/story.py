@@ -145,6 +145,7 @@ def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
 
 def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
     changed = action_fold.side_effects(state, event)
+    state.version = event.version or state.version
     return changed.merge(added(state, NoticeItem(event.seq, _sentence(event.notice)))) if event.notice else changed
 
 

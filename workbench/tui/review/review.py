@@ -87,9 +87,7 @@ class Review:
 
     def take_back(self, take: TakeBack) -> None:
         """Have the engine write a file as it was; the answer comes to the viewer that watches."""
-        from workbench.session.events import FileDelta  # pydantic, which the first frame does not wait for
-
-        self.link.take_back([FileDelta(path=take.path, before=take.now, after=take.wanted)])
+        self.link.take_back([take.delta])
 
     def send_comments(self) -> int:
         """All comments as one message; how many they were."""

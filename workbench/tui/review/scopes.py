@@ -31,7 +31,9 @@ def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Sc
     item = state.actions.get(action_id)
     if item is not None:
         deltas = item.files or item.preview
-        files = [FileState(delta.path, delta.before, delta.after, note=delta.cut) for delta in deltas]
+        files = [
+            FileState(delta.path, delta.before, delta.after, note=delta.cut, version=item.version) for delta in deltas
+        ]
         fixed = "" if item.files else "this action has not written anything"
         scopes.insert(0, Scope("this action", lambda: files, fixed=fixed))
     if is_repository(folder):

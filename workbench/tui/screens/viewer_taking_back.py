@@ -50,14 +50,14 @@ class ViewerTakingBack(ViewerComments):
         if review is None or not self.files:
             return
         file = self.files[self.chosen]
-        why = self.fixed() or refusal(review.state, file)
+        why = self.fixed() or refusal(review.state, file, whole=whole)
         if not why and not whole and view.current < 0:
             why = "the cursor is on no hunk: j and k go to one"
         if why:
             self.say(f"not done: {why}")
             return
-        diff = self.compared(file)
-        self._ask(of_file(file, diff.path) if whole else of_hunk(file, diff, view.current))
+        diff, version = self.compared(file), review.state.version
+        self._ask(of_file(file, diff.path, version) if whole else of_hunk(file, diff, view.current, version))
 
     def action_undo(self) -> None:
         """Take the last taking back, back."""

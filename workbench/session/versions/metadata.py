@@ -1,0 +1,165 @@
+"""What a git tree does not hold of a folder: exact permissions, and empty directories; stored in the tree as one file.
+
+Used by `repository`, which hides that file again, and by `restoring`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Final
+
+METADATA: Final = ".ohw-metadata.json"
+"""The path in a version under which its metadata is stored; a file of the folder with this name is in no version."""
+_FILE, _EXECUTABLE, _DIRECTORY = 0o644, 0o755, 0o755
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Permissions of files and directories that differ from the usual ones, and the directories without entries."""
+
+    file: int = _FILE
+    executable: int = _EXECUTABLE
+    directory: int = _DIRECTORY
+    modes: Mapping[str, int] = field(default_factory=dict)
+    directories: Mapping[str, int] = field(default_factory=dict)
+    """Path -> permissions of directories that are empty, or have unusual permissions."""
+
+    def permissions(self, path: str, git_mode: str) -> int:
+        """The permission bits that a file had; `git_mode` as a tree has it, such as 100755."""
+        return self.modes.get(path, self.executable if git_mode == "100755" else self.file)
+
+    def only(self, paths: Collection[str]) -> Metadata:
+        """The metadata of these files alone, and of the directories above them."""
+        above = {str(folder) for path in paths for folder in PurePath(path).parents}
+        modes = {path: mode for path, mode in self.modes.items() if path in paths}
+        directories = {path: mode for path, mode in self.directories.items() if path in above}
+        return replace(self, modes=modes, directories=directories)
+
+    def to_bytes(self) -> bytes:
+        """As it is stored; empty where a git tree alone says all."""
+        if self == Metadata():
+            return b""
+        names = ("file", "executable", "directory", "modes", "directories")
+        return json.dumps({name: getattr(self, name) for name in names}, sort_keys=True).encode()
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Metadata:
+        """As it was stored; raises ValueError, TypeError for anything else."""
+        return cls(**json.loads(raw)) if raw else cls()
+
+
+class MetadataTracker:
+    """Keeps the metadata of one folder as it is now, from what the repository looks at anyway."""
+
+    def __init__(self, root: Path, is_left_out: Callable[[str], bool]) -> None:
+        """`is_left_out` says by its relative path whether nothing below a directory belongs to a version."""
+        self._root = root
+        self._is_left_out = is_left_out
+        self._file, self._executable, self._directory = _FILE, _EXECUTABLE, _DIRECTORY
+        self._modes: dict[str, int] = {}
+        self._directories: dict[str, int] = {}
+
+    @property
+    def now(self) -> Metadata:
+        """The metadata of the last look."""
+        return Metadata(self._file, self._executable, self._directory, dict(self._modes), dict(self._directories))
+
+    def load(self, stored: Metadata) -> None:
+        """Go on from a version that was stored before."""
+        self._file, self._executable, self._directory = stored.file, stored.executable, stored.directory
+        self._modes, self._directories = dict(stored.modes), dict(stored.directories)
+
+    def begin(self, modes: Mapping[str, int]) -> None:
+        """Take what most files have as the usual permissions, so that only the others are stored."""
+        counts = Counter(stat.S_IMODE(mode) for mode in modes.values() if stat.S_ISREG(mode))
+        plain = [mode for mode, _ in counts.most_common() if not mode & 0o100]
+        executable = [mode for mode, _ in counts.most_common() if mode & 0o100]
+        self._file = plain[0] if plain else _FILE
+        self._executable = executable[0] if executable else _EXECUTABLE
+
+    def note_files(self, modes: Mapping[str, int], gone: Iterable[str]) -> None:
+        """Files with their modes (as `stat` has them), and files that are no longer there."""
+        for path in gone:
+            self._modes.pop(path, None)
+        for path, mode in modes.items():
+            bits = stat.S_IMODE(mode)
+            usual = self._executable if bits & 0o100 else self._file
+            if not stat.S_ISREG(mode) or bits == usual:
+                self._modes.pop(path, None)
+            else:
+                self._modes[path] = bits
+
+    def note_directories(self, paths: Iterable[str] | None) -> None:
+        """Look at these directories and at those above the other paths; at all of the folder where None is given."""
+        if paths is None:
+            found = directories_below(self._root, self._root, self._is_left_out)
+            self._directories, self._directory = found
+            return
+        for path in {above for each in paths for above in (each, *map(str, Path(each).parents)) if above != "."}:
+            self._directories.pop(path, None)
+            bits = _permissions(self._root / path)
+            if bits is None or self._is_left_out(path):
+                continue
+            if bits != self._directory or _is_empty(self._root / path):
+                self._directories[path] = bits
+
+
+def metadata_of(root: Path, paths: Iterable[str], places: Iterable[str]) -> Metadata:
+    """The metadata of these files, and of the directories at and below these places."""
+    modes: dict[str, int] = {}
+    for path in paths:
+        with suppress(OSError):
+            modes[path] = (root / path).lstat().st_mode
+    tracker = MetadataTracker(root, lambda path: False)
+    tracker.begin(modes)
+    tracker.note_files(modes, ())
+    directories: dict[str, int] = {}
+    for place in places:
+        directories |= directories_below(root / place, root, lambda path: False, _DIRECTORY)[0]
+    return replace(tracker.now, directories=directories)
+
+
+def directories_below(
+    place: Path, root: Path, is_left_out: Callable[[str], bool], usual: int | None = None
+) -> tuple[dict[str, int], int]:
+    """The directories at and below a place that metadata has to name (path in `root` -> permissions), and the usual
+    permissions: those given, else those that most of them have."""
+    found: dict[str, tuple[int, bool]] = {}
+    for folder, folders, names in os.walk(place):
+        path = os.path.relpath(folder, root)
+        bits = _permissions(Path(folder))
+        if path != "." and bits is not None:
+            found[path] = bits, not (folders or names)
+        folders[:] = [
+            name
+            for name in folders
+            if name != ".git" and not is_left_out(os.path.normpath(os.path.join(path, name)))  # noqa: PTH118
+        ]
+    if usual is None:
+        counts = Counter(bits for bits, _ in found.values()).most_common(1)
+        usual = counts[0][0] if counts else _DIRECTORY
+    return {path: bits for path, (bits, is_empty) in found.items() if is_empty or bits != usual}, usual
+
+
+def _permissions(path: Path) -> int | None:
+    """The permissions of a directory; None for what is none."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return None
+    return stat.S_IMODE(mode) if stat.S_ISDIR(mode) else None
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        with os.scandir(path) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False
