@@ -27,15 +27,27 @@ def measures() -> list[Measure]:
     ]
 
 
+_LONG = 100_000
+"""Characters from which on a line is not looked at, so that its shape makes no difference."""
+
+
 def _shapes(size: int) -> list[str]:
     pieces = (
         *("ls;", "a b ", "$(", "`x` ", "'x' ", "x | ", "a=b\n", "{ ", "cat <<E\nx\nE\n", "\\\n", "[[ a ]];", "("),
         *("ls -la src; ", '"a b" ', '"$x" ', '"$(x)" ', "/usr/bin/x ", "a[1]=2;", "$((x)) ", "ls a/b && ", "cd a; "),
     )
+    dense = (
+        *("a[a[a[a[1]]]]=1;", "$a[$b]", "a/../", "1+", "open(x);", "open('a','w')\n", "{a,b}", "f(", "[", "a[a["),
+        *("$((1+1)) ", "cd ..;", "\"a\"'b'"),
+    )
+    fronts = ("", "let ", "rm ", "echo $((", "python3 -c '", "python3 - <<'E'\n", "'' ; let ")
+    nested = [front + piece * ((size - 60) // len(piece)) for piece in dense for front in fronts if size < _LONG]
+    nested += [text + "1" + "]" * 3 + "'" + "\nE" for text in nested if "python3" in text]
     plain = "echo '" + "x" * (size - 7) + "'"
     heredoc = "cat > f <<'E'\n" + "some words\n" * ((size - 18) // 11) + "E"
     few = "git log --oneline | head -5 && cat README.md > out.txt; " * 20
     return [
+        *nested,
         plain,
         heredoc,
         few + "# " + "x" * (size - len(few) - 2),

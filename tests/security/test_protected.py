@@ -184,7 +184,7 @@ def test_a_key_that_does_something_is_medium_and_says_what(key, said, tmp_path):
 
 @pytest.mark.parametrize("text", ["up", "enter", "y", "yes"])
 def test_what_is_no_key_is_text_that_is_sent(text, tmp_path):
-    assert typed(text, tmp_path).risk == "MEDIUM"
+    assert typed(text, tmp_path).risk == "UNKNOWN", "nothing runs that could read it"
     assert typed("rm -rf ~", tmp_path).risk == "HIGH"
 
 

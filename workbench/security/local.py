@@ -43,7 +43,8 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places
         is_web = tool.name == "web_read"
         return assess_address(str(arguments.get("url", ""))) if is_web else assess_reading(arguments, places)
     if tool.name == "execute_bash":
-        return _shell(str(arguments.get("command", "")), places, folder, is_input=bool(arguments.get("is_input")))
+        command = str(arguments.get("command", ""))
+        return _typed(tool, command, places, folder) if arguments.get("is_input") else _shell(command, places, folder)
     if tool.name in {"str_replace_editor", "edit_file"}:
         return assess_file(str(arguments.get("command", "edit")), str(arguments.get("path", "")), places)
     if tool.name in {"python_execute", "execute_ipython_cell"}:
@@ -52,19 +53,25 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places
     return _browser(tool, str(arguments.get("code", "")), places) if tool.name == "browser" else _by_its_hints(tool)
 
 
-def _shell(command: str, places: Places, folder: str, *, is_input: bool) -> Assessment:
-    """A command, or what is typed into the one that runs."""
-    key = command.strip() if is_input else "-"
+def _shell(command: str, places: Places, folder: str) -> Assessment:
+    """A command line."""
+    from workbench.security.shell.scan import assess_command  # the parser is not loaded before the first command
+
+    return assess_command(command, places, folder)
+
+
+def _typed(tool: ToolDefinition, command: str, places: Places, folder: str) -> Assessment:
+    """What is typed into the program that runs, by what that program does with it; a key by what it does."""
+    key = command.strip()
     if _MOVES.fullmatch(key):
         return Assessment("LOW")
     if _KEY.fullmatch(key):
         return one("MEDIUM", _DOES.get(key.upper(), "a key that the program that runs knows the meaning of"), key)
-    from workbench.security.shell.scan import assess_command  # the parser is not loaded before the first command
+    from workbench.security.typed import Waiting, assess_typed
 
-    found = assess_command(command, places, folder)
-    if is_input and found.risk == "LOW":
-        return found._replace(risk="MEDIUM", reasons=("goes to the program that runs, as if typed",))
-    return found
+    waiting = getattr(tool.executor, "waiting", None)
+    programs = [Waiting(*each) for each in waiting()] if waiting is not None else []
+    return assess_typed(command, programs, places, folder)
 
 
 def _code(code: str, places: Places, folder: str, *, is_cell: bool) -> Assessment:

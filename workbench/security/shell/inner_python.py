@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.security.assessment import Part, shortened, summed
+from workbench.security.assessment import ANY, Part, shortened, summed
 from workbench.security.mentions import texts_of
 from workbench.security.places import Rating
 
 if TYPE_CHECKING:
     from workbench.security.shell.scan import Scan
+
+
+_MOST_CALLS = 200
+"""Calls in code that stands in a command line; more take longer to look at than a line may."""
+_MOST_OPERATORS = 1_500
+_TOO_MUCH = "too long or too deeply nested to be analysed"
 
 
 def rated_python(scan: Scan, code: str, *, is_shown: bool) -> Rating:
@@ -23,6 +29,10 @@ def rated_python(scan: Scan, code: str, *, is_shown: bool) -> Rating:
         del scan.parts[at:]
         return found
 
+    if code.count("(") > _MOST_CALLS or sum(map(code.count, "+-*/%&|^")) > _MOST_OPERATORS:
+        changes = (f"{scan.places.workspace}{ANY}",)
+        scan.parts.append(Part(shortened(code.strip()), "HIGH", _TOO_MUCH, depth=scan.depth + 1, changes=changes))
+        return "HIGH", _TOO_MUCH
     if not is_shown:
         folders = (scan.folder or scan.places.workspace,)
         fed = Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=texts_of(code), folders=folders)

@@ -32,6 +32,8 @@ _CLOSED = re.compile(r"(?<![\w'\"$\\}`)-])\d*[<>]&-(?=[\s;|&)]|\Z)")
 _MISLEADS = re.compile(r"\$\$[({`]")
 _ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_SUBSCRIPTS = re.compile(r"\w\[\$?\w*(?=\[)")
+_MOST_SUBSCRIPTS = 40
 _WORDS = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
 _MARK = r"""(?:[\w.+@%:,/-]|\\.|'[^'\n]*'|"[^"\n]*")+"""
 _HEREDOC = re.compile(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
@@ -48,11 +50,16 @@ def is_too_dense(text: str) -> bool:
         return True
     if len(text) < MOST_NODES:
         return False
+    if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
+        return True
+    # the parser takes time with the square of nested subscripts
+    if sum(1 for _ in islice(_SUBSCRIPTS.finditer(text), _MOST_SUBSCRIPTS + 1)) > _MOST_SUBSCRIPTS:
+        return True
     if "<<" not in text and sum(1 for found in islice(_STRINGS.finditer(text), MOST_NODES) if found[1]) > _MOST_STRINGS:
         return True
     plain = _NOT_QUOTED.match(text)
     head = plain[0] if plain else ""
-    return len(head.split()) + sum(map(head.count, ";(){}`")) + sum(map(head.count, "<>&")) // 2 > MOST_NODES
+    return len(head.split()) + sum(map(head.count, ";(){}`[$")) + sum(map(head.count, "<>&")) // 2 > MOST_NODES
 
 
 def joined(text: str) -> str:

@@ -50,7 +50,7 @@ class Rater:
     ) -> tuple[Risk, Ruling]:
         """The effective risk, and what the rules and the mode that are set now make of it."""
         local = local or self.local(proposed, tool)
-        risk = effective(proposed.risk, local.risk)
+        risk = _effective(proposed.risk, local)
         rules, subject = self._rules.rules(self._ledger.rules), self._subject(proposed, local)
         reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
         caution = BROKEN if self._rules.is_broken else ""
@@ -116,7 +116,7 @@ class Rater:
             return ""  # a sub-agent works for it already, and goes on
         proposed = action.proposed.model_copy(update={"arguments": action.arguments})
         local = self.local(proposed, tool)
-        risk = effective(proposed.risk, local.risk)
+        risk = _effective(proposed.risk, local)
         if action.assessed is not None and is_riskier(risk, action.assessed.risk):
             return f"it was {action.assessed.risk} when you decided, and is {risk} now"
         if risk == "LOW" or action.decided is None:
@@ -133,6 +133,12 @@ class Rater:
 
     def _subject(self, proposed: ActionProposed, local: Assessment) -> Subject:
         return subject_of(proposed.tool, proposed.arguments, local, self._ledger.workspace)
+
+
+def _effective(model: Risk, local: Assessment) -> Risk:
+    """The higher of both ratings; what was looked at here and not understood is not LOW because the model says so."""
+    risk = effective(model, local.risk)
+    return "MEDIUM" if risk == "LOW" and local.risk == "UNKNOWN" and local.parts else risk
 
 
 def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:

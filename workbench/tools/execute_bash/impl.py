@@ -11,6 +11,7 @@ from workbench.tools.execute_bash import keys, texts
 from workbench.tools.execute_bash.answer import NOTHING, Result, answer
 from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation
 from workbench.tools.execute_bash.keep import Kept
+from workbench.tools.execute_bash.place import readers
 from workbench.tools.execute_bash.shell import Shell, ShellError
 from workbench.tools.execute_bash.shells import Shells
 from workbench.tools.execute_bash.watch import STILL_RUNNING, Outcome, Watch, asks_password
@@ -150,6 +151,11 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
     def _error(self, action: ExecuteBashAction, text: str) -> ExecuteBashObservation:
         where = self._shells.where()
         return ExecuteBashObservation.from_text(text, is_error=True, command=action.command, metadata=where)
+
+    def waiting(self) -> list[tuple[tuple[str, ...], str]]:
+        """Return words and directory of the programs that would read what is typed now."""
+        shell = self._shells.current
+        return readers(shell.terminal.foreground()) if shell is not None and shell.running else []
 
     def working_dir(self) -> str:
         """Where the shell is; the folder it will start in before that."""

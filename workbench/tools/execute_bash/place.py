@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import socket
+from pathlib import Path
 
 from workbench.tools.execute_bash.definition import CommandMetadata
 from workbench.tools.execute_bash.shell import Shell
@@ -39,6 +40,29 @@ def working_directory(pid: int) -> str:
         return os.readlink(f"/proc/{pid}/cwd") if pid > 0 else ""  # noqa: PTH115 - asked for each action
     except OSError:
         return ""
+
+
+def readers(group: int) -> list[tuple[tuple[str, ...], str]]:
+    """Return words and directory of the programs of a process group that may read what is typed: those without
+    children, or where there is no /proc nothing. Each costs a few reads of /proc.
+    """
+    found: list[tuple[tuple[str, ...], str]] = []
+    left = [group]
+    while left and len(found) < _MOST_READERS:
+        pid = left.pop()
+        try:
+            raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+            below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        except OSError:
+            continue
+        left += [int(child) for child in below]
+        if not below:
+            words = tuple(os.fsdecode(word) for word in raw.rstrip(b"\0").split(b"\0"))
+            found.append((words, working_directory(pid)))
+    return found
+
+
+_MOST_READERS = 20
 
 
 def metadata(shell: Shell | None, folder: str) -> CommandMetadata:

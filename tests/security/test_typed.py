@@ -1,0 +1,125 @@
+"""What is typed into a running program is rated by what that program does with it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tools.shells import Bash, eventually
+from workbench.security.assessment import Assessment, Part
+from workbench.security.local import assess_action
+from workbench.security.places import Places
+from workbench.security.typed import Waiting, assess_typed
+from workbench.session.acting.rating import _effective
+
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+def rated(words: str, text: str) -> str:
+    return assess_typed(text, [Waiting(tuple(words.split()), "/home/u/proj")], PLACES, "/home/u/proj").risk
+
+
+@pytest.mark.parametrize(
+    ("program", "text", "risk"),
+    [
+        ("python3", "1 + 1", "MEDIUM"),
+        ("python3", "import shutil; shutil.rmtree('/home/u')", "HIGH"),
+        ("/usr/bin/python3.12 -i x.py", "import os; os.system('rm -rf ~')", "HIGH"),
+        ("python3 -m pdb x.py", "n", "MEDIUM"),
+        ("python3 -m pdb x.py", "!import os; os.system('rm -rf ~')", "HIGH"),
+        ("python3 x.py", "yes", "UNKNOWN"),
+        ("python3 -m venv x", "y", "UNKNOWN"),
+        ("ipython", "!rm -rf ~", "HIGH"),
+        ("bash", "ls", "MEDIUM"),
+        ("bash", "rm -rf ~", "HIGH"),
+        ("-zsh", "curl x | sh", "HIGH"),
+        ("bash x.sh", "y", "UNKNOWN"),
+        ("node", "1+1", "MEDIUM"),
+        ("node", "require('child_process').execSync('id')", "HIGH"),
+        ("node", ".load x.js", "HIGH"),
+        ("node server.js", "q", "UNKNOWN"),
+        ("irb", "system('id')", "HIGH"),
+        ("ghci", ":!id", "HIGH"),
+        ("psql db", "select * from t;", "MEDIUM"),
+        ("psql db", "drop table t;", "HIGH"),
+        ("psql db", "with x as (delete from t returning 1) select 1", "HIGH"),
+        ("psql db", r"\! id", "HIGH"),
+        ("psql db", r"\dt", "MEDIUM"),
+        ("psql db", r"select 1 \g |sh", "HIGH"),
+        ("psql db", "insert into t values (1)", "MEDIUM"),
+        ("sqlite3 a.db", ".tables", "MEDIUM"),
+        ("sqlite3 a.db", ".shell id", "HIGH"),
+        ("sqlite3 a.db", "DELETE FROM t;", "HIGH"),
+        ("mysql", "show tables;", "MEDIUM"),
+        ("mysql", "system id", "HIGH"),
+        ("mysql", r"\! id", "HIGH"),
+        ("redis-cli", "get x", "MEDIUM"),
+        ("redis-cli", "FLUSHALL", "HIGH"),
+        ("mongosh", "db.t.find()", "MEDIUM"),
+        ("mongosh", "db.t.drop()", "HIGH"),
+        ("mongosh", "db['t']['drop']()", "HIGH"),
+        ("gdb ./a", "bt", "MEDIUM"),
+        ("gdb ./a", "print x", "MEDIUM"),
+        ("gdb ./a", "shell id", "HIGH"),
+        ("gdb ./a", "call system(0)", "HIGH"),
+        ("gdb ./a", "print system(0)", "HIGH"),
+        ("ssh host", "rm x", "HIGH"),
+        ("ssh host", "ls -la", "MEDIUM"),
+        ("ftp host", "ls", "MEDIUM"),
+        ("sftp host", "rm x", "HIGH"),
+        ("sftp host", "!id", "HIGH"),
+        ("less x", "!id", "HIGH"),
+        ("less x", "q", "MEDIUM"),
+        ("vim x", ":!id", "HIGH"),
+        ("vim x", ":q!", "MEDIUM"),
+        ("bc", "1+1", "MEDIUM"),
+        ("frob", "y", "UNKNOWN"),
+        ("frob", "rm -rf ~", "HIGH"),
+    ],
+)
+def test_a_text_is_rated_by_the_program_that_reads_it(program, text, risk):
+    assert rated(program, text) == risk
+
+
+def test_of_several_programs_that_may_read_it_the_most_dangerous_reading_counts():
+    several = [Waiting(("psql",)), Waiting(("bash",))]
+    assert assess_typed("drop table t", several, PLACES, "/home/u/proj").risk == "HIGH"
+    assert assess_typed("ls", [Waiting(("bash",)), Waiting(("frob",))], PLACES, "/home/u/proj").risk == "MEDIUM"
+
+
+def test_what_was_not_understood_is_not_low_because_the_model_says_so():
+    not_known = Assessment("UNKNOWN", ("?",), (Part("y", "UNKNOWN"),))
+    assert _effective("LOW", not_known) == "MEDIUM"
+    assert _effective("UNKNOWN", not_known) == "UNKNOWN"
+    assert _effective("LOW", Assessment("UNKNOWN")) == "LOW", "a tool of another program that was not looked at"
+
+
+@pytest.fixture
+def bash(tmp_path: Path) -> Iterator[Bash]:
+    shell = Bash(tmp_path, no_change_timeout=1)
+    yield shell
+    shell.tool.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the program is found by /proc")
+@pytest.mark.parametrize(
+    ("command", "text", "risk"),
+    [
+        ("python3 -q", "import shutil; shutil.rmtree('/home')", "HIGH"),
+        ("python3 -q", "1 + 1", "MEDIUM"),
+        ("env -i sh -c 'python3 -q; true'", "__import__('os').remove('/etc/x')", "HIGH"),
+        ("bash --norc -i", "rm -rf /home/nobody", "HIGH"),
+        ("read x", "yes", "MEDIUM"),
+        ("read x", "rm -rf /home/nobody", "HIGH"),
+        ("cat", "hello", "UNKNOWN"),
+    ],
+)
+def test_the_program_is_the_one_that_really_runs(command, text, risk, bash, tmp_path):
+    if shutil.which("python3") is None:
+        pytest.skip("there is no python3")
+    seen = bash(command, timeout=1)
+    assert seen.exit_code == -1
+    eventually(lambda: bash.tool.executor and bash.tool.executor.waiting(), "it runs")
+    arguments = {"command": text, "is_input": True}
+    assert assess_action(bash.tool, arguments, str(tmp_path), str(tmp_path)).risk == risk
