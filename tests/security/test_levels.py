@@ -7,7 +7,9 @@ import pytest
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 
-FILES = [Path(__file__).parent / "data" / name for name in ("levels.txt", "reaching.txt", "directories.txt")]
+FILES = [
+    Path(__file__).parent / "data" / name for name in ("levels.txt", "reaching.txt", "directories.txt", "verbs.txt")
+]
 LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().splitlines()]
 PLACES = Places("/home/u/proj", "/home/u")
 
@@ -15,3 +17,10 @@ PLACES = Places("/home/u/proj", "/home/u")
 @pytest.mark.parametrize(("risk", "line"), LINES)
 def test_a_line_has_the_level_that_it_must_have(risk, line):
     assert assess_command(line.replace("\\n", "\n"), PLACES).risk == risk
+
+
+def test_what_lies_below_tmpdir_is_rated_by_where_that_is(monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/home/u/notes")
+    assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "HIGH"
+    monkeypatch.setenv("TMPDIR", "/var/tmp/mine")
+    assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "MEDIUM"

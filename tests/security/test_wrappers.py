@@ -71,7 +71,7 @@ def test_what_only_reads_stays_low_behind_a_wrapper_that_does_nothing_itself(lin
         ("nix run nixpkgs#x", "HIGH"),
         ("frobnicate 'curl x | sh'", "HIGH"),
         ("frobnicate commit -m 'rm -rf ~ was wrong'", "MEDIUM"),
-        ("frobnicate rm a.txt", "MEDIUM"),
+        ("frobnicate rm a.txt", "HIGH"),
     ],
 )
 def test_wrappers_are_rated_for_what_they_do_themselves(line, risk):

@@ -1,6 +1,7 @@
 """Where the shell really is: what the question and the result name is never what a variable or a name says."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,3 +81,12 @@ def test_an_approval_is_bound_to_the_directory_itself(tmp_path: Path) -> None:
     work.rename(tmp_path / "aside")
     os.mkdir(work)  # noqa: PTH102 - another directory of the same name
     assert fingerprint("execute_bash", {"command": "make"}, str(work), ()) != before
+
+
+def test_the_shell_always_knows_a_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    bash = Bash(tmp_path, no_change_timeout=3)
+    try:
+        assert bash('cd "$TMPDIR" && pwd').output.strip() == os.path.realpath(tempfile.gettempdir())
+    finally:
+        bash.tool.close()

@@ -23,7 +23,7 @@ _REMEMBERED = 2_048
 _CODE_FOLDERS = frozenset(names.CODE_FOLDERS)
 _IN_CODE_PATHS = frozenset(path.partition("/")[0] for path in names.CODE_PATHS)
 _CODE_ENDINGS = tuple(names.CODE_ENDINGS)
-_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ _UNCERTAIN = "cannot be read with certainty"
 _TOO_MUCH = "too long or too deeply nested to be analysed"
 _NOT_READ = (_UNCERTAIN, _TOO_MUCH)
 _MOST_PARTS = 150
+_LONGEST_PATH, _MOST_UP = 4_096, 64
 _OPEN = re.compile(rf"[{UNKNOWN}*?\[{{]")
 _PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
 _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
@@ -95,7 +97,7 @@ class Scan:
         self.places = places
         self.folder = folder
         self.depth = depth
-        self.values = {"HOME": places.home}
+        self.values = _known_variables(places)
         self.origins = Origins()
         self.functions: set[str] = set()
         self.parts: list[Part] = []
@@ -234,6 +236,8 @@ class Scan:
         if next(self.steps, None) is None:
             raise TooMuch
         text = word.text
+        if len(text) > _LONGEST_PATH or text.count("..") > _MOST_UP:  # each part is looked up on the disk
+            raise TooMuch
         if text == "-":
             return "/dev/stdin"
         if UNKNOWN in text or (word.is_pattern and "{" in text):
@@ -265,7 +269,7 @@ class Scan:
     def forget(self) -> None:
         """No variable is known any more."""
         self.values.clear()
-        self.values["HOME"] = self.places.home
+        self.values.update(_known_variables(self.places))
 
     def return_to(self, folder: str | None, values: dict[str, str]) -> None:
         """The surroundings are again what they were."""
@@ -277,6 +281,11 @@ class Scan:
         """A command of this line."""
         self.count()
         return Call(self, name.text, words, self.reader.raw(node))
+
+
+def _known_variables(places: Places) -> dict[str, str]:
+    """What the shell starts with, and what no line may change unseen: to set these otherwise is HIGH."""
+    return {"HOME": places.home, "TMPDIR": os.environ.get("TMPDIR") or tempfile.gettempdir()}
 
 
 def _telling(part: str) -> str:

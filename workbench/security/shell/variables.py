@@ -25,7 +25,7 @@ _POISON_BEGINNINGS = (
 _POISON_NAMES = (
     r"PATH|ENV|BASHOPTS|SHELLOPTS|POSIXLY_CORRECT|PROMPT_COMMAND|IFS|PS[0-4]|\w*PAGER|\w*EDITOR|VISUAL|\w*BROWSER|"
     r"HOME|SHELL|CDPATH|GLOBIGNORE|INPUTRC|histchars|MFLAGS|MAKE(?:FLAGS|FILES)?|GNUMAKEFLAGS|PROMPT_DIRTRIM|"
-    r"EXECIGNORE|FIGNORE|TMOUT|ZDOTDIR|PWD|OLDPWD|DIRSTACK|(?:https?|ftp|all|no)_proxy|(?:HTTPS?|FTP|ALL|NO)_PROXY|\w*_BASE_URL|"
+    r"EXECIGNORE|FIGNORE|TMOUT|ZDOTDIR|PWD|OLDPWD|DIRSTACK|TMPDIR|(?:https?|ftp|all|no)_proxy|(?:HTTPS?|FTP|ALL|NO)_PROXY|\w*_BASE_URL|"
     r"\w*_API_BASE|\w*_ENDPOINT(?:_URL\w*)?|\w*_CA_(?:BUNDLE|CERTS?)|TAR_OPTIONS|GREP_OPTIONS|RIPGREP_CONFIG_PATH|"
     r"ACK_OPTIONS|ACKRC|LOCPATH|NLSPATH|TERMCAP|LIBPATH|SHLIB_PATH|KUBECONFIG|AWS_CONFIG_FILE|"
     r"AWS_SHARED_CREDENTIALS_FILE|GH_CONFIG_DIR|SSLKEYLOGFILE|CURL_HOME|WGETRC|SCREENRC|EXINIT|"
@@ -92,7 +92,7 @@ def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> 
     that they run inside the workspace.
     """
     name = name.partition("[")[0].removesuffix("+")
-    if not _POISON.fullmatch(name) or (name == "IFS" and command == "read"):
+    if not _POISON.fullmatch(name) or (command and name == ("IFS" if command == "read" else "TMPDIR")):
         return None
     if name.startswith(_FINE_BEGINNINGS) or (name in _FINE and re.fullmatch(_FINE[name], value)):
         return None

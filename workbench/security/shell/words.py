@@ -23,6 +23,7 @@ _PATTERN = re.compile(r"(?<!\\)[*?\[]|(?<!\\)\{\S*?(?:,|\.\.)")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 _ANSI_SIGNS = "\\'\"?"
+_DEFAULT = re.compile(r"\$\{(\w+):?-")
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
 
 
@@ -143,6 +144,8 @@ class Reader:
         name = raw.strip("${}") if raw.startswith("$") else ""
         if name in self.values and raw in {f"${name}", f"${{{name}}}"}:
             return self.values[name], False, False
+        if default := _DEFAULT.match(raw):
+            return (self.values.get(default[1]) or UNKNOWN), False, "`" in raw or "$(" in raw
         pattern = DIGITS if name in NUMBERS else self.origins.pattern(name, quoted=quoted)
         if pattern:
             return pattern, True, False

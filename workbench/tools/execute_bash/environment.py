@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Mapping
 
 from workbench.processes import absolute_path
@@ -36,4 +37,6 @@ def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str
     }
     if "PATH" in kept:
         kept["PATH"] = absolute_path(kept["PATH"])
-    return {**kept, **_SET, NONCE_NAME: nonce}
+    # so that `rm -r "$TMPDIR/x"` can never mean /x
+    temporary = kept.get("TMPDIR") or tempfile.gettempdir()
+    return {**kept, **_SET, "TMPDIR": temporary, NONCE_NAME: nonce}

@@ -34,6 +34,7 @@ from workbench.security.shell.tools import (
 from workbench.security.shell.tools.harmless import ROWS
 from workbench.security.shell.tools.reaching import look_further
 from workbench.security.shell.tools.rule import Rule, words
+from workbench.security.shell.tools.verbs import asks_help, destroys
 from workbench.security.shell.words import UNKNOWN, Word, literal
 
 RULES: dict[str, Rule] = {
@@ -120,6 +121,7 @@ def judge(call: Call, name: Word) -> None:
     elif not _asks(call):
         _judge_program(call, given)
     look_further(call, given)
+    _task(call, given)
 
 
 def _judge_program(call: Call, given: list[Word]) -> None:
@@ -142,6 +144,17 @@ def _asks(call: Call) -> bool:
     return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT.get(call.words[0].text, ())
 
 
+def _task(call: Call, given: list[Word]) -> None:
+    verb = destroys(given, by_flag=False) if call.name in _TASKS else ""
+    if verb:
+        call.raise_to("HIGH", f"a task of the project, told to {verb[:20]}")
+
+
+_TASKS = frozenset({"rake", "mix", "manage.py", "artisan", "invoke", "inv", "phinx", "liquibase", "flyway"})
+"""Programs that run tasks of the project by their names."""
+_NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
+
+
 def _versioned(program: str) -> Rule | None:
     """The rule of `python3.12` or `mkfs.ext4` is that of the name before the version or kind."""
     plain = re.sub(r"[-.]?[\d.]+\Z", "", program)
@@ -155,6 +168,9 @@ def _unknown(call: Call) -> None:
     if call.name in call.scan.functions:
         called(call.scan, call.name)
         call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
+    verb = "" if asks_help(call.words) else destroys(call.words)
+    if verb:
+        call.raise_to("HIGH", f"a command that is not known here, told to {verb.lstrip('-')[:20]}")
     _may_run(call)
     call.is_unknown = True
     before = ""

@@ -15,7 +15,8 @@ from workbench.security.shell.variables import MAKES_NAMEREFS, NAMEREF, makes_na
 from workbench.security.shell.words import UNKNOWN, Word
 
 _CONTROL = re.compile(
-    r"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u001[bB]))(?:\]|P|_|\^|X|\[[\d;?]*[^\d;?m\s\\])|\\x9[bd]|\\u009[bd]|[\x9b\x9d]", re.I
+    rf"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u0*1[bB]))(?!\[(?:[\d;:]|%[sd]|{UNKNOWN}|\$)*m|\Z|\s*\Z)|\\x9[bd]|\\u009[bd]|[\x9b\x9d]",
+    re.I,
 )
 
 

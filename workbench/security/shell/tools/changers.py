@@ -194,6 +194,31 @@ def _truncate(call: Call) -> None:
     call.apply(Spec("MEDIUM", "empties or cuts files", operands="write", values=words("-s --size -r --reference")))
 
 
+_FORMATS = Spec(
+    "MEDIUM", "rewrites files of the workspace", operands="write", values=words("-l --line-length --config -c")
+)
+_ONLY_CHECKS = {
+    "black": words("--check --diff"),
+    "isort": words("--check --check-only --diff -c"),
+    "prettier": words("--check -c --list-different -l"),
+    "rustfmt": words("--check"),
+    "shfmt": words("-d -l"),
+    **dict.fromkeys(("autopep8", "yapf"), words("-d --diff")),
+    "clang-format": words("--dry-run -n"),
+    "gofmt": words("-l -d"),
+}
+
+
+def _format(call: Call) -> None:
+    """A formatter rewrites the files it is given, unless it is told only to check them."""
+    given = {word.text for word in call.words}
+    writes = given & {"-w", "--write", "-i", "--in-place"}
+    if given & _ONLY_CHECKS.get(call.name, frozenset()) and not writes:
+        call.apply(Spec("MEDIUM", "reads files and reports on them", values=words("--line-length --config")))
+    else:
+        call.apply(_FORMATS)
+
+
 RULES: dict[str, Rule] = {
     "rm": _rm,
     "grm": _rm,
@@ -242,11 +267,14 @@ RULES: dict[str, Rule] = {
     "dos2unix": _WRITE,
     "unix2dos": _WRITE,
     "fallocate": Spec("MEDIUM", "makes files", operands="write", values=words("-l -o")),
+    **dict.fromkeys(words("black isort autopep8 yapf gofmt rustfmt prettier clang-format shfmt"), _format),
     **named(
         Spec(
-            "MEDIUM", "rewrites files of the workspace", operands="write", values=words("-l --line-length --config -c")
+            "MEDIUM",
+            "reads files and reports on them",
+            flags=flags("HIGH", "runs another program", "-shellcheck -pyflakes"),
         ),
-        "black isort autopep8 yapf gofmt rustfmt prettier clang-format shfmt",
+        "yamllint actionlint zizmor check-jsonschema",
     ),
     **named(
         Spec("MEDIUM", "may rewrite files of the workspace", operands="text", values=words("--select --ignore")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.security.shell.call import Call, Spec, uses
 from workbench.security.shell.tools.rule import Rule, named, subcommands, words
+from workbench.security.shell.tools.verbs import asks_help
 from workbench.security.shell.words import Word
 
 _LOOK = Spec("MEDIUM", "asks a service", operands="text")
@@ -141,7 +142,7 @@ _DUMP = Spec(
     values=words("-h -p -U -u -d -n -t -F --host --port --user --username --db --collection"),
     paths=uses("write", "-f --file -o --out -r --result-file --archive"),
 )
-_REDIS_READS = words(
+REDIS_READS = words(
     "ping info get mget keys scan exists ttl pttl type dbsize llen lrange hget hgetall hkeys hlen smembers scard "
     "zrange zcard strlen time lastsave object memory latency slowlog"
 )
@@ -152,17 +153,75 @@ def _redis(call: Call) -> None:
     options, operands = call.options(Spec(values=words("-h -p -n -a -u -r -i --user --pass")))
     verb = operands[0].text.casefold() if operands else ""
     odd = {option.flag for option in options} & {"--eval", "--rdb", "--pipe", "-x", "-X", "--functions-rdb"}
-    if verb in _REDIS_READS and not odd:
+    if verb in REDIS_READS and not odd:
         call.raise_to("MEDIUM", "asks a service")
     else:
         call.raise_to("HIGH", "changes a service")
 
 
-_READ_VERBS = ("describe", "list", "get", "ls", "show", "head", "help", "version")
+_READ_VERBS = ("describe", "list", "get", "ls", "show", "head", "help", "version", "info", "whoami", "status")
+_STATUS: dict[str, frozenset[str]] = {
+    "vault": words("status|version|list|kv list|secrets list|auth list|policy list|audit list|path-help", "|"),
+    "op": words(
+        "whoami|account list|account ls|vault list|vault ls|item list|item ls|user list|group list|vault get|"
+        "document list|item template list",
+        "|",
+    ),
+    "doppler": words("me|whoami|projects|environments|configs|projects list|configs list|update status", "|"),
+    "infisical": words("user|whoami|projects list", "|"),
+    "bw": words("status", "|"),
+    "lpass": words("status|ls", "|"),
+    "nomad": words("status|version|node status|job status|alloc status|server members|agent-info|job validate", "|"),
+    "consul": words("members|info|version|catalog services|catalog nodes|validate", "|"),
+    "vagrant": words("status|global-status|version|validate|port|box list|plugin list", "|"),
+    "packer": words("version|validate|inspect|plugins installed", "|"),
+    "virsh": words("list|dominfo|version|net-list|pool-list", "|"),
+    "lxc": words("list|info|version", "|"),
+    "incus": words("list|info|version", "|"),
+    "kubectl": words("config current-context|version|cluster-info", "|"),
+}
+"""Words of programs that keep secrets or services, by which they only say how things are."""
+
+
+def or_status(other: Rule) -> Rule:
+    """A rule by which the help of a program is LOW and its status MEDIUM; all else is as `other` says."""
+
+    def rule(call: Call) -> None:
+        """Rate the help, the status, or what else the program does."""
+        texts = [word.text for word in call.words]
+        known = _STATUS.get(call.name, frozenset())
+        plain = all(word.is_literal for word in call.words)
+        if asks_help(call.words):
+            return
+        if texts == ["--version"] or (
+            plain and (" ".join(texts[:2]) in known or (texts[:1] and texts[0] in known and _only_flags(texts[1:])))
+        ):
+            call.raise_to("MEDIUM", "asks how things are")
+        elif callable(other):
+            other(call)
+        else:
+            call.apply(other)
+
+    return rule
+
+
+def _only_flags(texts: list[str]) -> bool:
+    return all(text.startswith("-") or text.count("/") for text in texts)
+
+
+def _ansible(call: Call) -> None:
+    """What only checks or lists plays changes nothing."""
+    looks = words("--syntax-check --list-tasks --list-hosts --list-tags --graph")
+    if looks.isdisjoint(word.text for word in call.words):
+        call.apply(_HIGH)
+    else:
+        call.raise_to("MEDIUM", "looks at what a play would do")
 
 
 def _aws(call: Call) -> None:
     """Clouds: `aws SERVICE VERB`, `gcloud GROUP… VERB`: what only lists or describes is MEDIUM."""
+    if asks_help(call.words) or (call.name == "aws" and [word.text for word in call.words[-1:]] == ["help"]):
+        return
     rest = [word.text for word in call.words if not word.text.startswith("-")]
     secret = any(("secret" in text or "token" in text or "password" in text or "credential" in text) for text in rest)
     verbs = rest[1:] if call.name == "aws" else rest
@@ -180,12 +239,14 @@ def _aws(call: Call) -> None:
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(words("docker podman nerdctl docker-compose podman-compose"), _docker),
-    **dict.fromkeys(words("kubectl oc k9s helm kustomize flux argocd istioctl"), _KUBE),
-    **dict.fromkeys(words("terraform tofu terragrunt pulumi"), _TERRAFORM),
+    **dict.fromkeys(words("kubectl oc k9s helm kustomize flux argocd istioctl"), or_status(_KUBE)),
+    **dict.fromkeys(words("terraform tofu terragrunt pulumi"), or_status(_TERRAFORM)),
     **dict.fromkeys(words("aws gcloud az gsutil doctl linode-cli ibmcloud oci s3cmd mc bq eksctl"), _aws),
-    **named(
-        _HIGH, "ansible ansible-playbook vagrant packer vault consul nomad salt puppet chef-client virsh lxc incus"
+    **dict.fromkeys(
+        words("vagrant packer vault consul nomad salt puppet chef-client virsh lxc incus"), or_status(_HIGH)
     ),
+    **dict.fromkeys(("op", "bw", "lpass"), or_status(Spec("HIGH", "reads or changes stored secrets", operands="text"))),
+    **dict.fromkeys(("ansible", "ansible-playbook"), or_status(_ansible)),
     **named(_HIGH, "mongo mongosh dropdb pg_restore mysqladmin mongorestore"),
     "createdb": Spec("MEDIUM", "makes a data base", operands="text"),
     **named(_DUMP, "pg_dump pg_dumpall mysqldump mongodump"),

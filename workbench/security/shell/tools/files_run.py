@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 
 from workbench.security.places import within
-from workbench.security.shell.call import Call
+from workbench.security.shell.call import Call, Spec, uses
 from workbench.security.shell.tools.rule import words
 from workbench.security.shell.words import UNKNOWN, Word, literal
 
 UNKNOWN_CODE = "runs code that is not known before"
 _MODULES_HIGH = {
-    "http.server": "serves files to other machines",
     "pty": "starts a shell",
     "code": "starts a shell",
     "smtpd": "opens a port",
@@ -66,16 +65,42 @@ def run_module(call: Call, rest: list[Word]) -> None:
         _module_files(call, name, rest[1:])
 
 
+def _unpacks(call: Call, rest: list[Word], operands: list[Word]) -> None:
+    if {"-e", "--extract"} & {word.text for word in rest} and len(operands) > 1:
+        call.use(operands[1], "write")
+    call.writes_anywhere()
+
+
+_SERVER = Spec(values=words("-b --bind -p --protocol"), paths=uses("deep", "-d --directory"), operands="text")
+
+
+def _serves(call: Call, rest: list[Word]) -> None:
+    """`python -m http.server`: other machines see the files unless it is bound to this one."""
+    before, call.words = call.words, rest
+    options, _ = call.options(_SERVER)
+    bound = [option.value.text for option in options if option.flag in {"-b", "--bind"} and option.value]
+    is_local = bool(bound) and bool(_THIS_MACHINE.fullmatch(bound[-1]))
+    call.raise_to(*(("MEDIUM", "serves files to this machine") if is_local else ("HIGH", _SERVES)))
+    call.apply(_SERVER)
+    if not any(option.flag in {"-d", "--directory"} for option in options):
+        call.use(literal("."), "deep")
+    call.words = before
+
+
+_SERVES = "serves files to other machines"
+_THIS_MACHINE = re.compile(r"127(?:\.\d+){3}|localhost|::1")
+
+
 def _module_files(call: Call, name: str, rest: list[Word]) -> None:
     """Modules of Python itself that write where their words say, or run what stands in them."""
     operands = [word for word in rest if not word.text.startswith("-")]
-    if name in {"venv", "virtualenv", "zipapp", "compileall", "py_compile"}:
+    if name == "http.server":
+        _serves(call, rest)
+    elif name in {"venv", "virtualenv", "zipapp", "compileall", "py_compile"}:
         for word in operands:
             call.use(word._replace(text=f"{word.text.rstrip('/')}/made"), "write")
     elif name in {"zipfile", "tarfile"}:
-        if {"-e", "--extract"} & {word.text for word in rest} and len(operands) > 1:
-            call.use(operands[1], "write")
-        call.writes_anywhere()
+        _unpacks(call, rest, operands)
     elif name == "timeit":
         for word in rest:
             call.runs_python(word.text) if not re.match(r"-[nrusvp]|\d", word.text) else None

@@ -9,6 +9,7 @@ from workbench.security.places import Rating
 from workbench.security.shell.call import Call, Spec, flags
 from workbench.security.shell.tools.files_run import UNKNOWN_CODE, run_module, run_script
 from workbench.security.shell.tools.rule import Rule, always, named, shown_variables, words
+from workbench.security.shell.tools.verbs import destroys
 from workbench.security.shell.words import UNKNOWN, Word
 
 _PIPED = "runs what is piped into it"
@@ -109,6 +110,8 @@ def interpreter(call: Call) -> None:
             break
         if not text.startswith("-"):
             run_script(call, word)
+            if verb := destroys(rest, by_flag=False):
+                call.raise_to("HIGH", f"a script of the project, told to {verb[:20]}")
             return
         if re.match(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z", text) and rest:
             call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from workbench.security.risk import Risk
 from workbench.security.shell.call import Call, Spec
+from workbench.security.shell.tools.cloud import or_status
 from workbench.security.shell.tools.interpreters import interpreter
 from workbench.security.shell.tools.packages import sources
 from workbench.security.shell.tools.rule import Rule, subcommands, words
@@ -222,7 +223,11 @@ RULES: dict[str, Rule] = {
     "dotenvx": launcher("run", wrap("-f -fk --env-file -e --env"), Spec("MEDIUM", "works on variables of a file")),
     **dict.fromkeys(
         ("doppler", "infisical"),
-        launcher("run", wrap("-p -c --project --config --env", risk="HIGH", reason=_SECRETS), Spec("HIGH", _SECRETS)),
+        or_status(
+            launcher(
+                "run", wrap("-p -c --project --config --env", risk="HIGH", reason=_SECRETS), Spec("HIGH", _SECRETS)
+            )
+        ),
     ),
     **dict.fromkeys(
         ("aws-vault", "chamber", "teller"),

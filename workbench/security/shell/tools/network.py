@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.security.foreign import METADATA
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, always, flag_names, named, words
-from workbench.security.shell.words import UNKNOWN, Word
+from workbench.security.shell.words import UNKNOWN, Word, literal
 
 _SENDS = "sends data to another machine"
 _LOCAL = re.compile(r"(?:https?://)?(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|\Z)", re.I)
@@ -48,11 +48,12 @@ _WGET = Spec(
     "downloads",
     operands="text",
     values=words(
-        "-t -T -w -U -Q -l -A -R -D -I -X -e --header --user-agent --tries --timeout --wait --level --accept --reject"
+        "-t -T -w -U -Q -l -A -R -D -I -X -e --header --user-agent --tries --timeout --wait --level --accept "
+        "--reject --method"
     ),
     paths=uses("write", "-O -o -a -P --output-document --output-file --append-output --directory-prefix --save-cookies")
     | uses("read", "-i --input-file --load-cookies --certificate --ca-certificate")
-    | uses("text", "--post-data --post-file --body-data --body-file --password --user --method"),
+    | uses("text", "--post-data --post-file --body-data --body-file --password --user"),
     flags=flags("HIGH", _SENDS, "--post-data --post-file --body-data --body-file")
     | flags("HIGH", "runs another program", "--use-askpass -e --execute --config"),
 )
@@ -71,11 +72,13 @@ def _hidden_words(call: Call) -> None:
 
 def _curl(call: Call) -> None:
     options, operands = call.options(_CURL)
+    urls = operands + [option.value for option in options if option.flag == "--url" and option.value]
+    local = bool(urls) and all(_LOCAL.match(word.text) for word in urls)
+    given = [option.value.text for option in options if option.flag in {"-X", "--request"} and option.value]
+    _asked(call, given[-1] if given else "", local=local)
     call.raise_to("MEDIUM", "downloads")
     call.apply(_CURL)
     _hidden_words(call)
-    urls = operands + [option.value for option in options if option.flag == "--url" and option.value]
-    local = bool(urls) and all(_LOCAL.match(word.text) for word in urls)
     for option in options:
         _curl_option(call, option, local=local)
     if any(flag in {"-O", "--remote-name", "-J"} for flag in flag_names(options)):
@@ -89,12 +92,24 @@ def _curl(call: Call) -> None:
             call.raise_to("MEDIUM", "downloads from a place that is not known before")
 
 
+def _asked(call: Call, method: str, *, local: bool) -> None:
+    """Say what the method of a request does: to this machine MEDIUM, but to delete, to another one HIGH."""
+    name = method.upper()
+    if name in {"", "GET", "HEAD", "OPTIONS"}:
+        return
+    where = "this machine" if local else "another machine"
+    does = "deletes" if name == "DELETE" else "changes"
+    shown = name if name.isalpha() and len(name) < _LONGEST_METHOD else "a request"
+    call.raise_to("MEDIUM" if local and does == "changes" else "HIGH", f"{does} something on {where} ({shown})")
+
+
+_LONGEST_METHOD = 12
+
+
 def _curl_option(call: Call, option: Option, *, local: bool) -> None:
     value = option.value.text if option.value else ""
     if option.flag in _CURL_SENDS or option.flag in _CURL_FILES:
         _curl_sends(call, option, local=local)
-    if option.flag in {"-X", "--request"} and value.upper() not in {"GET", "HEAD", "OPTIONS"} and not local:
-        call.raise_to("HIGH", "changes something on another machine")
     if option.flag in {"-b", "--cookie"} and "=" not in value:
         call.use(Word(value, value), "read")
         call.raise_to(*(("MEDIUM", "sends cookies to this machine") if local else ("HIGH", "sends stored cookies")))
@@ -118,15 +133,53 @@ def _curl_sends(call: Call, option: Option, *, local: bool) -> None:
 
 
 def _wget(call: Call) -> None:
+    options, operands = call.options(_WGET)
+    local = bool(operands) and all(_LOCAL.match(word.text) for word in operands)
+    given = [option.value.text for option in options if option.flag == "--method" and option.value]
+    _asked(call, given[-1] if given else "", local=local)
     call.apply(_WGET)
     _hidden_words(call)
-    for word in call.words:
-        if re.match(r"--method=(?!get|head|options)", word.text, re.I):
-            call.raise_to("HIGH", "changes something on another machine")
-        elif word.text.startswith("--load-cookies"):
-            call.raise_to("HIGH", "sends stored cookies")
+    if any(word.text.startswith("--load-cookies") for word in call.words):
+        call.raise_to("HIGH", "sends stored cookies")
     if not any(word.text.startswith(("-O", "-q -O", "--output-document", "--spider")) for word in call.words):
         call.use(Word(".", "."), "write")
+
+
+_METHODS = words("GET HEAD OPTIONS POST PUT PATCH DELETE")
+_ITEM = re.compile(r"[^=@]*(?::=|=)|.*@\S")
+_HTTPIE = Spec(
+    operands="text",
+    values=words(
+        "-a --auth -A --auth-type -p --print -s --style -S --timeout --max-redirects --pretty --format-options --raw "
+        "--verify --cert-key-pass --boundary --response-mime --response-charset -F -H -b --body --ssl --ciphers"
+    ),
+    paths=uses("write", "-o --output --session") | uses("read", "--cert --cert-key"),
+    flags=flags("HIGH", "sends the traffic through another machine", "--proxy --unix-socket --resolve")
+    | flags("HIGH", "sends stored credentials", "--session-read-only"),
+)
+
+
+def _httpie(call: Call) -> None:
+    """httpie and xh: `[METHOD] URL [ITEM…]`; an item that is data makes it a POST."""
+    options, operands = call.options(_HTTPIE)
+    method = operands.pop(0).text.upper() if operands and operands[0].text.upper() in _METHODS else ""
+    url, *items = operands or [literal("")]
+    local = bool(_LOCAL.match(url.text)) or url.text.startswith((":", "/"))
+    sends = [item for item in items if _ITEM.match(item.text) and "==" not in item.text]
+    raw = any(option.flag in {"--raw", "--multipart", "-f", "--form"} for option in options)
+    if not sends and call.piped and "--ignore-stdin" not in flag_names(options):
+        sends = [literal("-")]
+    _asked(call, method or ("POST" if sends or raw else "GET"), local=local)
+    call.raise_to("MEDIUM", "downloads")
+    call.apply(_HTTPIE)
+    _hidden_words(call)
+    for item in sends:
+        call.raise_to(*(("MEDIUM", "sends data to this machine") if local else ("HIGH", _SENDS)))
+        _, sign, path = item.text.rpartition("@")
+        if sign:
+            call.use(Word(path.partition(";")[0], item.raw), "read")
+    if UNKNOWN in url.text or not url.text:
+        call.raise_to("HIGH", "sends to a place that is not known before")
 
 
 _SSH = Spec(
@@ -196,6 +249,7 @@ RULES: dict[str, Rule] = {
     "ssh": _ssh,
     "autossh": _ssh,
     "mosh": _ssh,
+    **dict.fromkeys(words("http https xh xhs httpie"), _httpie),
     **dict.fromkeys(("scp", "rsync", "rclone"), _copies_out),
     **dict.fromkeys(words("ping ping6 dig nslookup host traceroute mtr whois drill getent"), _asks_names),
     **always(
@@ -203,7 +257,7 @@ RULES: dict[str, Rule] = {
         "opens a connection to anywhere",
         "socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
         "masscan tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
-        "aria2c http httpie xh "
+        "aria2c "
         "httpd darkhttpd miniserve simple-http-server b2 pastebinit ffsend transfer "
         "croc magic-wormhole wormhole ipfs torsocks tor proxychains bore localtunnel",
     ),

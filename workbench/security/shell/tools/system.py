@@ -139,7 +139,7 @@ RULES: dict[str, Rule] = {
     **always(
         "HIGH",
         "reads or changes stored secrets",
-        "security secret-tool keyring kwallet-query op bw lpass keychain mimikatz gnome-keyring",
+        "security secret-tool keyring kwallet-query keychain mimikatz gnome-keyring",
     ),
     **always(
         "HIGH",
