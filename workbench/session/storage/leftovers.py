@@ -97,10 +97,12 @@ def never_began(path: Path) -> bool:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as db:
-            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                return True
-            if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                return False
-            return not db.execute("SELECT count(*) FROM events").fetchone()[0]
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                    return False
+                if db.execute("SELECT count(*) FROM events").fetchone()[0]:
+                    return False
+            # A damaged page can say that it holds nothing.
+            return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except (sqlite3.Error, OSError):
         return False  # damaged: it is listed as such
