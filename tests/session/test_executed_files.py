@@ -66,7 +66,9 @@ SCRIPTS = {
     "run.sh": ECHO,
     "deep/run.sh": ECHO,
     "a.py": PY,
-    "b.py": "import helper\n",
+    "b.py": "import helper\nimport other\n",
+    "deep/other.py": "",
+    "site.yml": "- hosts: all\n",
     "helper.py": PY,
     "pkg/__init__.py": "",
     "pkg/__main__.py": "from . import core\n",
@@ -171,6 +173,17 @@ SCRIPTS = {
         ("uv run python a.py", "a.py"),
         ("awk -f steps.awk app.log", "steps.awk"),
         ("watch -n 1 ./run.sh", "run.sh"),
+        ("python3 -m unittest tests.test_one", "tests/test_one.py"),
+        ("PYTHONPATH=deep python3 b.py", "deep/other.py"),
+        ("uvicorn pkg.core:app", "pkg/core.py"),
+        ("git bisect run ./run.sh", "run.sh"),
+        ("git rebase -x './run.sh x' HEAD", "run.sh"),
+        ("find . -name '*.sh' -exec bash {} ';'", "run.sh"),
+        ("ls deep/*.sh | xargs bash", "deep/run.sh"),
+        ("ansible-playbook site.yml", "site.yml"),
+        ("bash --rcfile setup -i", "setup"),
+        ("node --require=./y -e 1", "y.js"),
+        ("command -- ./run.sh", "run.sh"),
     ],
 )
 def test_code_that_changes_between_question_and_start_is_asked_again(shell_desk, tmp_path, command, name):
@@ -181,7 +194,9 @@ def test_code_that_changes_between_question_and_start_is_asked_again(shell_desk,
     assert_asks_again(one, tmp_path, name)
 
 
-@pytest.mark.parametrize("command", ["./run.sh", "sh run.sh", "make t", "./outer.sh", "python3 -m pkg", "python3 b.py"])
+@pytest.mark.parametrize(
+    "command", ["./run.sh", "sh run.sh", "make t", "./outer.sh", "python3 -m pkg", "sh -c ./run.sh"]
+)
 def test_what_did_not_change_runs_after_one_question(shell_desk, tmp_path, command):
     put(tmp_path, SCRIPTS)
     one = shell_desk(command)

@@ -27,6 +27,8 @@ _PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\
 _TEST_NAME: Final = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
+_MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
+_CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
 _VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
 _RECIPE_SIGNS: Final = "@-+"
@@ -52,9 +54,10 @@ def executed_files(
     text, code = text[:_LONGEST], code[:_LONGEST]
     workspace, start = real_path(workspace), (real_path(folder),)
     finder = Finder(workspace, _search_path(workspace, text), beneath or {}, command)
+    modules = tuple(_inside(_MODULES_SET, text, workspace))
     for part in parts:
         if part.words:
-            command(finder, part.words, tuple(map(real_path, part.folders)) or start, 0)
+            command(finder, part.words, (*(tuple(map(real_path, part.folders)) or start), *modules), 0)
     _unknown_before(finder, parts, text, start)
     for value in _CODE_SET.findall(text):
         finder.program(value.strip("\"'"), start, 0, "shell")
@@ -62,6 +65,8 @@ def executed_files(
         finder.python_text(text.replace("'", "\n").replace('"', "\n"), start, 0)
     if code:
         finder.python_text(code, start, 0)
+        for line in _CELL_RUNS.findall(code):
+            command(finder, ("python", *line.split()), start, 0)
     return finder.files
 
 
@@ -111,8 +116,8 @@ def _program_reads(found: Finder, program: str, rest: list[str], bases: Bases, d
         _flag_files(found, rest, works_in, depth)
     elif program not in table.DATA:
         _unknown(found, program, rest, works_in, depth)
-    elif program == "git" and table.GIT_RUNS_HOOKS.intersection(rest[:4]):
-        _hooks(found, bases, depth)
+    elif program == "git":
+        _git(found, rest, bases, depth)
 
 
 def _interpreted(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
@@ -197,6 +202,11 @@ def _unknown(found: Finder, program: str, rest: list[str], bases: Bases, depth: 
             continue
         if program in table.RUNNERS or program in table.NODE_MANAGERS:
             _in_path(found, word, bases, depth)
+        if program in table.RUNS_OPERANDS:
+            found.program(word, bases, depth)
+        module, colon, attribute = word.partition(":")
+        if program == "unittest" or (colon and attribute.isidentifier()):  # `uvicorn package.module:app`
+            found.module(module, bases, depth)
         _operand(found, word.partition("::")[0], bases, depth)
 
 
@@ -260,6 +270,15 @@ def _existing(found: Finder, names: Iterable[str], bases: Bases) -> Iterator[str
                 break
 
 
+def _git(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """Hooks that a verb runs, and the command lines that some verbs are given."""
+    if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
+        _hooks(found, bases, depth)
+    for at, word in enumerate(rest[:8]):
+        if word in table.GIT_RUNS:
+            _wrapped(found, rest[at + 1 :], bases, depth)
+
+
 def _hooks(found: Finder, bases: Bases, depth: int) -> None:
     for pattern in (".git/hooks/*", ".husky/*", ".githooks/*"):
         for path in found.at(pattern, (*bases[:1], found.workspace)):
@@ -307,11 +326,17 @@ def _plain_name(name: str) -> str:
 
 def _search_path(workspace: str, text: str) -> Bases:
     """Folders of the workspace in which the shell may look for programs, also as this line sets them."""
-    given = [each.strip("\"'") for value in _PATH_SET.findall(text) for each in value.split(":")]
     here = [each for each in os.environ.get("PATH", "").split(":") if each and within(each, workspace)]
-    placed = (os.path.normpath(os.path.join(workspace, VARIABLE_FOLDER.sub("", each))) for each in given if each)  # noqa: PTH118
-    set_here = [each for each in placed if within(each, workspace)]
-    return tuple(dict.fromkeys([*set_here, *here, *(f"{workspace}/{each}" for each in table.BESIDE)]))
+    beside = (f"{workspace}/{each}" for each in table.BESIDE)
+    return tuple(dict.fromkeys([*_inside(_PATH_SET, text, workspace), *here, *beside]))
+
+
+def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
+    """The folders of the workspace that a line sets a search path to."""
+    for each in (each.strip("\"'") for value in setting.findall(text) for each in value.split(":")):
+        path = os.path.normpath(os.path.join(workspace, VARIABLE_FOLDER.sub("", each)))  # noqa: PTH118 - strings
+        if each and within(path, workspace):
+            yield path
 
 
 def _upwards(folder: str, workspace: str) -> Iterator[str]:

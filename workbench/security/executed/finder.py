@@ -65,6 +65,8 @@ class Finder:
         name = f"{Path.home()}{name[1:]}" if name.startswith("~/") else name
         if not name or UNKNOWN in name or "$" in name or len(name) > 1_000:
             return
+        if "**/" in name:  # one level, as looking through all would have no bound
+            yield from self.at(name.replace("**/", ""), bases)
         for base in dict.fromkeys(bases) if not name.startswith("/") else ("",):
             if next(self._steps, None) is None:
                 return

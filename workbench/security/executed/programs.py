@@ -150,7 +150,14 @@ CONFIGURED: Final = words(
     "jest vitest vite webpack rollup eslint next playwright mocha babel tsup astro nuxt svelte-kit cypress karma"
 )
 """Programs of node whose `NAME.config.*` is code."""
+RUNS_OPERANDS: Final = words("ansible-playbook crontab at batch snakemake psql packer nomad")
+"""Programs that run what their operands hold, whatever that is called."""
+GIT_RUNS: Final = words("run -x --exec foreach")
+"""Words of git that a command line follows: `bisect run`, `rebase -x`, `submodule foreach`."""
 PATTERNS: Final = {
+    "docker": ("*/Dockerfile", "Dockerfile.*", "*.Dockerfile"),
+    "gradle": ("gradle/wrapper/gradle-wrapper.*", "buildSrc/*.gradle*", "*/build.gradle*"),
+    "mvn": (".mvn/wrapper/maven-wrapper.*", "*/pom.xml"),
     **{name: (f"{name}.config.*",) for name in CONFIGURED},
     "cargo": ("*/build.rs", "crates/*/build.rs"),
     **dict.fromkeys(("terraform", "tofu"), ("*.tf",)),
