@@ -54,7 +54,11 @@ class SessionsDoing(ModalScreen[str | None]):
             return ""
         if self.row is None:
             return "there is no session"
-        return "a damaged session can only be deleted" if self.row.entry.damaged else ""
+        return (
+            "a damaged session can only be deleted, or repaired: `ohw sessions repair`"
+            if self.row.entry.damaged
+            else ""
+        )
 
     async def carry_out(self, line: str, row: SessionRow, text: str) -> None:
         """Save a title, or write a file; its own engine writes the title of the session on screen."""
