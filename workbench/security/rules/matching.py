@@ -25,7 +25,7 @@ _CHANGERS: Final = words(
 """Builtins after which the same words may run something else: in another folder, or with other variables."""
 _RUNS_ANYTHING: Final = re.compile(
     r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
-    r"loads |starts a shell|the analysis failed"
+    r"loads |starts a shell|the analysis failed|changes what |sets \w+, which changes|acts with the rights of another"
 )
 """How the reasons begin of what is HIGH because it runs what is not seen in its words."""
 
@@ -148,7 +148,15 @@ def _may_run(part: Part, pattern: str) -> bool:
         return True
     if part.risk == "HIGH" and _RUNS_ANYTHING.match(part.reason):
         return True
+    if part.risk != "LOW" and any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
+        return True
     return hides_from(pattern, part.words, part.program)
+
+
+def _is_word_of(pattern: str, words_behind: Sequence[str]) -> bool:
+    """Whether the words behind the program's name are a command of the rule's: the program may run it."""
+    first, start = words_behind[0].rpartition("/")[2], pattern.partition(" ")[0]
+    return first == start and bool(command_pattern(pattern).fullmatch(" ".join([first, *words_behind[1:]])))
 
 
 def is_in_force(rule: Rule, subject: Subject) -> bool:

@@ -18,15 +18,34 @@ from workbench.security.rules.matching import is_at, is_in_force, real, runs
 from workbench.security.rules.rule import Rule
 from workbench.security.rules.subject import Subject
 
-_DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep")
+_DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep pax chroot")
 """Programs, and tools, that take in whole folders (`grep` as a program only where it is told to)."""
-_DEEP_GIT: Final = words("clean grep stash archive show diff cat-file whatchanged format-patch bundle checkout restore")
-_ONLY_NAMES: Final = words(
-    "--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary -b -B"
+_UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
+"""Programs that write to, or pack, the files that an archive, a patch or their input names."""
+_SERVES: Final = words("http.server zipfile tarfile")
+"""Modules of Python, run with `-m`, that take in whole folders."""
+_SHOWS_GIT: Final = words("show diff whatchanged stash")
+_SHOWS_IF_TOLD: Final = words("log reflog diff-tree diff-index diff-files")
+"""Verbs of git that show what is in files, by themselves or with a flag for patches."""
+_DEEP_GIT: Final = (
+    words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
+    | words("read-tree fast-export")
+    | _SHOWS_GIT
+    | _SHOWS_IF_TOLD
 )
-_PATCH: Final = words("-p -u --patch -L")
-_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file)|-T\Z|-a\Z")
+_ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
+_PATCH: Final = re.compile(
+    r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
+    r"--binary|--function-context"
+)
+_PATHSPEC: Final = re.compile(r":[/(!^]|.*[*?\[]")
+"""A word that stands for any path, or for a message, to git itself."""
+_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file)|-T\Z|-a\Z|-@\Z")
 """Flags whose value is a list of files."""
+_MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
+_CONTAINERS: Final = words("docker podman nerdctl")
+_DATA_BASES: Final = words("sqlite3 duckdb psql mysql gdb lldb")
+"""Programs that are told in one word what to do with which file."""
 _TEXT_ONLY: Final = words(
     "echo printf true false : exit return sleep seq test [ [[ set shift kill wait read export declare local typeset "
     "readonly unset type which basename dirname expr date let"
@@ -36,7 +55,7 @@ _SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq y
 """Programs whose first word is no path."""
 _ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/")
 _MOST_WORDS = 200
-_BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp")
+_BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd")
 _CLUSTER = re.compile(r"-[a-zA-Z]+")
 _SIGNS = re.compile(r"[*?\[]")
 
@@ -83,8 +102,11 @@ def _places(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
         if rule.command and not runs(rule, part):
             continue
         is_deep = _is_deep(part)
-        named = part.paths or ((subject.workspace,) if is_deep else ())
+        named = (*part.paths, *_patterns(part)) or ((subject.workspace,) if is_deep else ())
         yield from ((path, is_deep) for one in named for path in {os.path.normpath(one), real(one)})
+        yield from (
+            (path, True) for one in _taken_in_by_git(part, subject) for path in {os.path.normpath(one), real(one)}
+        )
 
 
 def _is_deep(part: Part) -> bool:
@@ -92,9 +114,11 @@ def _is_deep(part: Part) -> bool:
         return False
     name, *rest = (part.words[0].rpartition("/")[2], *part.words[1:])
     if name == "git":
-        return _is_deep_git(part, rest)
+        return False
     if name in _DEEP and name != "grep":
         return True
+    if name.startswith("python") and "-m" in rest[:-1]:
+        return rest[rest.index("-m") + 1] in _SERVES
     signs = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
     return any(
         word in ("--recursive", "--archive", "--dereference-recursive")
@@ -103,15 +127,45 @@ def _is_deep(part: Part) -> bool:
     )
 
 
-def _is_deep_git(part: Part, rest: Sequence[str]) -> bool:
-    """Whether git shows or writes what is in any file, and not only in those that are named."""
-    verb = next((word for word in rest if word in _DEEP_GIT or word == "log"), "")
-    if not verb or (verb == "log" and _PATCH.isdisjoint(rest)) or not _ONLY_NAMES.isdisjoint(rest):
-        return False
-    behind = rest[rest.index(verb) + 1 :]
+def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
+    """What git shows or writes with all that is below: the directories in its words, or the workspace where it names
+    no file.
+    """
+    name, *rest = part.words or ("",)
+    verb = next((word for word in rest if word in _DEEP_GIT), "") if name.rpartition("/")[2] == "git" else ""
+    behind = rest[rest.index(verb) + 1 :] if verb else []
+    if not verb or not _is_of_contents(verb, behind):
+        return []
+    if verb in {"apply", "am"} or any(_PATHSPEC.match(word) for word in behind if verb != "grep"):
+        return [subject.workspace]
+    if verb == "grep":
+        behind = behind[next((at for at, word in enumerate(behind, 1) if not word.startswith("-")), 0) :]
+    found = _candidates(part, behind)
+    folders = [path for path in found if os.path.isdir(path)]  # noqa: PTH112 - asked for each word
+    if folders and verb not in {"clone", "worktree"}:
+        return folders
     named = "--" in behind[:-1] or any(":" in word for word in behind)
-    is_file = any(os.path.lexists(path) for path in _candidates(part, behind))
-    return verb in {"clean", "grep", "stash"} or not (named or is_file)
+    is_named = (named and verb != "clean") or any(os.path.lexists(path) for path in found)
+    return [] if is_named and verb not in {"clone", "worktree"} else [subject.workspace]
+
+
+def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
+    """Whether a verb of git shows or writes what is in files, and not only what they are called."""
+    is_patch = any(_PATCH.fullmatch(word) for word in behind)
+    if verb in _SHOWS_IF_TOLD:
+        return is_patch
+    if verb in {"checkout", "switch", "worktree"} and not {"-b", "-B", "-c", "-C", "list", "prune"}.isdisjoint(behind):
+        return "add" in behind
+    if verb in _SHOWS_GIT:
+        return is_patch or _ONLY_NAMES.isdisjoint(behind)
+    return verb != "reset" or "--hard" in behind or "--merge" in behind or "--keep" in behind
+
+
+def _patterns(part: Part) -> list[str]:
+    """The words that are patterns of files, as paths; the ratings may know them by one file that fits."""
+    if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
+        return []
+    return [path for path in _candidates(part, part.words[1:]) if _SIGNS.search(path)]
 
 
 def _is_unplaced(part: Part) -> bool:
@@ -119,6 +173,8 @@ def _is_unplaced(part: Part) -> bool:
     name = part.words[0].rpartition("/")[2] if part.words else ""
     if name in _TEXT_ONLY:
         return False
+    if name in _UNPACKS or (name in _CONTAINERS and any(_MOUNTS.match(word) for word in part.words)):
+        return True
     if part.unplaced or "not known" in part.reason or any(_ANOTHER_NAME.search(path) for path in part.paths):
         return True
     return any(UNKNOWN in word or _LISTED.match(word) for word in part.words[1:])
@@ -148,6 +204,8 @@ def _candidates(part: Part, operands: Sequence[str]) -> list[str]:
     names: dict[str, None] = {}
     for word in operands[:_MOST_WORDS]:
         pieces = [word[2:] if re.match(r"-\w", word) else word, *(word.partition(sign)[2] for sign in "=:@")]
+        if part.words[0].rpartition("/")[2] in _DATA_BASES:
+            pieces += re.split(r"[\s'\"();]+", word)
         names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
     return [name if name.startswith("/") else f"{folder}/{name}" for name in names for folder in part.folders or ("",)]
 
@@ -155,9 +213,14 @@ def _candidates(part: Part, operands: Sequence[str]) -> list[str]:
 _LONGEST: Final = 300
 
 
+def _wide(pattern: str) -> str:
+    """A pattern of the shell that fits at least as much, without the sets of signs that are written otherwise here."""
+    return re.sub(r"\[.*\]", "*", pattern)
+
+
 def _meets(path: str, base: str, is_deep: bool) -> bool:
     """Whether a path, which may be a pattern of the shell, may be at or below the base, or (`is_deep`) above it."""
     mine, its = PurePosixPath(path).parts, PurePosixPath(base).parts
-    if not all(one == other or fnmatchcase(other, one) for one, other in zip(mine, its, strict=False)):
+    if not all(one == other or fnmatchcase(other, _wide(one)) for one, other in zip(mine, its, strict=False)):
         return False
     return is_deep or (len(mine) >= len(its) and bool(_SIGNS.search(path)))
