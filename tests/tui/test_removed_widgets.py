@@ -1,21 +1,73 @@
-"""What the conversation takes away is gone: no cycle keeps a removed card, however old it was."""
+"""What the screen no longer shows is freed without the garbage collector: no reference cycle keeps it.
+
+Each test is one cycle that Textual leaves behind and `textual_seam.free_without_collector` breaks.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import weakref
+from collections.abc import Iterator
+from typing import Any
 
-from textual.widgets import Static
+import pytest
+from textual.app import App
+from textual.cache import LRUCache
+from textual.dom import DOMNode
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Markdown, Static, TextArea
+from textual.worker import Worker
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
+from workbench.session.events import TextDelta
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.markdown_stream import plain_parser
 
 _TEXT = "Step **1** begins:\n\n- one\n- two\n\n```python\nx = 1\n```\n"
 
 
-async def test_a_removed_card_is_freed_without_a_look_at_the_oldest_generation():
+@pytest.fixture
+def left() -> Iterator[list[Any]]:
+    """Once `gc.collect` is called: what only the collector would have freed."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        yield gc.garbage
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+async def test_a_session_that_goes_on_leaves_no_widget_to_the_collector(left: list[Any]):
+    script = Script().start().user("Do.")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = app.screen.query_one(Conversation)
+        for number in range(50):
+            link.bring(*(TextDelta(text=_TEXT[at : at + 20]) for at in range(0, len(_TEXT), 20)))
+            await pilot.pause(0.12 if number > 44 else 0)  # the last few are painted as they stream
+            first = len(script.events)
+            script.answer(_TEXT)
+            script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
+            link.bring(*script.events[first:])
+            await pilot.pause()
+        await wait_until(pilot, lambda: bool(panel.query("MarkdownFence")))
+        await pilot.pause(0.3)
+        gc.collect()
+        assert {
+            type(each).__name__ for each in left if isinstance(each, DOMNode | Strip | Worker | asyncio.Task)
+        } == set()
+        assert not [each for each in left if isinstance(each, dict | set) and len(each) > 50]
+
+
+async def test_a_removed_card_is_freed_at_once():
     script = Script().start().user("Do.")
     script.answer(_TEXT)
     for number in range(3):
@@ -23,23 +75,108 @@ async def test_a_removed_card_is_freed_without_a_look_at_the_oldest_generation()
     app = workbench_app(FakeLink(script.events))
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(Conversation)
-        await wait_until(pilot, lambda: len(panel.query("ActionCard")) == 3 and panel.query("MarkdownFence"))
+        await wait_until(pilot, lambda: len(panel.query("ActionCard")) == 3 and bool(panel.query("MarkdownFence")))
         await pilot.pause()
         gc.collect()  # all of it is in the oldest generation now
         gc.disable()
         try:
-            views = [*panel.children]
-            kept = [weakref.ref(each) for view in views for each in view.walk_children(with_self=True)]
+            kept = [weakref.ref(each) for view in panel.children for each in view.walk_children(with_self=True)]
             panel._views.clear()
             await panel.remove_children()
             await panel.mount(Static("x"))
-            del views[:]
             for _ in range(2):
                 app.screen.refresh(layout=True)
                 await pilot.pause()
-            gc.collect(1)
             alive = {type(each).__name__ for each in (ref() for ref in kept) if each is not None}
         finally:
             gc.enable()
         assert len(kept) > 10
-        assert alive & {"ActionCard", "UserText", "AgentText", "MarkdownFence"} == set()
+        assert alive == set()
+
+
+class _Plain(App[None]):
+    """A bare app: what is tested is Textual's own."""
+
+
+def test_a_widget_that_was_never_mounted_is_freed(left: list[Any]):
+    Static("x")
+    gc.collect()
+    assert not [each for each in left if isinstance(each, DOMNode)]
+
+
+async def test_styles_of_parts_of_a_widget_are_freed_with_each_new_look(left: list[Any]):
+    async with _Plain().run_test() as pilot:
+        area = TextArea("x")
+        await pilot.app.mount(area)
+        for _ in range(3):
+            pilot.app.stylesheet.apply(area)
+        assert area.get_component_styles("text-area--cursor").rich_style
+        await area.remove()
+        await pilot.pause()
+        del area
+        gc.collect()
+        assert not [each for each in left if isinstance(each, DOMNode)]
+
+
+async def test_styles_of_a_mounted_widget_still_change_it():
+    async with _Plain().run_test() as pilot:
+        box = Static("x")
+        box.styles.width = 5
+        await pilot.app.mount(box)
+        await pilot.pause()
+        assert box.size.width == 5
+        box.styles.width = 9
+        await pilot.pause()
+        assert box.size.width == 9
+
+
+async def test_the_map_of_each_layout_is_emptied(left: list[Any]):
+    async with _Plain().run_test() as pilot:
+        box = Static("x")
+        await pilot.app.mount(box)
+        for width in range(3, 9):
+            box.styles.width = width
+            await pilot.pause()
+        gc.collect()
+        assert not [each for each in left if isinstance(each, dict) and box in each]
+        assert not [each for each in left if isinstance(each, set) and box in each]
+        assert pilot.app.screen.find_widget(box).region.width == 8
+
+
+def test_what_a_cache_held_is_freed_when_it_is_cleared_or_dropped(left: list[Any]):
+    for drop in (LRUCache.clear, lambda _: None):
+        cache: LRUCache[int, Widget] = LRUCache(4)
+        for number in range(6):
+            cache[number] = Static("x")
+        assert len(cache) == 4
+        assert 5 in cache
+        drop(cache)
+        del cache
+    gc.collect()
+    assert not [each for each in left if isinstance(each, DOMNode)]
+
+
+@pytest.mark.parametrize("ends", ["by itself", "cancelled"])
+async def test_a_finished_worker_is_freed(left: list[Any], ends: str):
+    async with _Plain().run_test() as pilot:
+
+        async def work() -> None:
+            await asyncio.sleep(0 if ends == "by itself" else 9)
+
+        worker = pilot.app.run_worker(work())
+        await pilot.pause()
+        worker.cancel()
+        await pilot.pause()
+        assert worker.is_finished
+        del worker
+        await pilot.pause()
+        gc.collect()
+        assert not [each for each in left if isinstance(each, Worker)]
+
+
+async def test_all_messages_share_a_parser():
+    async with _Plain().run_test() as pilot:
+        texts = [Markdown("*x*", parser_factory=plain_parser) for _ in range(2)]
+        await pilot.app.mount_all(texts)
+        assert plain_parser() is plain_parser()
+        assert [each.children[0].name for each in texts] == ["paragraph_open"] * 2

@@ -35,9 +35,7 @@ def resume(arguments: Namespace) -> int:
     opener = _opener(arguments)
     found = chosen_session(where, arguments)
     if found.damaged:
-        from workbench.session.storage.store import REPAIR
-
-        raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; {REPAIR.format(found.id)}")
+        raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; its file is left as it is")
     return opener(where, _agreed(where, settings, found.id), Path(found.workspace), session_id=found.id)
 
 

@@ -98,13 +98,10 @@ class ModelAsked(EventBase):
 
 
 class AgentNudged(EventBase):
-    """The workbench's own word to the agent, sent to the model like a message; `evidence` says what it is based on.
-
-    `lost` stands where a repair found that events of the log are lost.
-    """
+    """The workbench's own word to the agent, sent to the model like a message; `evidence` says what it is based on."""
 
     kind: Literal["agent_nudged"] = "agent_nudged"
-    reason: Literal["empty", "no_call", "stuck", "lost"]
+    reason: Literal["empty", "no_call", "stuck"]
     text: str
     evidence: str = ""
 

@@ -36,7 +36,7 @@ from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
-from workbench.tui.textual_seam import draw_at_any_width, free_removed_widgets
+from workbench.tui.textual_seam import draw_at_any_width, free_without_collector
 from workbench.tui.themes import DEFAULT, variable_defaults
 from workbench.tui.theming import ThemeFolder, no_such_theme
 from workbench.tui.widgets.prompt import Prompt
@@ -51,7 +51,7 @@ _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
 
 draw_at_any_width()
-free_removed_widgets()
+free_without_collector()
 
 
 class WorkbenchApp(AppManners, AppKeys):

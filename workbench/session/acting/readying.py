@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from workbench.security.local import executed_by
 from workbench.security.secrets import masks_in
 from workbench.session.acting.fingerprint import fingerprint
 from workbench.session.acting.running import Readied
@@ -48,7 +47,9 @@ class Readying:
                 f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
             )
         action = tool.action_from_arguments(arguments)
-        _check_masks(tool, arguments)
+        masked = None if tool.is_read_only else masks_in(arguments.values())
+        if masked:
+            raise ArgumentError(_MASKED.format(mask=masked))
         beneath = self.beneath(action_id)
         with on_top_of(beneath):
             preparation = tool.preparation(action)
@@ -56,27 +57,11 @@ class Readying:
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
         folder = tool.working_dir() or self._ledger.workspace
         on_top = stacked(changes, beneath) if shown_stacked is None else tuple(shown_stacked)
-        executes = executed_by(tool, arguments, self._ledger.workspace, folder, beneath)
-        print_ = fingerprint(tool.name, arguments, folder, files, on_top, executes=executes)
-        return Readied(
-            tool,
-            action,
-            files,
-            folder,
-            print_,
-            preparation,
-            stale=stale_files(changes, self._ledger.writers),
-            stacked=on_top,
-            beside=stacking_reasons(changes, beneath),
-            executes=executes,
-        )
+        print_ = fingerprint(tool.name, arguments, folder, files, on_top)
+        stale = stale_files(changes, self._ledger.writers)
+        said = stacking_reasons(changes, beneath)
+        return Readied(tool, action, files, folder, print_, preparation, stale=stale, stacked=on_top, beside=said)
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
         """What files will hold once the actions before this one have run."""
         return left_before(self._ledger, action_id) if action_id else {}
-
-
-def _check_masks(tool: ToolDefinition, arguments: dict[str, Any]) -> None:
-    masked = None if tool.is_read_only else masks_in(arguments.values())
-    if masked:
-        raise ArgumentError(_MASKED.format(mask=masked))
