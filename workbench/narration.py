@@ -21,6 +21,7 @@ from workbench.session.events import (
     Notice,
     RunEnded,
     SessionStarted,
+    VersionTaken,
 )
 from workbench.session.ledger import OpenAction
 from workbench.text import first_line, visible
@@ -54,11 +55,14 @@ class Narrator:
                 self._observed(event)
             case ActionAbandoned():
                 self._say(f"  outcome unknown: {event.reason}", _RED)
-            case AgentNudged() | HistoryCondensed() | RunEnded() | DelegateStep():
+            case AgentNudged() | HistoryCondensed() | RunEnded() | DelegateStep() | VersionTaken():
                 self._turned(event)
 
-    def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded | DelegateStep) -> None:
-        if isinstance(event, AgentNudged):
+    def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded | DelegateStep | VersionTaken) -> None:
+        if isinstance(event, VersionTaken):
+            if event.guarded:
+                self._say(f"  {event.notice}", _RED)
+        elif isinstance(event, AgentNudged):
             self._say(f"told the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
         elif isinstance(event, HistoryCondensed):
             self._say(f"events {event.first} to {event.last} were summed up for the model", _DIM)

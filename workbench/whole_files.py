@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -11,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UsageError
+
+_MOST_NOTES = 1_000
+_own_writes: dict[str, bytes] = {}
+"""What this process wrote last, so that a session does not take it for the work of a command."""
 
 
 def replace_file(path: Path, raw: bytes) -> None:
@@ -25,6 +30,7 @@ def replace_file(path: Path, raw: bytes) -> None:
             os.fsync(file.fileno())
         if target.exists():
             Path(name).chmod(target.stat().st_mode & 0o777)
+        note_own_write(target, raw)
         Path(name).replace(target)
     except BaseException:
         discard_file(Path(name))
@@ -38,6 +44,24 @@ def discard_file(path: Path) -> None:
     """
     with suppress(OSError):
         path.unlink(missing_ok=True)
+
+
+def note_own_write(path: Path, raw: bytes | None) -> None:
+    """Note that this process is about to give the file this content (None: to delete it)."""
+    if len(_own_writes) >= _MOST_NOTES:
+        _own_writes.pop(next(iter(_own_writes)), None)
+    _own_writes[str(path)] = hashlib.sha256(raw).digest() if raw is not None else b""
+
+
+def is_own_write(path: str, digest: bytes) -> bool:
+    """Whether this process itself gave the file the content with this SHA-256 digest (empty: deleted it).
+
+    A note counts once, and no child process can make one.
+    """
+    if _own_writes.get(path) != digest:
+        return False
+    _own_writes.pop(path, None)
+    return True
 
 
 def replace_json(path: Path, told: Mapping[str, Any]) -> None:

@@ -6,6 +6,12 @@ import pytest
 from tests.session.fake_agent import Desk
 
 
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions watch over protected files of the home directory: never those of whoever runs the tests."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
     made: list[Desk] = []

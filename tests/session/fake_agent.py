@@ -191,6 +191,7 @@ class Desk:
     def __init__(self, folder: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
         """`max_steps` and other limits by name; everything else is the session's."""
         self.folder, self.path = folder, folder / "one.ohw"
+        workspace = more.pop("workspace", folder)
         self.agent = FakeAgent(*script)
         self.hang = hang or Hang()
         self.tools = small_tools(folder, self.hang)
@@ -200,7 +201,7 @@ class Desk:
         self.hook = lambda event: None
         if not self.path.exists():
             with Store.create(self.path) as store:
-                store.append(SessionStarted(id="one", workspace=str(folder), model="fake/one", mode=mode))
+                store.append(SessionStarted(id="one", workspace=str(workspace), model="fake/one", mode=mode))
         self.open()
 
     def open(self) -> None:

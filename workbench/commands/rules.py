@@ -21,6 +21,7 @@ from workbench.security.rules.examples import command_subject
 from workbench.security.rules.patterns import is_address
 from workbench.security.rules.rule import Rule, near
 from workbench.security.rules.subject import Subject, subject_of
+from workbench.security.unplaced import unplaced_write
 from workbench.text import visible
 from workbench.tools.completion import NoModel
 from workbench.tools.context import ToolContext
@@ -142,6 +143,7 @@ def _outcome(
         rule=deciding(rules, subject),
         caution=caution,
         protected=guarded_by(rules, subject),
+        unplaced=unplaced_write(subject),
         confirm_unknown=book.confirm_unknown,
     )
     why = ruling.rule if ruling.by == "mode" or ruling.rule == caution else f"rule {ruling.rule}"

@@ -43,6 +43,7 @@ def rule_on(
     rule: Rule | None = None,
     caution: str = "",
     protected: str = "",
+    unplaced: str = "",
     confirm_unknown: bool = True,
 ) -> Ruling:
     """The ruling on an action of this effective risk; `rule` is the one that fits it.
@@ -52,7 +53,8 @@ def rule_on(
     A rule denies or asks in every mode. It allows nothing that is HIGH (all that is protected is), nothing in the mode
     that always asks, and nothing that writes in plan mode. With `caution`, a reason, what is not LOW is asked about,
     whatever a rule allows: one that was lost might have denied it. What changes a `protected` path is asked about in
-    every mode. Without `confirm_unknown` the modes that ask by risk let through what nobody can rate.
+    every mode, and what may change one for an `unplaced` reason. Without `confirm_unknown` the modes that ask by risk
+    let through what nobody can rate.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -65,6 +67,8 @@ def rule_on(
     ruling = _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, asked, caution)
     if protected and ruling.verdict == "allow":
         return Ruling("ask", PROTECTED, f"{protected} is protected, and no allow rule names it")
+    if unplaced and ruling.verdict == "allow":
+        return Ruling("ask", PROTECTED, unplaced)
     return ruling
 
 

@@ -21,7 +21,8 @@ class VersionTaken(EventBase):
     Files that `action_observed` tells of are not repeated; `more` counts those whose texts are not kept here. Without
     an action it is a version to start from, or one that follows from `files_changed`. `notice` is a line for the
     person; without a `version` it says why there is none. `copy_id` names the copy of what the action takes away
-    and no version holds, kept before it began.
+    and no version holds, kept before it began. `guarded` are protected files that changed without having been shown:
+    `notice` then says whether they were put back.
     """
 
     kind: Literal["version_taken"] = "version_taken"
@@ -31,3 +32,4 @@ class VersionTaken(EventBase):
     more: int = 0
     notice: str = ""
     copy_id: str = ""
+    guarded: tuple[str, ...] = ()

@@ -250,10 +250,13 @@ class Session:
         has_run = self.own.advance(cancel)
         phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
+            self._actions.protection.compare()
             self._thinking.advance(self._limits, cancel)
         elif phase == "acting":
             self.files.settle(cancel)
             has_run = self._actions.advance(cancel)
+        if self.phase == "idle":
+            self._actions.protection.compare()
         self._ahead.advance(cancel, after_a_run=has_run)
 
     def _give_up(self, reason: str) -> None:

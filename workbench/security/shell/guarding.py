@@ -36,6 +36,7 @@ OUTPUTS = frozenset(
 """Flags that name what is written, in most programs."""
 _CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
 _STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
+_HOOK_INSTALLERS = {"pre-commit": {"install", "uninstall"}, "lefthook": {"install", "uninstall"}, "git": {"lfs"}}
 _HOLDS_PROTECTED = frozenset({".github", ".config"})
 _MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})
 
@@ -45,6 +46,9 @@ def guard_words(call: Call) -> None:
     if call.risk == "LOW" and call.unread and call.name not in _ONLY_TEXT:
         _read_words(call)
     _written_words(call)
+    if _installs_hooks(call):
+        call.protected.append(f"{call.scan.folder or call.scan.places.workspace}/.git/hooks")
+        call.raise_to("HIGH", "changes what git runs and keeps")
     if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
         return
     if call.reason.startswith(("reads ", "leaves ")):
@@ -57,6 +61,16 @@ def guard_words(call: Call) -> None:
         if call.scan.places.protects(path) or _receives_protected(call, path):
             call.protected += [] if path in call.protected else [path]
             call.raise_to("HIGH", "may change a protected path")
+
+
+def _installs_hooks(call: Call) -> bool:
+    """Whether it writes hooks of git that it names nowhere."""
+    if call.name == "git" and _verb(call) in {"init", "clone"}:
+        return any(word.startswith("--templ") for word in call.said)
+    if call.name == "husky":
+        return True
+    verbs = _HOOK_INSTALLERS.get(call.name, set())
+    return _verb(call) in verbs and (call.name != "git" or not {"install", "update", "uninstall"}.isdisjoint(call.said))
 
 
 def _written_words(call: Call) -> None:

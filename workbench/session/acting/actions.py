@@ -11,6 +11,7 @@ from workbench.security.policy import Ruling
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.fingerprint import is_same_action, shown_as
 from workbench.session.acting.net import NO_COPIES, KeepsCopies
+from workbench.session.acting.protection import Protection
 from workbench.session.acting.rating import Rater, reasons, segments
 from workbench.session.acting.readying import Readying
 from workbench.session.acting.results import none_run, not_run
@@ -65,6 +66,7 @@ class Actions:
         self.rater = Rater(journal.ledger, self.rules)
         self.refused = self.rater.refused
         self._files = files
+        self.protection = Protection(journal, self.rater, self.writing.state_dir)
         self.runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
@@ -85,7 +87,7 @@ class Actions:
             return []
         shown, doubt = self._files.explained(local)
         waited = self.rater.waited(proposed.action_id, ruling)
-        ask = ask or (NOT_MERGED if needs_person(readied.stale) else "") or doubt or waited
+        ask = ask or doubt or waited or _why_asked(readied, self.protection)
         asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
         told = (*filter(None, (why,)), *stale_reasons(readied.stale), *readied.beside)
@@ -114,12 +116,15 @@ class Actions:
         """Take the next action one step on: prepare, assess, or run it (beside others that may); whether it ran."""
         if self._prepares(cancel):
             return False
+        self.protection.compare()
         with self._journal.lock:
             group = self._group()
             if not group:
                 return False
             begun = (ActionStarted(action_id=run.proposed.action_id) for run in group if run.sub_agent is None)
             self._journal.commit(*begun, lasting=False)
+            for run in group:
+                self.protection.begin(run)
         fault: StoreError | None = None
         for run, result in self.runner.results(group, cancel):
             try:
@@ -191,6 +196,8 @@ class Actions:
             return None
         objection = self._objection(action, decided, readied)
         if objection is None:
+            objection = self.protection.objection(action, readied.tool)
+        if objection is None:
             return readied if decided.written is None else self.writing.in_part(readied, decided)
         self._journal.commit(*self.assessed(action.proposed, ask=objection, edited=decided.edited))
         return None
@@ -218,10 +225,11 @@ class Actions:
     def _finish(self, run: Run, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""
         proposed = run.proposed
+        result, beside = self.protection.ended(run, result)
         with self._journal.lock:
             if isinstance(result, ActionObserved):
                 result = self._journal.failures.advised(proposed, result, self.tools)
-            events: list[Event] = [result]
+            events: list[Event] = [result, *beside]
             ledger = self._journal.ledger
             is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
             if run.readied.tool.ends_run and not run.readied.instead and is_done and isinstance(result, ActionObserved):
@@ -239,6 +247,11 @@ class Actions:
     def close(self) -> None:
         """Let the threads of the tools end."""
         self.runner.close()
+
+
+def _why_asked(readied: Readied, protection: Protection) -> str:
+    """Why what it changes is asked about by the files there are now."""
+    return NOT_MERGED if needs_person(readied.stale) else protection.doubt(readied.tool)
 
 
 def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:

@@ -8,6 +8,7 @@ from uuid import uuid4
 from workbench.llm.model import Cancel
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.decisions import Refused
+from workbench.session.acting.integrity_guard import ALL_CHANGES
 from workbench.session.acting.results import not_run
 from workbench.session.acting.running import Run
 from workbench.session.events import ActionAbandoned, ActionProposed, ActionStarted, Event, PersonCommand
@@ -60,11 +61,13 @@ class OwnCommands:
         self._prepare(waiting, cancel)
         with self._journal.lock:
             run = self._started(waiting)
+        self._actions.protection.guard.begin(ALL_CHANGES)
         try:
             for _, result in self._actions.runner.results([run], cancel) if run else ():
                 self._journal.commit(result, happened=True)
         finally:
             self._cancel = None
+            self._actions.protection.guard.end(ALL_CHANGES)
         return True
 
     def _started(self, command: PersonCommand) -> Run | None:

@@ -14,6 +14,7 @@ from workbench.security.risk import Risk, effective
 from workbench.security.rules.book import BROKEN, RuleBook, deciding, guarded_by
 from workbench.security.rules.exact import rule_for
 from workbench.security.rules.subject import Subject, subject_of
+from workbench.security.unplaced import unplaced_write
 from workbench.session.acting.refused import RULE as REFUSED
 from workbench.session.acting.refused import Refusals, repeats
 from workbench.session.events import ActionProposed, FileDelta, Segment
@@ -63,6 +64,7 @@ class Rater:
             rule=deciding(rules, subject),
             caution=caution,
             protected=guarded_by(rules, subject),
+            unplaced=unplaced_write(subject),
             confirm_unknown=self._rules.confirm_unknown,
         )
         again = repeats(subject, self.refused.effects()) if risk != "LOW" else ""
@@ -106,6 +108,10 @@ class Rater:
     def _ruled(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Assessment, Risk, Ruling]:
         local = self.local(proposed, tool)
         return local, *self.ruling(proposed, tool, local)
+
+    def guarded(self, proposed: ActionProposed, local: Assessment) -> str:
+        """A protected path that it changes and no rule of the user names; empty when there is none."""
+        return guarded_by(self._rules.rules(self._ledger.rules), self._subject(proposed, local))
 
     def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
         """Why the person's decision on it would be another one now, though it reads as it did; empty when nothing is.

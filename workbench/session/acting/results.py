@@ -56,6 +56,12 @@ def observed(
     )
 
 
+def with_text(result: ActionObserved, text: str) -> ActionObserved:
+    """The result with one more text for the model."""
+    content = [*result.observation.get("content", ()), {"type": "text", "text": well_formed(f"[{text}]")}]
+    return result.model_copy(update={"observation": {**result.observation, "content": content}})
+
+
 def _without_texts(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:
     known = {text for file in changed for text in (file.before, file.after)}
     return {name: None if name in _FILE_TEXTS and value in known else value for name, value in payload.items()}

@@ -28,6 +28,8 @@ class Writing:
     """Writes for one session; shares the folder in which the editor keeps what it knows."""
 
     def __init__(self, state_dir: Path | None, workspace: str = "/") -> None:
+        self.state_dir = state_dir
+        """Where the session keeps files, if it does."""
         self._files = Files(workspace, state_dir, merges=True)
 
     def check(self, parts: Sequence[FilePart]) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from workbench.tools.anchored import SYSTEM, Entry, Root
 from workbench.tools.leftovers import mark
+from workbench.whole_files import note_own_write
 
 _NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)
 """In a folder where only an owner may, or over a file that is mounted on its own."""
@@ -31,6 +32,7 @@ def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None =
 
     Without `mode` it has the permissions that the umask leaves a new file.
     """
+    note_own_write(path, raw)
     with root.entry(path, make=True) as entry:
         temporary = _name()
         try:
@@ -49,6 +51,7 @@ def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None
     but a crash may tear one that had to be written in place (it has several names, an owner we cannot give to another
     file, or is mounted on its own).
     """
+    note_own_write(path, raw)
     with root.entry(path) as entry:
         found = entry.stat()
         if not stat.S_ISREG(found.st_mode):
@@ -61,6 +64,7 @@ def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None
 
 def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
     """Delete the file or link; raises OSError, also where it holds something else than `before`: then it stays."""
+    note_own_write(path, None)
     with root.entry(path) as entry:
         if before is None:
             entry.unlink()

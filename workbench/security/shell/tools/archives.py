@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from workbench.security.shell.call import Call, Spec, flags, uses
@@ -22,6 +23,7 @@ _TAR = Spec(
     | flags("HIGH", "unpacks over files anywhere", "-P --absolute-names")
     | flags("MEDIUM", "deletes the files it packs", "--remove-files"),
 )
+_CPIO = Spec("MEDIUM", "packs or unpacks files", operands="read", paths=uses("write", "-D -O -F"))
 _MAKES = frozenset({"-c", "-r", "-u", "-A", "--create", "--append", "--update", "--concatenate", "--delete"})
 _UNPACKS = frozenset({"-x", "--extract", "--get"})
 
@@ -105,6 +107,15 @@ def _seven(call: Call) -> None:
             call.use(Word(word.text[2:], word.raw, word.is_pattern, word.runs), "write")
         elif not word.text.startswith("-"):
             call.use(word, "read" if verb in {"x", "l", "t", "e"} else "write")
+    if verb in {"x", "e"}:
+        into = next((word.text[2:] for word in call.words if word.text.startswith("-o")), "") or "."
+        call.writes_below(Word(into, into))
+
+
+def _cpio(call: Call) -> None:
+    call.apply(_CPIO)
+    if any(re.match(r"-[a-zA-Z]*[irp]|--(?:extract|pass-through)", word.text) for word in call.words):
+        call.writes_below(Word(".", "."))
 
 
 RULES: dict[str, Rule] = {
@@ -115,5 +126,6 @@ RULES: dict[str, Rule] = {
     "zip": _zip,
     **dict.fromkeys(words("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress"), _packs_in_place),
     **dict.fromkeys(("7z", "7za", "7zz"), _seven),
-    **named(Spec("MEDIUM", "packs or unpacks files", operands="read", paths=uses("write", "-D -O -F")), "cpio ar pax"),
+    **dict.fromkeys(("cpio", "pax"), _cpio),
+    **named(_CPIO, "ar"),
 }

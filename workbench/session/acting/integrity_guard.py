@@ -1,0 +1,353 @@
+"""Compares the protected files before and after each action; held by the actions of a session.
+
+What an action changed without having been shown is put back where it lies in the workspace. Everything else, and all
+that lies outside, is never written: it is said, and the next action is asked about in every mode.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from workbench.config import Locations
+from workbench.security.assessment import ANY, Assessment
+from workbench.security.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes, stat_key
+from workbench.security.places import within
+from workbench.session.events import VersionTaken
+from workbench.text import counted, visible
+from workbench.tools.anchored import Entry, Root
+from workbench.whole_files import is_own_write
+
+MOST_PUT_BACK: Final = 20
+"""Files that are put back after one action; where more have changed, the user is asked about all of them."""
+_NAMED: Final = 4
+_TREE_VERBS: Final = frozenset(
+    {
+        *("checkout", "switch", "pull", "merge", "rebase", "reset", "restore", "stash", "cherry-pick", "revert", "am"),
+        *("clone", "submodule", "worktree", "read-tree", "checkout-index", "bisect"),
+    }
+)
+"""Commands of git that check out files of other versions: putting some of these back would tear the checkout apart."""
+_MODEL: Final = (
+    "A protected file is changed only where the call names it, so that the user is asked: edit it with the editor. "
+    "Do not try it in another way."
+)
+
+
+@dataclass(frozen=True)
+class Permit:
+    """What one action may change because it was shown and approved, by absolute path."""
+
+    folders: frozenset[str] = frozenset()
+    """Protected paths, with everything below."""
+    files: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
+    """Paths that it names as deleted, with everything below."""
+    everything: bool = False
+    checks_out: bool = False
+    """Whether it is a command of git that checks out files of other versions."""
+
+    def allows(self, change: PathChange) -> bool:
+        """Whether the change was shown."""
+        if self.everything or change.path in self.files:
+            return True
+        folders = (*self.folders, *self.deleted) if change.after is None else self.folders
+        return any(within(change.path, each) for each in folders)
+
+
+NO_CHANGES: Final = Permit()
+ALL_CHANGES: Final = Permit(everything=True)
+
+
+@dataclass(frozen=True)
+class Intrusion:
+    """Protected files that changed without having been shown, and what was done about it; maybe none."""
+
+    paths: tuple[str, ...] = ()
+    notice: str = ""
+    """For the user."""
+    model_note: str = ""
+
+    def event(self, action_id: str = "") -> VersionTaken:
+        """The event for the log and the screens."""
+        return VersionTaken(action_id=action_id, notice=self.notice, guarded=self.paths)
+
+
+@dataclass
+class _Shared:
+    """What all sessions of this process know of the protected files of one workspace."""
+
+    files: ProtectedFiles
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    baseline: Baseline | None = None
+    running: list[Permit] = field(default_factory=list)
+    pending: dict[str, PathChange] = field(default_factory=dict)
+    """Changes that stay as they are until the user has been asked about them."""
+
+
+_WORKSPACES: dict[tuple[str, str, str], _Shared] = {}
+_WORKSPACES_LOCK = threading.Lock()
+
+
+class IntegrityGuard:
+    """Compares the protected files while the actions of one session run; sub-agents share its baseline."""
+
+    def __init__(self, workspace: str, state: Path | None = None) -> None:
+        """What is put back is kept in `state`; without it nothing is put back, only asked about."""
+        home, config = str(Path.home()), str(Locations.from_environment().config)
+        self._root = Root.at(workspace)
+        self._workspace = str(self._root.path)
+        # a workspace around the home directory holds files that are more than a project's
+        self._aside = state / "put-back" if state and not within(os.path.realpath(home), self._workspace) else None
+        with _WORKSPACES_LOCK:
+            key = (self._workspace, home, config)
+            if key not in _WORKSPACES:
+                _WORKSPACES[key] = _Shared(ProtectedFiles(self._workspace, home, config))
+            self._shared = _WORKSPACES[key]
+
+    @property
+    def question(self) -> str:
+        """Why the next action is asked about; empty while no change waits for the user."""
+        with self._shared.lock:
+            pending = sorted(self._shared.pending)
+        if not pending:
+            return ""
+        more = f" and {len(pending) - _NAMED} more" if len(pending) > _NAMED else ""
+        names = ", ".join(self._name(path) for path in pending[:_NAMED])
+        return f"protected files changed without being shown: {names}{more}"
+
+    def accept(self) -> None:
+        """Note that the user was asked about the changes and goes on."""
+        with self._shared.lock:
+            self._shared.pending.clear()
+
+    def compare(self) -> Intrusion:
+        """Compare with the last scan, between two actions. What changed may be the user's own work: it is not put back,
+        and the next action is asked about.
+        """
+        with self._shared.lock:
+            found = [change for change in self._changed(NO_CHANGES) if not self._is_undone(change)]
+            self._ask_about(found)
+        if not found:
+            return Intrusion()
+        notice = (
+            f"{self._described(found)} since the last action, by a process that it left running or by another program; "
+            "the next action is asked about"
+        )
+        return Intrusion(tuple(change.path for change in found), notice)
+
+    def begin(self, permit: Permit) -> None:
+        """An action starts that may change this."""
+        with self._shared.lock:
+            if self._shared.baseline is None:
+                self._shared.baseline = self._shared.files.scan()
+            self._shared.running.append(permit)
+
+    def end(self, permit: Permit) -> Intrusion:
+        """The action has ended: put back what it changed without having shown it."""
+        with self._shared.lock:
+            if permit in self._shared.running:
+                self._shared.running.remove(permit)
+            found = self._changed(permit)
+            if not found:
+                return Intrusion()
+            mine = [change for change in found if self._may_put_back(change, permit)]
+            aside = self._aside_folder() if 0 < len(mine) <= MOST_PUT_BACK else None
+            if aside is not None:
+                for change in mine:
+                    put_back(change, self._root, aside / f"{time.time_ns()}-{Path(change.path).name}")
+            self._shared.baseline = now = self._shared.files.scan()
+            undone = [change for change in mine if aside is not None and _is_back(change, now)]
+            left = [change for change in found if change not in undone]
+            self._ask_about(left)
+        return self._intrusion(undone, left, aside)
+
+    def _changed(self, permit: Permit) -> list[PathChange]:
+        """What differs from the baseline and is shown by no action that runs; the scan is the new baseline."""
+        before, now = self._shared.baseline, self._shared.files.scan()
+        self._shared.baseline = now
+        permits = (permit, *self._shared.running)
+        return [
+            change
+            for change in (changes(before, now) if before is not None else ())
+            if not _is_own_write(change) and not any(each.allows(change) for each in permits)
+        ]
+
+    def _may_put_back(self, change: PathChange, permit: Permit) -> bool:
+        if not within(change.path, self._workspace):
+            return False
+        return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
+
+    def _ask_about(self, found: Iterable[PathChange]) -> None:
+        """Ask about these before the next action, as changes of what was there when it was last right."""
+        pending = self._shared.pending
+        for change in found:
+            first = pending.get(change.path, change)
+            pending[change.path] = change._replace(before=first.before)
+
+    def _is_undone(self, change: PathChange) -> bool:
+        """Whether a file that waits for a question is as it was, so that none is needed any more."""
+        first = self._shared.pending.get(change.path)
+        if first is None or not _is_equal(first.before, change.after):
+            return False
+        del self._shared.pending[change.path]
+        return True
+
+    def _aside_folder(self) -> Path | None:
+        if self._aside is None:
+            return None
+        try:
+            self._aside.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return Path(os.path.realpath(self._aside.parent)) / self._aside.name
+        except OSError:
+            return None
+
+    def _intrusion(self, undone: Sequence[PathChange], left: Sequence[PathChange], aside: Path | None) -> Intrusion:
+        notices, notes = [], []
+        if undone:
+            what = f"{self._described(undone)}, which no question showed, and put back"
+            notices.append(f"{what}; what stood there is kept in {visible(str(aside), lines=False)}")
+            notes.append(what)
+        if left:
+            what = f"{self._described(left)}, which no question showed; the next action is asked about"
+            notices.append(what)
+            notes.append(what)
+        paths = tuple(change.path for change in (*undone, *left))
+        return Intrusion(paths, ". ".join(notices), f"{'. '.join(notes)}. {_MODEL}")
+
+    def _described(self, found: Sequence[PathChange]) -> str:
+        names = [f"{self._name(change.path)} ({_kind(change)})" for change in found[:_NAMED]]
+        more = f" and {counted(len(found) - _NAMED, 'more file')}" if len(found) > _NAMED else ""
+        return f"protected files changed: {', '.join(names)}{more}"
+
+    def _name(self, path: str) -> str:
+        home = os.path.realpath(Path.home())
+        for folder, short in ((self._workspace, ""), (home, "~/")):
+            if within(path, folder) and path != folder:
+                return visible(short + path[len(folder) + 1 :], lines=False)
+        return visible(path, lines=False)
+
+
+def permit_of(found: Assessment, workspace: str, shown: Iterable[str], *, by_user: bool, by_rule: bool) -> Permit:
+    """Return what an action may change: the files of its preview (`shown`), and the protected paths that its question
+    named, where the user approved it, or that a rule names.
+    """
+    parts = found.parts
+    folders = {path for part in parts for path in part.protected} if by_user or by_rule else set()
+    files, deleted = set(shown), set[str]()
+    if by_user:
+        files |= {path for part in parts for path in part.changes if not path.endswith(ANY)}
+        deleted |= {path for part in parts for path in part.deletes if not path.endswith(ANY)}
+    root = os.path.realpath(workspace)
+    checks_out = any("git" in part.words[:1] and not _TREE_VERBS.isdisjoint(part.words[1:6]) for part in parts)
+    return Permit(
+        frozenset(path for path in _real(folders) if not within(root, path)),
+        _real(files),
+        frozenset(path for path in _real(deleted) if not within(root, path)),
+        checks_out=checks_out,
+    )
+
+
+def _real(paths: Iterable[str]) -> frozenset[str]:
+    """The paths as they are written, and without the links on the way and at the end."""
+    given = [os.path.normpath(path) for path in paths]
+    return frozenset(each for path in given for each in (path, os.path.realpath(path), _in_real_folder(path)))
+
+
+def _in_real_folder(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return f"{os.path.realpath(folder or '/')}/{name}"
+
+
+def _is_own_write(change: PathChange) -> bool:
+    if change.after is None:
+        return is_own_write(change.path, b"")
+    return change.after.kind == "file" and is_own_write(change.path, change.after.digest)
+
+
+def _is_equal(one: PathState | None, other: PathState | None) -> bool:
+    return other is None if one is None else one.is_same(other)
+
+
+def _is_back(change: PathChange, now: Baseline) -> bool:
+    return _is_equal(change.before, now.files.get(change.path))
+
+
+def _kind(change: PathChange) -> str:
+    if change.before is None:
+        return "new"
+    if change.after is None:
+        return "deleted"
+    is_only_mode = (change.before.kind, change.before.digest) == (change.after.kind, change.after.digest)
+    return "mode" if is_only_mode else "link" if change.after.kind == "link" else "content"
+
+
+def put_back(change: PathChange, root: Root, aside: Path) -> bool:
+    """Restore a file or link below `root`, the workspace; False where that is not possible, and then nothing is lost.
+
+    Nothing outside `root` is touched: the path is walked one directory at a time beneath its descriptor, and no link on
+    the way is followed. What the path holds now is moved to `aside`, never deleted, and only while it is what was found
+    there.
+    """
+    path = Path(change.path)
+    # a root without an identity stands for a workspace that was not there
+    if root.identity is None or ".." in path.parts or not root.holds(path) or not _is_restorable(change):
+        return False
+    try:
+        with root.entry(path, make=change.before is not None) as entry:
+            if not _holds(entry, change.after):
+                return False
+            if change.after is not None:
+                _move_aside(entry, change.after, aside)
+            if change.before is not None:
+                _restore(entry, change.before)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _is_restorable(change: PathChange) -> bool:
+    """Whether both sides are files or links of known content, and a repository that is gone is not made up again."""
+    known = all(state is None or (state.kind != "other" and state.content is not None) for state in change[1:])
+    above, is_git, _ = change.path.partition("/.git/")
+    return known and (not is_git or (os.path.isdir(f"{above}/.git") and not os.path.islink(f"{above}/.git")))  # noqa: PTH112, PTH114
+
+
+def _holds(entry: Entry, state: PathState | None) -> bool:
+    """Whether the path still holds what was found there."""
+    try:
+        info = entry.stat()
+    except FileNotFoundError:
+        return state is None
+    return state is not None and stat_key(info) == state.key
+
+
+def _move_aside(entry: Entry, state: PathState, aside: Path) -> None:
+    """Move what the path holds to another directory, across file systems too; raises OSError and leaves it then."""
+    folder = Root(aside.parent)
+    with folder.entry(aside) as kept:
+        try:
+            os.rename(entry.path.name, aside.name, src_dir_fd=entry.folder, dst_dir_fd=kept.folder)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _restore(kept, state)
+            if _holds(entry, state):
+                entry.unlink()
+
+
+def _restore(entry: Entry, state: PathState) -> None:
+    """Make the file or link; raises FileExistsError where there is something."""
+    content = state.content or b""
+    if state.kind == "link":
+        entry.symlink_to(os.fsdecode(content))
+        return
+    with os.fdopen(entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+        os.fchmod(file.fileno(), state.mode)
