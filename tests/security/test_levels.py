@@ -8,7 +8,8 @@ from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 
 FILES = [
-    Path(__file__).parent / "data" / name for name in ("levels.txt", "reaching.txt", "directories.txt", "verbs.txt")
+    Path(__file__).parent / "data" / name
+    for name in ("levels.txt", "reaching.txt", "directories.txt", "verbs.txt", "told.txt")
 ]
 LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().splitlines()]
 PLACES = Places("/home/u/proj", "/home/u")
@@ -24,3 +25,16 @@ def test_what_lies_below_tmpdir_is_rated_by_where_that_is(monkeypatch):
     assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "HIGH"
     monkeypatch.setenv("TMPDIR", "/var/tmp/mine")
     assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "MEDIUM"
+
+
+def test_what_a_descriptor_of_another_process_leads_to_is_not_looked_up_in_ours(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("x")
+    places = Places(str(tmp_path), "/home/u")
+    with (tmp_path / "a").open() as opened:
+        number = opened.fileno()
+        assert number > 2
+        assert assess_command(f"cat /dev/fd/{number}", places).risk == "MEDIUM"
+        assert assess_command(f"ls > /dev/fd/{number}", places).risk == "MEDIUM"
+        for line in (f"cat /proc/self/fd/{number}", "cat /proc/self/cwd/a", "rm -rf /proc/self/cwd/a"):
+            assert assess_command(line, places).risk == "HIGH"

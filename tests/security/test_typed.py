@@ -76,6 +76,10 @@ def rated(words: str, text: str) -> str:
         ("bc", "1+1", "MEDIUM"),
         ("frob", "y", "UNKNOWN"),
         ("frob", "rm -rf ~", "HIGH"),
+        ("terraform apply", "yes", "HIGH"),
+        ("sudo apt-get install x", "y", "HIGH"),
+        ("python3 manage.py flush", "yes", "HIGH"),
+        ("git add -p", "y", "UNKNOWN"),
     ],
 )
 def test_a_text_is_rated_by_the_program_that_reads_it(program, text, risk):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,9 @@ _REMEMBERED = 2_048
 _CODE_FOLDERS = frozenset(names.CODE_FOLDERS)
 _IN_CODE_PATHS = frozenset(path.partition("/")[0] for path in names.CODE_PATHS)
 _CODE_ENDINGS = tuple(names.CODE_ENDINGS)
+_OF_A_PROCESS = re.compile(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
+_USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
+"""The three that each process has, and the one that a process substitution stands for."""
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")
 
 
@@ -60,6 +64,8 @@ class Places:
         for link, target in self.links.items():
             if within(path, link):
                 path = target + path[len(link) :]
+        if path.startswith(("/proc/", "/dev/fd/")) and _OF_A_PROCESS.match(path):
+            return path  # where it leads is another place for the program that opens it
         folder, _, name = path.rpartition("/")
         if self.known is not None and folder.startswith("/") and name not in {"", ".", ".."}:
             return self._below(f"{self.resolved(folder).rstrip('/')}/{name}")
@@ -79,7 +85,7 @@ class Places:
         if is_secret(real) or (path != real and is_secret(path)):
             return "HIGH", "reads what holds secrets"
         if path in _HARMLESS_DEVICES or path.startswith("/dev/fd/"):
-            return "LOW", ""
+            return _descriptor(path)
         if real.startswith(("/dev/", "/proc/")):
             return _reading_device(real)
         if within(real, self.workspace):
@@ -99,7 +105,7 @@ class Places:
         """The risk of writing an absolute path."""
         real = self.resolved(path)
         if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/") or path in _HARMLESS_DEVICES:
-            return "LOW", ""
+            return _descriptor(real)
         reason = code_reason(real) or code_reason(path)
         if reason:
             return "HIGH", reason
@@ -136,6 +142,12 @@ class Places:
         return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
 
 
+def _descriptor(path: str) -> Rating:
+    if path.startswith("/dev/fd/") and path.removeprefix("/dev/fd/") not in _USUAL_DESCRIPTORS:
+        return "MEDIUM", "uses what an earlier command opened"
+    return "LOW", ""
+
+
 def within(path: str, folder: str) -> bool:
     """Whether a path is the folder or below it."""
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
@@ -166,7 +178,7 @@ def is_secret(path: str) -> bool:
 
 def _reading_device(real: str) -> Rating:
     if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/"):
-        return "LOW", ""
+        return _descriptor(real)
     if real.startswith(("/dev/tcp/", "/dev/udp/")):
         return "HIGH", "opens a network connection"
     if real.startswith("/dev/"):

@@ -5,6 +5,7 @@ machine. What no reading is known for is UNKNOWN, or HIGH where it would be as a
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from workbench.security.risk import Risk, higher
 
 _GOES: Final = "goes to the program that runs, as if typed"
 _NOT_KNOWN: Final = "goes to a program of which it is not known what it does with it"
+_ANSWERS: Final = "answers a program that is high risk itself"
 _ELSEWHERE: Final = "runs on another machine or in a container"
 
 
@@ -31,10 +33,22 @@ def assess_typed(text: str, programs: Sequence[Waiting], places: Places, folder:
     known = [each for each in found if each is not None]
     if not known or len(known) < len(found):
         known.append(_unread(text, places, folder))
+    known += [
+        one("HIGH", _ANSWERS, text)
+        for each, rated in zip(programs, found, strict=True)
+        if rated is None and _is_high(each, places, each.folder or folder)
+    ]
     worst = known[0]
     for each in known[1:]:
         worst = each if higher(each.risk, worst.risk) != worst.risk else worst
     return worst
+
+
+def _is_high(program: Waiting, places: Places, folder: str) -> bool:
+    """Whether the command that waits for an answer is HIGH itself: a yes lets it go on."""
+    from workbench.security.shell.scan import assess_command
+
+    return bool(program.words) and assess_command(shlex.join(program.words), places, folder).risk == "HIGH"
 
 
 def _unread(text: str, places: Places, folder: str) -> Assessment:

@@ -71,6 +71,8 @@ def declared(scan: Scan, node: Node) -> None:
     flags = (child for child in node.children[1:] if child.type not in _NAMES)
     if node.children[0].type in MAKES_NAMEREFS and any(makes_nameref(scan.reader.word(flag)) for flag in flags):
         says(scan, scan.reader.raw(node), NAMEREF)
+    if node.type == "unset_command" and re.match(r"unset\s+-\w*f", scan.reader.raw(node)):
+        scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "takes a function from later commands"))
     for child in node.children:
         if child.type == "variable_assignment":
             assigned(scan, child, exported="x" in marks or "r" in marks)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _INERT = frozenset({"comment", "raw_string"})
 _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
+_NEAR = 200
+"""How many bytes before a redirect are looked at for what opens its descriptor."""
 _COUNTING = frozenset({"for_statement", "c_style_for_statement"})
 
 
@@ -143,6 +145,8 @@ def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
         return words, None
     if words:
         _rate_redirect(scan, scan.reader.raw(node), operator, words[0])
+        if "&" in operator and _is_left_open(scan, node, words[0].text.rstrip("-")):
+            scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "uses what an earlier command opened"))
     return words[1:], None
 
 
@@ -167,6 +171,14 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
         written = () if reads else (path,)
         guarded = tuple(each for each in written if scan.places.protects(each))
         scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded))
+
+
+def _is_left_open(scan: Scan, node: Node, number: str) -> bool:
+    """Whether a redirect goes to a descriptor that is none of the usual three, and that nothing right before opens."""
+    if not number.isdecimal() or number in {"0", "1", "2"}:
+        return False
+    before = scan.reader.source[max(node.start_byte - _NEAR, 0) : node.start_byte].decode(errors="replace")
+    return not re.search(rf"(?<!\w){number}[<>]", before)
 
 
 def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:

@@ -34,7 +34,7 @@ from workbench.security.shell.tools import (
 from workbench.security.shell.tools.harmless import ROWS
 from workbench.security.shell.tools.reaching import look_further
 from workbench.security.shell.tools.rule import Rule, words
-from workbench.security.shell.tools.verbs import asks_help, destroys
+from workbench.security.shell.tools.verbs import asks_help, changes_data, destroys, verb_first
 from workbench.security.shell.words import UNKNOWN, Word, literal
 
 RULES: dict[str, Rule] = {
@@ -133,8 +133,19 @@ def _judge_program(call: Call, given: list[Word]) -> None:
         call.apply(rule)
     elif rule is not None:
         rule(call)
+        if call.name in _HAVE_VERBS and call.risk != "HIGH":
+            for words_in_order in verb_first(given, keeps_front=call.name == "git"):
+                call.words = words_in_order
+                rule(call)
     if call.name in ROWS or (call.risk == "LOW" and not call.is_proven):
         prove(call, call.in_usual_form or given, ROWS)
+
+
+_HAVE_VERBS = words(
+    "npm pnpm yarn bun pip pipx uv poetry pipenv pdm hatch rye pixi cargo go gem bundle composer conda mamba "
+    "micromamba docker podman nerdctl docker-compose podman-compose gh glab hub hg svn jj rustup nix git"
+)
+"""Programs whose first words say what they do, wherever their flags stand, and whose other words are not HIGH."""
 
 
 def _asks(call: Call) -> bool:
@@ -145,13 +156,34 @@ def _asks(call: Call) -> bool:
 
 
 def _task(call: Call, given: list[Word]) -> None:
-    verb = destroys(given, by_flag=False) if call.name in _TASKS else ""
-    if verb:
-        call.raise_to("HIGH", f"a task of the project, told to {verb[:20]}")
+    """A task of the project, or a verb of a program that has more of them than its table, by what it is called."""
+    if call.risk == "HIGH":
+        return
+    told = given if call.name in _TASKS | _CONTAINERS else _script(given) if call.name in _SCRIPTS else []
+    operands = [word.text for word in told if not word.text.startswith("-")]
+    if call.name in _CONTAINERS and not {"run", "exec"}.isdisjoint(operands[:2]):
+        return
+    if verb := destroys(told, by_flag=False):
+        what = "a task of the project" if call.name not in _CONTAINERS else "containers, images or data"
+        call.raise_to("HIGH", f"{what}, told to {verb[:20]}")
 
 
-_TASKS = frozenset({"rake", "mix", "manage.py", "artisan", "invoke", "inv", "phinx", "liquibase", "flyway"})
-"""Programs that run tasks of the project by their names."""
+def _script(given: list[Word]) -> list[Word]:
+    """Return the script of the project that `npm run` and its kin are given, with its words."""
+    texts = [word.text for word in given]
+    at = next((at for at, text in enumerate(texts) if text in {"run", "run-script"}), -1)
+    if at >= 0:
+        return given[at + 1 : at + 2]
+    return [word for word in given if ":" in word.text and not word.text.startswith("-")][:1]
+
+
+_TASKS = words(
+    "rake mix manage.py artisan invoke inv phinx liquibase flyway make gmake just task lerna nx turbo flask alembic "
+    "django-admin rails gradle gradlew mvn mvnw ant glab hub"
+)
+"""Programs that run tasks of the project by their names, or have verbs like those."""
+_SCRIPTS = words("npm pnpm yarn bun")
+_CONTAINERS = words("docker podman nerdctl docker-compose podman-compose")
 _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
 
 
@@ -171,6 +203,8 @@ def _unknown(call: Call) -> None:
     verb = "" if asks_help(call.words) else destroys(call.words)
     if verb:
         call.raise_to("HIGH", f"a command that is not known here, told to {verb.lstrip('-')[:20]}")
+    if changes_data(call.words):
+        call.raise_to("HIGH", "changes or deletes data")
     _may_run(call)
     call.is_unknown = True
     before = ""
@@ -192,11 +226,14 @@ def _may_touch(call: Call, word: Word, before: str) -> None:
         return
     if "://" in value and (word.runs or UNKNOWN in value):
         call.raise_to("HIGH", "sends what is not known before to another machine")
+    elif "://" in value and flag in OUTPUTS and not _THIS_MACHINE.match(value):
+        call.raise_to("HIGH", "writes to another machine")
     elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
         home = f"{call.scan.places.home}{value[1:]}" if value.startswith("~/") else value
         call.use(word._replace(text=home), "write" if flag in OUTPUTS else "read")
 
 
+_THIS_MACHINE = re.compile(r"\w+://(?:[^@/]*@)?(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/]|\Z)|file:///?(?!/)")
 _SAID = words("-m --message -t --title -b --body --description --notes --comment --subject")
 _RUNNABLE = words(
     "rm sudo doas su dd mkfs shred sh bash zsh dash fish python python3 perl ruby node php curl wget nc ncat ssh scp "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.security.shell.call import Call, Spec, uses
 from workbench.security.shell.tools.rule import Rule, named, subcommands, words
 from workbench.security.shell.tools.verbs import asks_help
@@ -75,7 +77,15 @@ def _docker(call: Call) -> None:
     if verb == "run":
         call.raise_to("MEDIUM", "runs a program in a container")
         return
+    if "inspect" in texts[:2] and not any(_INSPECTS.fullmatch(text) for text in texts):
+        call.raise_to("MEDIUM", "prints the variables of the surroundings of a container")
     _docker_verb(call)
+
+
+_INSPECTS = re.compile(
+    r"(?:(?:-f|--format)=?)?(?:[\s:,/]*\{\{\s*\.(?:State|NetworkSettings|Id|Name|Created|RestartCount|Size|Mounts)[.\w]*\s*\}\})+"
+)
+"""Formats that show nothing of the variables that a container was given."""
 
 
 def _in_container(call: Call, at: int) -> None:
@@ -126,6 +136,17 @@ _KUBE = subcommands(
     _HIGH,
     "-n --namespace --context --kubeconfig --cluster",
 )
+_KUBE_SECRET = re.compile(r"(?:[\w.,-]+,)?secrets?(?:\.v1\w*)?(?:[/,].*)?")
+
+
+def _kubectl(call: Call) -> None:
+    """`get secret/x` and `get pods,secrets` read secrets too."""
+    texts = [word.text for word in call.words]
+    if "get" in texts[:1] and any(_KUBE_SECRET.fullmatch(text) for text in texts[1:]):
+        call.raise_to("HIGH", "reads secrets")
+    _KUBE(call)
+
+
 _TERRAFORM = subcommands(
     {
         **dict.fromkeys(words("fmt validate version show output graph providers"), _LOOK),
@@ -239,7 +260,7 @@ def _aws(call: Call) -> None:
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(words("docker podman nerdctl docker-compose podman-compose"), _docker),
-    **dict.fromkeys(words("kubectl oc k9s helm kustomize flux argocd istioctl"), or_status(_KUBE)),
+    **dict.fromkeys(words("kubectl oc k9s helm kustomize flux argocd istioctl"), or_status(_kubectl)),
     **dict.fromkeys(words("terraform tofu terragrunt pulumi"), or_status(_TERRAFORM)),
     **dict.fromkeys(words("aws gcloud az gsutil doctl linode-cli ibmcloud oci s3cmd mc bq eksctl"), _aws),
     **dict.fromkeys(

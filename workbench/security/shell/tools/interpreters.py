@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import NamedTuple
 
 from workbench.security.places import Rating
 from workbench.security.shell.call import Call, Spec, flags
@@ -15,7 +16,7 @@ from workbench.security.shell.words import UNKNOWN, Word
 _PIPED = "runs what is piped into it"
 _DANGEROUS_CODE = re.compile(
     r"\b(?:system|popen\w*|exec[lv]?[pe]*|spawn\w*|fork|subprocess|execSync|execFile\w*|child_process|shell_exec|passthru|"
-    r"rmtree|rmSync|removeSync|os\.execute|io\.popen|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
+    r"rmtree|rmSync|rm(?=!?\s*\()|File\.rm\w*|System\.cmd|removeSync|os\.execute|io\.popen|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
     r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
     r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|b64decode|"
     r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"
@@ -49,6 +50,8 @@ _PYTHON = re.compile(r"(?:python|pypy|ipython)[\d.]*w?")
 _LOADED = re.compile(r"-[rI](?:/|~|\.\.)")
 _POWER_CODE = re.compile(r"-(?:c\w*|e|ec|en\w*)\Z", re.I)
 _OTHER_SHELL = "runs a line of a shell that is not read here"
+_VALUES = {**dict.fromkeys(("python", "pypy"), words("-W -X --check-hash-based-pycs"))}
+"""Flags whose value is the next word."""
 _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
 """Letters whose value stands in the same word: `-rfileutils`."""
 
@@ -56,6 +59,8 @@ _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
 def _shell(call: Call) -> None:
     texts = [word.text for word in call.words]
     at = next((at for at, text in enumerate(texts) if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text)), None)
+    while at is not None and at + 2 < len(texts) and texts[at + 1][:1] in {"-", "+"}:
+        at += 2 if texts[at + 1][1:] in {"o", "O"} and at + 3 < len(texts) else 1
     if at is not None and at + 1 < len(texts):
         call.run_text(call.words[at + 1])
         call.raise_to("MEDIUM", "runs a command line")
@@ -83,39 +88,71 @@ def _from_stdin(call: Call) -> None:
         call.raise_to("HIGH", "starts a shell that nobody sees")
 
 
+class _Way(NamedTuple):
+    """How an interpreter takes code: its flags, the letters that hide no such flag, the flags with a value behind."""
+
+    flags: frozenset[str]
+    takes: str
+    values: frozenset[str]
+
+    def flag(self, text: str) -> str | None:
+        """Return the part of a word that says that code follows."""
+        return _code_flag(text, self.flags, self.takes)
+
+
 def interpreter(call: Call) -> None:
     """Rate the script, the code or the module that an interpreter is given."""
-    code_flags = _CODE_FLAGS.get(re.sub(r"[\d.]+\Z", "", call.name), words("-e -c"))
+    name = re.sub(r"[\d.]+\Z", "", call.name)
+    way = _Way(_CODE_FLAGS.get(name, words("-e -c")), _TAKES.get(call.name, "-"), _VALUES.get(name, frozenset()))
     rest = list(call.words)
     call.raise_to("MEDIUM", "runs code")
     _other_ways(call)
+    text = ""
     while rest:
         word = rest.pop(0)
-        text = word.text
-        if text == "-m" and rest:
-            run_module(call, rest)
-            return
-        flag = _code_flag(text, code_flags, _TAKES.get(call.name, "-"))
-        if flag is not None:
-            code = (
-                Word(text[len(flag) :], word.raw, word.is_pattern, word.runs)
-                if len(text) > len(flag)
-                else rest.pop(0)
-                if rest
-                else word
-            )
-            _code(call, code)
-            return
+        before, text = text, word.text
         if text == "-" or not text:
             break
-        if not text.startswith("-"):
-            run_script(call, word)
-            if verb := destroys(rest, by_flag=False):
-                call.raise_to("HIGH", f"a script of the project, told to {verb[:20]}")
+        if _starts_code(call, word, rest, way):
             return
-        if re.match(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z", text) and rest:
+        if not text.startswith("-"):
+            if before not in way.values and _starts_script(call, word, rest, way, behind_flag=before.startswith("-")):
+                return
+        elif _LOADS.match(text) and rest:
             call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")
     _code_from_stdin(call)
+
+
+_LOADS = re.compile(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z")
+
+
+def _starts_code(call: Call, word: Word, rest: list[Word], way: _Way) -> bool:
+    """Rate the module, or the code, that a flag is followed by; False where the word is no such flag."""
+    if word.text == "-m" and rest:
+        run_module(call, rest)
+        return True
+    flag = way.flag(word.text)
+    if flag is None:
+        return False
+    if len(word.text) > len(flag):
+        _code(call, Word(word.text[len(flag) :], word.raw, word.is_pattern, word.runs))
+    else:  # the flags of `deno eval`, and their values, stand before its code
+        _code(call, rest[-1 if flag == "eval" else 0] if rest else word)
+    return True
+
+
+def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behind_flag: bool) -> bool:
+    """Rate a word as a script; False where it may as well be the value of the flag before it, as code follows."""
+    run_script(call, word)
+    if behind_flag and any(each.text == "-m" or way.flag(each.text) is not None for each in rest[:_MOST_AHEAD]):
+        return False
+    if verb := destroys(rest, by_flag=False):
+        call.raise_to("HIGH", f"a script of the project, told to {verb[:20]}")
+    return True
+
+
+_MOST_AHEAD = 12
+"""Words behind a script that are looked at for code."""
 
 
 def _other_ways(call: Call) -> None:
@@ -205,7 +242,9 @@ def _agent(call: Call) -> None:
         call.raise_to("HIGH", "starts an agent that nobody watches")
 
 
-_EDITOR_FLAG = re.compile(r"[+:]|-[a-zA-Z]*[cSu]\Z|-[eE]?s\Z|--cmd|--eval|--script|--load|--funcall|-f\Z|-l\Z|-x\Z")
+_EDITOR_FLAG = re.compile(
+    r"[+:]|-[a-zA-Z]*[cSu]\Z|-[eE]?s\Z|--cmd|--?(?:eval|execute|script|load|funcall)|-f\Z|-l\Z|-x\Z"
+)
 _EDITOR_RUNS = re.compile(
     r"!|\b(?:so|source|py\w*|lua\w*|perl|ruby|call|exe\w*|system|terminal|e|edit|r|read|w|write)\b\s*\S"
 )
@@ -243,6 +282,12 @@ def _tmux(call: Call) -> None:
         call.raise_to("HIGH", "runs a program in a place that nobody sees")
 
 
+def _cmd(call: Call) -> None:
+    """The shell of Windows where it is given its flags; else some program of that name."""
+    is_shell = any(word.text.startswith("/") for word in call.words)
+    call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", "a command that is not known here")))
+
+
 _JAVA = Spec(
     "MEDIUM",
     "runs code of the project",
@@ -273,5 +318,6 @@ RULES: dict[str, Rule] = {
         "screen at batch lldb",
     ),
     **always("HIGH", _OTHER_SHELL, "powershell powershell.exe pwsh.exe cmd.exe"),
+    "cmd": _cmd,
     **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),
 }

@@ -243,6 +243,19 @@ def _asks_names(call: Call) -> None:
         call.raise_to("HIGH", "sends what is not known before to another machine")
 
 
+_KEYS = Spec("HIGH", "makes or reads keys", operands="text")
+_PRINTS = Spec(
+    "MEDIUM", "shows the fingerprint of a key", operands="text", paths=uses("read", "-f"), values=words("-E")
+)
+
+
+def _keygen(call: Call) -> None:
+    """`-l` shows a fingerprint and `-F` a known host; all else makes or reads keys."""
+    options, operands = call.options(_PRINTS)
+    shows = not operands and "-l" in flag_names(options) and flag_names(options) <= words("-l -f -E -v -q")
+    call.apply(_PRINTS if shows else _KEYS)
+
+
 RULES: dict[str, Rule] = {
     "curl": _curl,
     "wget": _wget,
@@ -261,7 +274,8 @@ RULES: dict[str, Rule] = {
         "httpd darkhttpd miniserve simple-http-server b2 pastebinit ffsend transfer "
         "croc magic-wormhole wormhole ipfs torsocks tor proxychains bore localtunnel",
     ),
-    **named(Spec("HIGH", "makes or reads keys", operands="text"), "ssh-keygen gpg gpg2 gpgsm age pass"),
+    "ssh-keygen": _keygen,
+    **named(_KEYS, "gpg gpg2 gpgsm age pass"),
     "openssl": Spec(
         "MEDIUM",
         "works on keys or certificates",

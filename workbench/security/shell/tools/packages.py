@@ -198,6 +198,8 @@ def _builds(call: Call) -> None:
     before = ""
     for word in call.words:
         text = word.text.partition("=")[2] if word.text.startswith("-") else word.text
+        if call.name in {"bazel", "bazelisk", "buck"} and text.startswith("//"):
+            continue
         path = call.scan.absolute(word._replace(text=text)) if text[:1] in {"/", "~"} or text.startswith("..") else None
         outside = path is not None and call.scan.rating(path, "read")[0] != "LOW"
         if outside and (before in _OTHER_FILES or call.scan.rating(path or "", "write")[0] == "HIGH"):

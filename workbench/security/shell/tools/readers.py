@@ -61,11 +61,16 @@ def _less(call: Call) -> None:
 _JQ_READS = re.compile(r"(?<![.\w\"$])(?:import|include)\b")
 
 
+_JQ_FILE = re.compile(r"-[a-zA-Z]*f|--from-file(?:=.*)?", re.DOTALL)
+
+
 def _jq(call: Call) -> None:
     """Its program may name a module, which is a file from anywhere, or look at variables."""
     for word in call.words:
         if re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text):
             call.raise_to(*shown_variables(word.text))
+        if _JQ_FILE.fullmatch(word.text):
+            call.raise_to("MEDIUM", "runs a program that stands in a file")
         if _JQ_READS.search(word.text):
             call.raise_to("MEDIUM", "reads a module that its program names")
 

@@ -39,10 +39,26 @@ def _kill(call: Call) -> None:
         or any(not word.is_literal and not _ONE_PROGRAM.match(word.raw) for word in call.words)
     ):
         call.raise_to("HIGH", "ends processes that are not known before, or all of them")
-    if call.name == "pkill" and any(not text.strip(".*^$") for text in texts):
+    if call.name in {"killall5", "skill", "xkill"}:
+        call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+    by_pattern = call.name == "pkill" or not {"-r", "--regexp"}.isdisjoint(texts)
+    if by_pattern and any(not text.strip(".*^$+") for text in texts):
         call.raise_to("HIGH", "ends every process")
     if call.name in {"killall", "pkill"} and _AT_ONCE & {text.upper() for text in texts}:
         call.raise_to("HIGH", "ends every process of that name, whatever it has not saved")
+
+
+def _fuser(call: Call) -> None:
+    """Who uses a file or a port; with `-k` they end, which for a port is what listens there."""
+    call.raise_to("MEDIUM", "asks who uses a file")
+    texts = [word.text for word in call.words]
+    if any(text == "--kill" or _FUSER_KILLS.match(text) for text in texts):
+        ports = all(_PORT.fullmatch(text) for text in texts if not text.startswith("-"))
+        call.raise_to("MEDIUM" if ports else "HIGH", "ends all processes that use it")
+
+
+_FUSER_KILLS = re.compile(r"-\w*k")
+_PORT = re.compile(r"\d+(?:/(?:tcp|udp))?|tcp|udp")
 
 
 def _crontab(call: Call) -> None:
@@ -156,7 +172,8 @@ RULES: dict[str, Rule] = {
     **always(
         "MEDIUM", "opens a program", "open xdg-open gnome-open start sensible-browser notify-send say pbcopy wl-copy"
     ),
-    **dict.fromkeys(("kill", "killall", "pkill", "skill", "xkill"), _kill),
+    **dict.fromkeys(("kill", "killall", "pkill", "killall5", "skill", "xkill"), _kill),
+    "fuser": _fuser,
     **dict.fromkeys(("systemctl", "service", "rc-service", "initctl", "supervisorctl"), _systemctl),
     "crontab": _crontab,
     **dict.fromkeys(("date", "gdate"), _date),

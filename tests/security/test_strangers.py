@@ -1,0 +1,52 @@
+"""Lines of someone who had not read the tables: dangerous ones, odd ones, and what everybody types every day."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from workbench.security.places import Places
+from workbench.security.shell.scan import assess_command
+from workbench.security.typed import Waiting, assess_typed
+
+DATA = Path(__file__).parent / "data"
+PLACES = Places("/home/u/proj", "/home/u")
+
+
+def lines(name: str) -> list[str]:
+    return (DATA / f"stranger_{name}.txt").read_text().splitlines()
+
+
+def rated(line: str) -> str:
+    return assess_command(line.replace("\\n", "\n") if "<<" in line else line, PLACES).risk
+
+
+def test_of_the_dangerous_97_percent_are_high_and_none_is_low():
+    found = {line: rated(line) for line in lines("dangerous")}
+    assert len(found) >= 590
+    missed = [line for line, risk in found.items() if risk != "HIGH"]
+    assert len(missed) <= len(found) * 0.03, missed
+    assert [line for line in missed if found[line] == "LOW"] == []
+
+
+def test_of_the_odd_none_is_low():
+    odd = lines("odd")
+    assert len(odd) >= 740
+    assert [line for line in odd if rated(line) == "LOW"] == []
+
+
+def test_of_what_is_typed_every_day_at_most_4_percent_are_high_and_what_reads_is_low():
+    found = {line: (kind, rated(line)) for kind, line in (each.split("\t", 1) for each in lines("everyday"))}
+    assert len(found) >= 450
+    high = [line for line, (_, risk) in found.items() if risk == "HIGH"]
+    assert len(high) <= len(found) * 0.04, high
+    reads = [line for line, (kind, _) in found.items() if kind == "reads"]
+    low = [line for line in reads if found[line][1] == "LOW"]
+    assert len(low) >= len(reads) * 0.9, sorted(set(reads) - set(low))
+
+
+@pytest.mark.parametrize("line", lines("typed"))
+def test_what_is_typed_into_a_program_is_not_low_and_high_where_it_is_dangerous(line):
+    level, program, text = line.split("\t")
+    risk = assess_typed(text, [Waiting(tuple(shlex.split(program)), PLACES.workspace)], PLACES, PLACES.workspace).risk
+    assert risk == "HIGH" if level == "HIGH" else risk != "LOW"
