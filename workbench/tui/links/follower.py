@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FRAME = 1 / 30
 """Seconds between two repaints: what comes in between is shown together."""
 _CHUNK = 500
+_LONGEST = 30
+"""Frames that a screen which is behind is waited for."""
 
 
 class Follower:
@@ -34,10 +36,13 @@ class Follower:
         link: Link,
         state: SessionState,
         shown: Callable[[Changed | None], None],
+        is_behind: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_behind`: whether the screen still mounts what it was shown; more then waits, which bounds its memory."""
         self._link = link
         self._state = state
         self._shown = shown
+        self._is_behind = is_behind
         self._past: Past | None = None
         self._reading = asyncio.Lock()
 
@@ -46,7 +51,10 @@ class Follower:
         await self._read_history()
         self._shown(None)
         while self._take(await self._link.receive()):
-            await asyncio.sleep(FRAME)
+            for _ in range(_LONGEST):
+                await asyncio.sleep(FRAME)
+                if not self._is_behind():
+                    break
 
     @property
     def is_reading(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -89,7 +89,7 @@ class MainScreen(Sending):
         """What reads the session; not before the first frame."""
         from workbench.tui.links.follower import Follower
 
-        return Follower(self.link, self.state, self.show)
+        return Follower(self.link, self.state, self.show, partial(_is_behind, self))
 
     def _follow(self) -> None:
         self.run_worker(self.follower.run(), name="follower")
@@ -241,6 +241,11 @@ class MainScreen(Sending):
     def action_question(self) -> None:
         """Open the question that waits."""
         self._asking.ask_again()
+
+
+def _is_behind(screen: MainScreen) -> bool:
+    """Whether the conversation still mounts or removes; no longer when the app has taken it away."""
+    return any(each.is_behind for each in screen.query(Conversation))
 
 
 def _show_live(screen: MainScreen, changed: Changed) -> None:

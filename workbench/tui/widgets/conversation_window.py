@@ -63,6 +63,16 @@ class ConversationWindow(FollowingScroll):
         if changed.live:
             self._show_live()
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether something is not mounted yet, or not removed yet, of what was shown.
+
+        What comes meanwhile is better shown together: cards that leave the window again at once are never mounted.
+        """
+        if len(self.children) > len(self._views) + 1:
+            return True
+        return any(not each.is_mounted for each in self.walk_children(Widget))
+
     def action_scroll_home(self) -> None:
         """To the top of what is there, and further back with each press."""
         if self.scroll_y <= 0:
