@@ -138,6 +138,7 @@ def test_a_file_that_may_be_somebody_elses_is_asked_about_and_has_no_powers(worl
         terminal.wait_exit()
     ledger, _ = folded(world, name)
     assert (ledger.model, ledger.rules, list(ledger.batch)) == (world.env["OHW_MODEL"], (), [])
+    assert ledger.max_steps == Settings().max_steps
     assert not {"asked", "approved", "own"} & {path.name for path in world.project.iterdir()}
 
 
@@ -152,6 +153,9 @@ def test_what_cannot_be_exported_or_imported_is_one_line(world: World):
     name = recorded(world)
     torn = world.home / "torn.jsonl"
     torn.write_bytes(b"\xff\xfe")
+    deep, moving = world.home / "deep.jsonl", world.home / "moving.jsonl"
+    deep.write_text("[" * 100_000)
+    moving.write_text(hostile(world).replace(str(world.project), "../.."))
     for args, told in (
         (["export", name, "--at", "9999"], "there is no 9999"),
         (["export", name, "--at", "x"], "not 'x'"),
@@ -161,6 +165,8 @@ def test_what_cannot_be_exported_or_imported_is_one_line(world: World):
         (["import", str(torn)], "not UTF-8"),
         (["import", str(world.home / "none")], "cannot read"),
         (["import", "-"], "session_started"),
+        (["import", str(deep)], "session_started"),
+        (["import", str(moving)], "its folder is not absolute"),
     ):
         done = world.ohw(*args)
         assert done.returncode in (1, 2)

@@ -70,10 +70,13 @@ def _imported(locations: Locations, settings: Settings, source: Iterable[str]) -
 def _beginning(line: str) -> dict[str, object]:
     try:
         first = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         first = None
     if not isinstance(first, dict) or first.get("kind") != "session_started" or not isinstance(first.get("id"), str):
         raise UsageError("this is no export of a session: it does not begin with session_started")
+    folder = first.get("workspace")
+    if isinstance(folder, str) and not Path(folder).is_absolute():  # it would work wherever the user happens to be
+        raise UsageError("this is no export of a session: its folder is not absolute")
     return first
 
 

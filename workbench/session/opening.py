@@ -229,7 +229,7 @@ def _as_set(store: Store, settings: Settings, models: SessionModels, *, is_forei
     if not is_foreign:
         return last_settings(store, models)
     mode = Settings().mode if settings.mode == NEVER else settings.mode
-    take_powers(store, settings.model or NO_MODEL, cast(Mode, mode))
+    take_powers(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
     started = last_settings(store, models)
     models.forget_addresses()
     return started

@@ -91,6 +91,9 @@ def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
         says(scan, word.raw, "sets a variable that is not known before")
     elif name.isidentifier():
         _without_value(scan, name, marks)
+        found = poisons(name, "") if "r" in marks else None
+        if found:
+            scan.parts.append(Part(shortened(word.raw), *found))
         if "x" in marks and "n" not in marks and not is_harmless_name(name):
             scan.parts.append(Part(shortened(word.raw), "MEDIUM", "gives a variable to all programs that follow"))
 

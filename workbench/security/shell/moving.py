@@ -24,8 +24,8 @@ _DOWN = re.compile(rb"cd +(?!\S*\.\.)[\w@+][\w.@+/-]*")
 
 
 def change(scan: Scan, word: Word | None) -> None:
-    """Apply `cd WORD`; None is the home directory."""
-    _go(scan, scan.places.home if word is None else _target(scan, word))
+    """Apply `cd WORD`; None is the home directory, which is not known where the line sets HOME."""
+    _go(scan, _target(scan, scan.reader.home()) if word is None else _target(scan, word))
 
 
 def push(scan: Scan, word: Word | None) -> None:

@@ -79,10 +79,14 @@ class Reader:
             text = self._home(text)
         return Word(text, raw, is_pattern, runs)
 
+    def home(self) -> Word:
+        """The home directory as `cd` takes it: the value of HOME, unknown where that is."""
+        return Word(self.values.get("HOME", UNKNOWN), "~")
+
     def _home(self, text: str) -> str:
         name, slash, rest = text.partition("/")
         if name == "~":
-            return self.values["HOME"] + slash + rest
+            return self.values.get("HOME", UNKNOWN) + slash + rest
         return f"{UNKNOWN}{slash}{rest}" if name.startswith("~") else text
 
     def _read(self, node: Node) -> tuple[str, bool, bool]:

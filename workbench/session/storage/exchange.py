@@ -62,13 +62,13 @@ def close_what_is_open(store: Store) -> None:
         store.append(*closing)
 
 
-def take_powers(store: Store, model: str, mode: Mode) -> None:
-    """Have a session file that is not the user's go on with this model and mode, without rules or anything open."""
+def take_powers(store: Store, model: str, mode: Mode, max_steps: int) -> None:
+    """Have a session file that is not the user's go on with these settings, without rules or anything open."""
     ledger = Ledger()
     for event in store.events():
         ledger.apply(event)
     dropped = [SettingsChanged(dropped_rule=rule) for rule in ledger.rules]
-    store.append(SettingsChanged(model=model, mode=mode), *dropped, *after_an_import(ledger))
+    store.append(SettingsChanged(model=model, mode=mode, max_steps=max_steps), *dropped, *after_an_import(ledger))
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[Event]:

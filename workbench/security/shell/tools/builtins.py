@@ -32,11 +32,14 @@ def _prints(call: Call) -> None:
         call.use(word, "text")
         if _CONTROL.search(word.text):
             call.raise_to("HIGH", "prints codes that change the terminal")
-    if call.name == "printf" and call.words and call.words[0].text == "-v":
+    if call.name == "printf" and call.words and call.words[0].text.startswith("-v"):
+        first, *rest = call.words
+        to, shown = (rest[:1], rest[2:]) if first.text == "-v" else ([first._replace(text=first.text[2:])], rest[1:])
+        call.words = [*to, *shown]
         _names(call)
-        _name_known(call, call.words[1:2])
-        if len(call.words) > 1:
-            call.scan.origins.assign(call.words[1].text, " ".join(word.raw for word in call.words[3:]))
+        _name_known(call, to)
+        for name in to:
+            call.scan.origins.assign(name.text, " ".join(word.raw for word in shown))
 
 
 def _name_known(call: Call, words: list[Word]) -> None:
@@ -52,8 +55,9 @@ def _names(call: Call) -> None:
     for word in call.words:
         if holds_command(word.text) or holds_command(word.raw):
             call.raise_to("HIGH", RUNS)
-        found = poisons(word.text.partition("=")[0], "", "")
-        if found and not word.text.startswith("-"):
+        name = re.sub(r"\A-\w*?a(?=\w)", "", word.text) if call.name == "read" else word.text
+        found = poisons(name.partition("=")[0], "", "")
+        if found and not name.startswith("-"):
             call.raise_to(*found)
 
 
