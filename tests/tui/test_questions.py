@@ -86,6 +86,16 @@ def test_each_key_begins_the_quiet_time_anew() -> None:
     assert arming.is_armed(12.0 + QUIET)
 
 
+def test_asking_whether_it_is_armed_arms_it_for_no_key_that_was_pressed_before() -> None:
+    """After a stall the hint is drawn anew before the keys of that time are heard."""
+    arming = Arming()
+    arming.shown(10.0)
+    assert arming.is_armed(12.0)
+    for step in range(1, 20):
+        assert not arming.key(10.0 + step * 0.05)
+    assert arming.key(11.0 + QUIET)
+
+
 def test_once_armed_keys_do_not_disarm_it_but_showing_it_again_does() -> None:
     arming = Arming()
     arming.shown(10.0)

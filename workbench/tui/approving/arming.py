@@ -24,16 +24,19 @@ class Arming:
     def key(self, at: float) -> bool:
         """A key was pressed; whether it may answer. One that may not begins the quiet time anew."""
         if self.is_armed(at):
+            self._armed = True
             return True
         if self._quiet_since is not None:
             self._quiet_since = max(at, self._quiet_since)
         return False
 
     def is_armed(self, at: float) -> bool:
-        """Whether a key pressed now may answer."""
-        if self._quiet_since is not None and at - self._quiet_since >= QUIET:
-            self._armed = True
-        return self._armed
+        """Whether a key pressed at that time may answer.
+
+        Asking decides nothing for keys that were pressed earlier and are still to come: after a stall the screen asks
+        before it hears them.
+        """
+        return self._armed or (self._quiet_since is not None and at - self._quiet_since >= QUIET)
 
 
 class Overheard:
