@@ -97,6 +97,7 @@ def test_the_first_line_is_the_first_that_says_something():
         ("\u05d0 -x 3", "\u05d0 -x 3"),
         ("\u05d0 > 3", "\\u05d0 > 3"),
         ("rm \u05d0/../\u05d1", "rm \\u05d0/../\\u05d1"),
+        ("a\ue000 b\U000f0000 c\u0378 d\ufffc e\u0600", "a\\ue000 b\\U000f0000 c\\u0378 d\\ufffc e\\u0600"),
         ("x\u200dy \u200d\U0001f468", "x\\u200dy \\u200d\U0001f468"),
     ],
 )

@@ -77,6 +77,8 @@ _OVERLAY = re.compile(
     "(?<![\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff0-9#*])[\ufe0e\ufe0f]"
 )
 """Signs that are drawn over the letter before, and a choice of how a sign is drawn behind what has no other way."""
+_DRAWN_ANYHOW = frozenset({"Zs", "Cf", "Cn", "Co"})
+"""Kinds of signs that are drawn as nothing, or as a font likes: blanks, formats, private and unassigned ones."""
 _STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u2223")
 """Signs of sums and of phonetics that are drawn as `/`, `\\`, `:`, `!`, `*` and `|`."""
 
@@ -174,8 +176,8 @@ def _sign(found: re.Match[str]) -> str:
 @lru_cache(4096)
 def _deceives(sign: str) -> bool:
     """Whether a sign stands for no letter of a script and is drawn as nothing, or as one of ASCII."""
-    if sign in _STROKES or sign == "\u2800" or unicodedata.category(sign) == "Zs":
-        return True
+    if sign in _STROKES or sign in "\u2800\ufffc" or unicodedata.category(sign) in _DRAWN_ANYHOW:
+        return sign != "\u200d"  # it joins emoji; elsewhere it is one of the hidden signs
     kind, *codes = unicodedata.decomposition(sign).split() or [""]
     if not kind.startswith("<"):
         kind, codes = "", [kind, *codes]
