@@ -42,6 +42,8 @@ class Copy:
     size: int
     modes: Mapping[str, int] = field(default_factory=dict)
     """Unusual modes, in copies of versions before 0.1: newer ones have them in their metadata."""
+    copied: int = 0
+    """Files that no version held before."""
 
 
 class Copies:
@@ -54,17 +56,17 @@ class Copies:
     def keep(self, paths: Sequence[str], held: Sequence[str], what: Kept) -> Copy:
         """Keep these files; of those `held` the last version has the bytes already. Raises VersionsFail."""
         version = tree_of_files(self._repository, paths, held, what.metadata)
-        return self._note(version, len(paths) + len(held), what)
+        return self._note(version, len(paths) + len(held), what, copied=len(paths))
 
     def keep_deleted(self, deleted: Sequence[Change], version: str, what: Kept) -> Copy:
         """Keep files that `version` holds and that are gone since; raises VersionsFail."""
         return self._note(tree_of_deleted(self._repository, deleted, version), len(deleted), what)
 
-    def _note(self, version: str, count: int, what: Kept) -> Copy:
+    def _note(self, version: str, count: int, what: Kept, copied: int = 0) -> Copy:
         self._hold(version)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         command = KNOWN.masked(what.command)[:500]
-        copy = Copy(version[:_ID], at, what.session, command, version, count, what.size)
+        copy = Copy(version[:_ID], at, what.session, command, version, count, what.size, copied=copied)
         try:
             with self._file.open("a") as file:
                 file.write(json.dumps(asdict(copy)) + "\n")

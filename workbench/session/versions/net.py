@@ -38,7 +38,7 @@ class SafetyNet:
         self._tools = tools
         self._report = report
         self._failed: dict[str, str] = {}
-        self._kept: dict[str, frozenset[str]] = {}
+        self._kept: dict[str, tuple[Copy, frozenset[str]]] = {}
 
     def keep(self, ledger: Ledger, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
@@ -51,30 +51,31 @@ class SafetyNet:
         if isinstance(kept, VersionsFail):
             self._failed[action_id] = f"{NO_COPY}: {kept}"
             self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
-        elif kept is not None:
-            are = "they are" if kept.count > 1 else "it is"
-            said = f"a copy of {counted(kept.count, 'file')} is kept before {are} changed or deleted"
+        elif kept is not None and kept.copied:
+            are = "they are" if kept.copied > 1 else "it is"
+            said = f"a copy of {counted(kept.copied, 'file')} is kept before {are} changed or deleted"
             told = f"{said}: `ohw restore {kept.id}` brings it back"
             self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
 
     def _keep(self, found: Assessment, command: str, session_id: str, action_id: str) -> Copy | None:
         kept = self.losses.keep(found, command, session_id)
         if kept is not None:
-            self._kept[action_id] = self.losses.copies.paths_of(kept)
+            self._kept[action_id] = kept, self.losses.copies.paths_of(kept)
         return kept
 
     def keep_deleted(self, ledger: Ledger, action_id: str, version: str, deleted: Sequence[Change]) -> str:
-        """Keep what an action has deleted beside what was foreseen; the id of that copy, where it is the only one."""
-        foreseen = self._kept.pop(action_id, frozenset())
+        """Keep what an action has deleted beside what was foreseen; the id of its copy that was not told yet."""
+        copy, foreseen = self._kept.pop(action_id, (None, frozenset[str]()))
         rest = [change for change in deleted if change.path not in foreseen]
+        untold = copy.id if copy is not None and not copy.copied else ""
         if not rest:
-            return ""
+            return untold
         try:
             kept = self.losses.keep_deleted(rest, version, _command_of(ledger, action_id), ledger.session_id)
         except VersionsFail:
             logger.exception("what an action deleted is in no copy, only in its version")
             return ""
-        return "" if foreseen else kept.id
+        return kept.id if copy is None else untold
 
     def failed(self, action_id: str) -> str:
         """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
