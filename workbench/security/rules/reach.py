@@ -29,7 +29,7 @@ _SHOWS_IF_TOLD: Final = words("log reflog diff-tree diff-index diff-files")
 """Verbs of git that show what is in files, by themselves or with a flag for patches."""
 _DEEP_GIT: Final = (
     words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
-    | words("read-tree fast-export")
+    | words("read-tree fast-export rm range-diff")
     | _SHOWS_GIT
     | _SHOWS_IF_TOLD
 )
@@ -136,7 +136,7 @@ def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
     behind = rest[rest.index(verb) + 1 :] if verb else []
     if not verb or not _is_of_contents(verb, behind):
         return []
-    if verb in {"apply", "am"} or any(_PATHSPEC.match(word) for word in behind if verb != "grep"):
+    if verb in {"apply", "am"} or any(_PATHSPEC.match(word) for word in _paths_of(verb, behind)):
         return [subject.workspace]
     if verb == "grep":
         behind = behind[next((at for at, word in enumerate(behind, 1) if not word.startswith("-")), 0) :]
@@ -149,13 +149,20 @@ def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
     return [] if is_named and verb not in {"clone", "worktree"} else [subject.workspace]
 
 
+def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
+    """The words of a git command that may be paths: those of `git grep` begin behind `--`, before them are patterns."""
+    if verb != "grep":
+        return behind
+    return behind[behind.index("--") :] if "--" in behind else ()
+
+
 def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
     """Whether a verb of git shows or writes what is in files, and not only what they are called."""
     is_patch = any(_PATCH.fullmatch(word) for word in behind)
     if verb in _SHOWS_IF_TOLD:
         return is_patch
     if verb in {"checkout", "switch", "worktree"} and not {"-b", "-B", "-c", "-C", "list", "prune"}.isdisjoint(behind):
-        return "add" in behind
+        return "add" in behind or sum(not word.startswith("-") for word in behind) > 1  # a start to check out
     if verb in _SHOWS_GIT:
         return is_patch or _ONLY_NAMES.isdisjoint(behind)
     return verb != "reset" or "--hard" in behind or "--merge" in behind or "--keep" in behind
@@ -204,6 +211,7 @@ def _candidates(part: Part, operands: Sequence[str]) -> list[str]:
     names: dict[str, None] = {}
     for word in operands[:_MOST_WORDS]:
         pieces = [word[2:] if re.match(r"-\w", word) else word, *(word.partition(sign)[2] for sign in "=:@")]
+        pieces.append(word.rpartition(":")[2])
         if part.words[0].rpartition("/")[2] in _DATA_BASES:
             pieces += re.split(r"[\s'\"();]+", word)
         names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
