@@ -19,6 +19,16 @@ _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
 """A person's Python keeps what it compiled, and their terminal has the size it says."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing that a test starts reads or writes the home of whoever runs the tests."""
+    home = Path(tempfile.mkdtemp(prefix="ohw-test-home-"))
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    os.environ.setdefault("npm_config_cache", str(Path.home() / ".npm"))  # what npm has fetched before is of use
+    os.environ["HOME"] = str(home)
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        del os.environ[name]
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     home, project = tmp_path / "home", tmp_path / "project"

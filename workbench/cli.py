@@ -17,7 +17,7 @@ _HELP = "A terminal workbench where you and a coding agent work on one folder."
 _COMMANDS = {
     "demo": "watch a scripted agent fix a bug in a small project; needs no model",
     "run": "let the agent work on PROMPT without a screen",
-    "sessions": "list the sessions",
+    "sessions": "list the sessions; `repair` saves what can be read of a damaged one",
     "resume": "go on with a session",
     "export": "write a session as Markdown, HTML, JSON lines, a picture or a recording",
     "import": "bring a session back from JSON lines",
@@ -142,8 +142,8 @@ def _parser(command: str) -> _Parser:
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
     else:
         parser = _Parser(f"ohw {command}", description=_COMMANDS[command], allow_abbrev=False)
-        if command in _OF_REACH:
-            _OF_REACH[command](parser)
+        if command in _ARGUMENTS_OF:
+            _ARGUMENTS_OF[command](parser)
         else:
             _add_arguments(parser, command)
     _add_options(parser)
@@ -200,7 +200,12 @@ def _add_openapi(parser: _Parser) -> None:
     parser.add_argument("hash", nargs="?", default="", metavar="HASH", help="of the change that is approved")
 
 
-_OF_REACH = {"mcp": _add_mcp, "openapi": _add_openapi}
+def _add_sessions(parser: _Parser) -> None:
+    parser.add_argument("action", nargs="?", choices=["repair"], help="save what can be read of a damaged one")
+    parser.add_argument("id", nargs="?", metavar="ID", help="which; without one all that are damaged")
+
+
+_ARGUMENTS_OF = {"mcp": _add_mcp, "openapi": _add_openapi, "sessions": _add_sessions}
 
 
 def _add_session(parser: _Parser, command: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.bench.measure import Measure
 from workbench.security.described import assess_line
+from workbench.security.executed import executed_files
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 
@@ -22,6 +23,7 @@ def measures() -> list[Measure]:
     lines = [line for line in _CASES.read_text().splitlines() if json.loads(line)["kind"] == "bash"]
     return [
         _measure("risk: a known command, median", statistics.median(_took(line, 5) for line in lines), 0.2),
+        _measure("risk: what a known command executes, median", statistics.median(_executed_in(lines)), 0.2),
         _measure("risk: 10 kB, the worst of its shapes", max(_took_command(text) for text in _shapes(9_990)), 5.0),
         _measure("risk: 1 MB, the worst of its shapes", max(_took_command(text) for text in _shapes(1_000_000)), 50.0),
     ]
@@ -62,6 +64,17 @@ def _took(line: str, times: int) -> float:
         assess_line(line, _PLACES)
         found.append((time.perf_counter() - start) * 1e3)
     return statistics.median(found)
+
+
+def _executed_in(lines: list[str]) -> list[float]:
+    """Milliseconds of the search for the files that each command executes, in the folder of this project."""
+    folder, found = str(Path.cwd()), []
+    for text in (str(json.loads(line)["input"]) for line in lines):
+        parts = assess_command(text, Places(folder, "/home/u")).parts
+        start = time.perf_counter()
+        executed_files(parts, folder, folder, text=text)
+        found.append((time.perf_counter() - start) * 1e3)
+    return found
 
 
 def _took_command(text: str) -> float:

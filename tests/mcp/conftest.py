@@ -53,11 +53,25 @@ class Place:
         return client
 
     def tool(self, name: str = "echo", server: Server | None = None) -> MCPToolDefinition:
-        """A tool of a server that is connected."""
+        """A tool of a server that is connected, approved by the person."""
         client = self.client(server or self.server())
         client.connect().result(60)
         definition = client.catalog.entry(client.server).tools[name]
-        return MCPToolDefinition(name, definition, client.server.name, MCPToolExecutor(client, definition))
+        executor = MCPToolExecutor(client, definition, is_approved=True)
+        return MCPToolDefinition(name, definition, client.server.name, executor, is_approved=True)
+
+
+def approve_all(where: Locations, table: dict[str, Any], folder: Path) -> None:
+    """The person has looked at what these servers offer, and approved it."""
+    for name, told in table.items():
+        server = read_server(name, told, "here", str(folder))
+        catalog = Catalog(where)
+        client = MCPClient.opened(server, catalog)
+        try:
+            client.connect().result(60)
+            catalog.approve(server, catalog.entry(server))
+        finally:
+            client.close()
 
 
 def ask(tool: MCPToolDefinition, text: str) -> MCPToolObservation:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.mcp.conftest import fake_server
+from tests.mcp.conftest import approve_all, fake_server
 from tests.session.fake_agent import NamedModel
 from workbench.config import Locations, Settings
 from workbench.session.events import Event, LiveEvent
@@ -60,9 +60,18 @@ class McpDesk:
 
 @contextmanager
 def mcp_desk(
-    home: Path, monkeypatch: Any, *answers: Any, options: dict[str, Any] | None = None, server: Any = (), **more: Any
+    home: Path,
+    monkeypatch: Any,
+    *answers: Any,
+    options: dict[str, Any] | None = None,
+    server: Any = (),
+    approved: bool = False,
+    **more: Any,
 ) -> Iterator[McpDesk]:
-    """A session in a folder, with the server `fake`; `server` is what else its settings say."""
+    """A session in a folder, with the server `fake`; `server` is what else its settings say.
+
+    `approved`: the person approved its tools before.
+    """
     model = NamedModel("fake/one", *answers)
     monkeypatch.setattr(models, "open_profile", lambda profile, api_key: model)
     project = home / "project"
@@ -72,6 +81,8 @@ def mcp_desk(
     where = Locations(*(home / name for name in ("c", "d", "s", "r")))
     events: list[Event] = []
     lives: list[LiveEvent] = []
+    if approved:
+        approve_all(where, table, project)
     opened = start_session(where, settings, project, "20260101-a-1111", on_event=events.append, on_live=lives.append)
     try:
         yield McpDesk(opened, model, events, lives, home)

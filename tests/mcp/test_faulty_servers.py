@@ -190,7 +190,7 @@ def test_m05_what_is_added_in_mid_session_is_off_until_it_is_approved(place):
     server = place.clients[0].server
     wait_for(lambda: place.catalog.entry(server).waiting, "the new list")
     assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe"}
-    place.catalog.approve(server, ["shell"], place.catalog.entry(server).waiting)
+    place.catalog.approve(server, place.catalog.entry(server))
     assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe", "shell"}
 
 

@@ -144,7 +144,7 @@ class Person:
         def found():
             entry = client.catalog.entry(client.server)
             if name in entry.waiting:
-                client.catalog.approve(client.server, [name], entry.waiting)
+                client.catalog.approve(client.server, entry)
             return entry.usable.get(name)
 
         definition = wait_for(found, name)

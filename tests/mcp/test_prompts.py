@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.mcp.conftest import fake_server
+from tests.mcp.conftest import approve_all, fake_server
 from tests.mcp.test_resources import listed
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
@@ -123,6 +123,7 @@ def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(wor
         {"tool": "peek", "arguments": {"text": "address"}}, {"tool": "finish", "arguments": {"message": "Done."}}
     )
     settings = Settings(model=model, mcpServers={"fake": fake_server(world.home)})
+    approve_all(world.locations, dict(settings.mcpServers), world.project)
     launch = Launch(world.locations, settings, "20260101-a-test-0001", str(world.project), True)
     connection = EngineConnection.open(launch, seen=0)
     heard = Heard(connection)

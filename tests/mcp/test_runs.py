@@ -3,6 +3,8 @@
 import json
 import subprocess
 
+import pytest
+
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import finish as finish_turn
@@ -57,9 +59,39 @@ def test_no_server_of_a_folder_starts_before_trust(world: World):
     assert not (world.home / "starts").exists()
 
 
+def approve(world: World, **env: str) -> str:
+    """Look at what the server says and approve it; what was shown."""
+    assert world.ohw("mcp", "test", "fake", **env).returncode == 0
+    shown = world.ohw("mcp", "changes", "fake").stdout
+    assert "approved:" in world.ohw("mcp", "approve", "fake").stdout
+    return shown
+
+
+@pytest.mark.parametrize(("mode", "code"), [("medium", 3), ("high", 0), ("plan", 0)])
+def test_that_a_tool_only_reads_does_not_count_before_the_person_approved_it(world: World, mode: str, code: int):
+    bring(world)
+    settings(world, f'trusted = ["{world.project}"]\n')
+    done, events, requests = run(world, call("peek", "environment"), mode=mode)
+    assert done.returncode == code, done.stderr
+    if mode == "plan":
+        assert "peek" not in offered(requests[0])
+    else:
+        assert "security_risk" in offered(requests[0])["peek"]["parameters"]["properties"]
+    assessed = next(event for event in events if event["kind"] == "action_assessed")
+    assert assessed["risk"] == "MEDIUM"
+    if mode == "plan":
+        assert "in plan mode only calls that change nothing" in results(events)
+    assert "the tool peek says that it only reads" in approve(world)
+    done, events, requests = run(world, call("peek", "environment"), mode=mode)
+    assert done.returncode == 0, done.stderr
+    assert "security_risk" not in offered(requests[0])["peek"]["parameters"]["properties"]
+    assert "PATH" in results(events)
+
+
 def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_leave_nothing(world: World):
     bring(world, env={"FAKE_TOKEN": "${OUTSIDE_TOKEN}", "PLAIN": "${NOT_SET:-usual}"})
     settings(world, f'trusted = ["{world.project}"]\n')
+    approve(world, OUTSIDE_TOKEN="tok-1234567890")
     turns = (call("peek", "environment"), call("peek", "child"), call("echo", "hello"))
     done, events, requests = run(world, *turns, OUTSIDE_TOKEN="tok-1234567890", MY_API_KEY="sk-other-key-123")
     assert done.returncode == 3, done.stderr
@@ -116,7 +148,7 @@ def test_killing_the_engine_leaves_no_server_and_nothing_a_server_started(world:
     bring(world, options={"stays": True})
     settings(world, f'trusted = ["{world.project}"]\n')
     with ModelServer([call("peek", "child"), call("peek", "hang")]) as server:
-        command = ("run", "go", "--model", "openai/x", "--api-base", server.base_url)
+        command = ("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
         process = world.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         calls = world.home / "calls"
         wait_for(lambda: calls.exists() and calls.stat().st_size == 2, "the second call")

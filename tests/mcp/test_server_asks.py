@@ -148,7 +148,7 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
     KNOWN.add("A_SAMPLE_KEY", "sk-sample-123456")
     answer = replace(says("Four."), cost=0.25, usage=ModelUsage(input=7, output=2))
     turns = (peek("sample"), answer, peek("sample"), says("fine"))
-    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium") as desk:
+    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium", approved=True) as desk:
         with_person(desk).opened.session.send("go")
         desk.step_beside()
         item = decided(desk, "approved")
@@ -188,7 +188,7 @@ def peek(text):
 def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_line(tmp_path, monkeypatch):
     kinds = ("form", "sample", "roots", "password", "script")
     turns = (*(peek(kind) for kind in kinds), says("fine"))
-    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium") as desk:
+    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium", approved=True) as desk:
         desk.say("go")
         told = [json.loads(event.observation["content"][0]["text"])["refused"] for event in desk.of("action_observed")]
         notices = [each.text for each in desk.lives if each.kind == "notice"]

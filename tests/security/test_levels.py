@@ -38,3 +38,10 @@ def test_what_a_descriptor_of_another_process_leads_to_is_not_looked_up_in_ours(
         assert assess_command(f"ls > /dev/fd/{number}", places).risk == "MEDIUM"
         for line in (f"cat /proc/self/fd/{number}", "cat /proc/self/cwd/a", "rm -rf /proc/self/cwd/a"):
             assert assess_command(line, places).risk == "HIGH"
+
+
+@pytest.mark.parametrize(
+    "shape", ["'' ; let " + "a[a[" * 500, "python3 - <<'E'\n" + "cd ..;" * 400, "'' ; " + "{a,b}" * 1_600]
+)
+def test_what_is_too_dense_to_be_looked_at_in_time_is_high(shape):
+    assert assess_command(shape, PLACES).risk == "HIGH"

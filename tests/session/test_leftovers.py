@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.session.events import ActionAssessed, FileDelta, SessionStarted
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
-from workbench.session.storage.leftovers import sweep
+from workbench.session.storage.leftovers import KEPT_BYTES, prune_kept, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
 from workbench.session.storage.store import Store
 from workbench.tools import leftovers
@@ -133,3 +134,62 @@ def test_what_a_killed_edit_left_in_the_users_folder_goes(locations: Locations, 
     sweep(locations)
     assert not gone.exists()
     assert all(path.exists() for path in stay)
+
+
+def kept_file(locations: Locations, session: str, name: str, days: float, size: int = 1) -> Path:
+    """A file that a tool of the session kept so many days ago; it takes no room on the disk."""
+    path = locations.data / "state" / session / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.truncate(path, size)
+    os.utime(path, (time.time() - days * 86_400,) * 2)
+    return path
+
+
+def test_what_tools_kept_goes_after_thirty_days_but_never_of_an_open_session(locations: Locations):
+    old = [kept_file(locations, "one", name, 31) for name in ("outputs/a.txt", "undo/f/1", "cells/plot.png", "drafts")]
+    new = kept_file(locations, "one", "outputs/b.txt", 29)
+    of_open = kept_file(locations, "two", "outputs/c.txt", 400)
+    outside = locations.data / "outside.txt"
+    outside.write_text("not ours")
+    os.utime(outside, (0, 0))
+    (locations.data / "state/one/link").symlink_to(outside.parent)
+    (locations.data / "state/three").symlink_to(outside.parent)
+    lock = SessionLock.take(session_path(locations, "two"))
+    prune_kept(locations)
+    assert not [path for path in old if path.exists()]
+    assert not (locations.data / "state/one/undo").exists(), "a folder that is empty goes too"
+    assert new.exists()
+    assert of_open.exists()
+    assert outside.read_text() == "not ours"
+    lock.release()
+    prune_kept(locations)
+    assert not of_open.exists()
+    assert not of_open.parent.parent.exists()
+    assert list(locations.sessions.iterdir()) == [], "no lock is left"
+
+
+def test_the_oldest_that_tools_kept_goes_first_where_there_is_too_much(locations: Locations):
+    third = KEPT_BYTES // 3
+    of_open = kept_file(locations, "open", "outputs/a", 20, third)
+    oldest = kept_file(locations, "one", "outputs/b", 10, third)
+    newer = [
+        kept_file(locations, "two", "outputs/c", 5, third),
+        kept_file(locations, "one", "outputs/d", 1, third // 2),
+    ]
+    lock = SessionLock.take(session_path(locations, "open"))
+    prune_kept(locations)
+    lock.release()
+    assert of_open.exists()
+    assert not oldest.exists()
+    assert all(path.exists() for path in newer)
+
+
+def test_a_start_prunes_what_tools_kept_once_an_hour(locations: Locations):
+    old = kept_file(locations, "one", "outputs/a", 31)
+    sweep(locations)
+    until = time.monotonic() + 20
+    while old.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not old.exists()
+    assert (locations.data / "state/.pruned").exists()

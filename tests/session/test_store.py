@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from workbench.session.events import ActionObserved, ModelResponded, SessionStarted, UserMessage
+from workbench.session.storage.rows import insert_row
 from workbench.session.storage.store import SCHEMA_VERSION, Store, StoreError
 
 
@@ -213,12 +214,107 @@ def test_a_damaged_file_is_not_written_to(path):
     assert path.read_bytes() == bytes(whole)
 
 
+def rewrite(db: sqlite3.Connection, seq: int, line: str, parts: str | None = None) -> None:
+    """Put another text in the place of an event, as a program would write it: with its checksum."""
+    kind, at = db.execute("SELECT kind, at FROM events WHERE seq = ?", (seq,)).fetchone()
+    db.execute("DELETE FROM events WHERE seq = ?", (seq,))
+    insert_row(db, (seq, kind, at, line, parts))
+
+
+def make_old(path: Path) -> None:
+    """Make the file one of version 1, which had no checksums."""
+    db = sqlite3.connect(path)
+    db.execute("ALTER TABLE events DROP COLUMN crc")
+    db.execute("PRAGMA user_version = 1")
+    db.commit()
+    db.close()
+
+
+def texts_of(store: Store) -> dict[int, str]:
+    return {event.seq: event.text for event in store.events() if isinstance(event, UserMessage)}
+
+
+@pytest.mark.parametrize("column", ["kind", "at", "json", "seq", "text"])
+def test_an_event_that_was_changed_is_a_gap_and_the_file_is_not_gone_on_with(path, column):
+    with Store.create(path) as store:
+        store.append(started(), UserMessage(text="one"), UserMessage(text="x" * 20_000), UserMessage(text="two"))
+    db = sqlite3.connect(path)
+    if column == "text":
+        db.execute("UPDATE blobs SET text = replace(text, 'xxxxx', 'xxYxx')")
+    elif column == "seq":
+        db.execute("UPDATE events SET seq = 6 WHERE seq = 3")
+    else:
+        db.execute(f"UPDATE events SET {column} = {column} || ' ' WHERE seq = 3")
+    db.commit()
+    db.close()
+    with Store.open(path, readonly=True) as store:
+        assert texts_of(store) == {2: "one", 4: "two"}
+        ((first, why),) = [(gap.first, gap.reason) for gap in store.gaps]
+        assert first == (6 if column == "seq" else 3)
+        assert "checksum differs" in why or column == "text"
+    with pytest.raises(StoreError, match=r"checksum differs.*ohw sessions repair one"):
+        Store.open(path)
+
+
+def test_no_flipped_bit_shows_an_event_as_it_was_not(path, tmp_path):
+    with Store.create(path) as store:
+        store.append(started(), *(UserMessage(text=f"{n} {'words ' * 40}") for n in range(2, 40)))
+        store.append(UserMessage(text="long " * 10_000))
+        written = texts_of(store)
+    whole, luck, noticed = path.read_bytes(), random.Random(5), 0
+    flipped = tmp_path / "flipped.ohw"
+    for _ in range(250):
+        changed = bytearray(whole)
+        changed[luck.randrange(len(whole))] ^= 1 << luck.randrange(8)
+        flipped.write_bytes(changed)
+        try:
+            with Store.open(flipped, readonly=True) as store:
+                read = texts_of(store)
+                noticed += bool(store.gaps)
+        except StoreError as said:
+            assert_one_line(said, flipped)
+            continue
+        assert read.items() <= written.items()
+    assert noticed > 20
+
+
+def test_a_file_without_checksums_opens_and_gets_them_with_the_next_event(path):
+    filled(path, 5)
+    make_old(path)
+    before = digest(path)
+    with Store.open(path) as store:
+        assert len(texts_of(store)) == 4
+        assert digest(path) == before, "opening alone changes nothing"
+        store.append(UserMessage(text="new"))
+        assert len(texts_of(store)) == 5
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
+    assert [crc == -1 for (crc,) in db.execute("SELECT crc FROM events ORDER BY seq")] == [True] * 5 + [False]
+    db.execute("UPDATE events SET json = replace(json, 'new', 'odd') WHERE seq = 6")
+    db.commit()
+    db.close()
+    with pytest.raises(StoreError, match="event 6: its checksum differs"):
+        Store.open(path)
+
+
+def test_a_file_without_checksums_that_cannot_get_them_stays_as_it_was(path):
+    filled(path, 5)
+    make_old(path)
+    with Store.open(path) as store:
+        with room_for(0), pytest.raises(StoreError):
+            store.append(UserMessage(text="lost"))
+        assert len(texts_of(store)) == 4
+        store.append(UserMessage(text="kept"))
+    with Store.open(path) as store:
+        assert texts_of(store)[6] == "kept"
+
+
 def test_events_that_are_not_understood_leave_a_gap(path):
     filled(path, 5)
     db = sqlite3.connect(path)
-    db.execute("UPDATE events SET json = ? WHERE seq = 2", ('{"kind":"from_the_future","seq":2}',))
-    db.execute("UPDATE events SET json = '{' WHERE seq = 3")
-    db.execute('UPDATE events SET parts = \'[[["text"], "gone"]]\' WHERE seq = 4')
+    rewrite(db, 2, '{"kind":"from_the_future","seq":2}')
+    rewrite(db, 3, "{")
+    rewrite(db, 4, "{}", '[[["text"], "gone"]]')
     db.commit()
     db.close()
     with Store.open(path) as store:

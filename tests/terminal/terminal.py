@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -41,13 +42,23 @@ KEYS = {
 class Terminal:
     """One run of `ohw` with arguments; a context manager that ends what it started."""
 
-    def __init__(self, args: Sequence[str], columns: int, rows: int, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        args: Sequence[str],
+        columns: int,
+        rows: int,
+        env: Mapping[str, str],
+        *,
+        cwd: Path | None = None,
+        program: Sequence[str] = ("-m", "workbench"),
+    ) -> None:
         self.screen = Screen(columns, rows)
         self.raw = b""
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.process = pexpect.spawn(
             sys.executable,
-            ["-m", "workbench", *args],
+            [*program, *args],
+            cwd=cwd,
             env=dict(env),
             dimensions=(rows, columns),
             timeout=None,

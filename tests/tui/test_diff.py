@@ -212,7 +212,7 @@ def test_wrapped_lines_take_the_rows_they_need() -> None:
 @given(st.text(st.sampled_from("ab  \t·é漢\u202e\x00"), max_size=40))
 def test_the_cells_that_are_counted_are_those_that_are_painted(text: str) -> None:
     document = Document([compare("f", None, text + "\n")])
-    assert document.cells(0, "new") == [cell_len(paint_line(line).text) for line in split_lines(text + "\n")]
+    assert list(document.cells(0, "new")) == [cell_len(paint_line(line).text) for line in split_lines(text + "\n")]
 
 
 def test_words_of_a_long_hunk_are_those_of_its_lines() -> None:

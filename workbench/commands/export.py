@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.commands.given import chosen_session, say, settings_of
+from workbench.commands.given import chosen_session, say, settings_of, tell
 from workbench.config import Locations
 from workbench.errors import UsageError
 from workbench.session.names import session_path
@@ -62,9 +62,12 @@ def export(arguments: Namespace) -> int:
         lines = _lines_of(store, wanted)
         if arguments.output and arguments.output != "-":
             _save(lines, Path(arguments.output))
-            return 0
-        for line in lines:
-            say(line)
+        else:
+            for line in lines:
+                say(line)
+        for gap in store.gaps:
+            events = f"event {gap.first}" if gap.first == gap.last else f"events {gap.first} to {gap.last}"
+            tell(f"left out: {events} ({gap.reason})")
     return 0
 
 

@@ -54,8 +54,8 @@ def mcp(arguments: Namespace) -> int:
 def _state_of(server: Server, entry: Entry) -> str:
     if not server.is_on:
         return "off"
-    if entry.waiting:
-        return f"changed: {', '.join(entry.waiting)}"
+    if entry.waits:
+        return f"changed: {', '.join((*entry.changed_files, *entry.waiting))}"
     if entry.failure:
         return f"failed: {entry.failure}"
     return counted(len(entry.usable), "tool") if entry.listed else "never started"
@@ -148,7 +148,7 @@ def _test(where: Locations, server: Server) -> None:
     say(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
     for line in (*_tools(entry), *entry.faults):
         say(KNOWN.masked(visible(line, lines=False)))
-    if entry.waiting:
+    if entry.waits or entry.claiming:
         show_changes(client.catalog, server, say)
 
 
@@ -160,7 +160,8 @@ def _counted(entry: Entry) -> str:
 def _tools(entry: Entry) -> Iterator[str]:
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
-        kind = "read-only" if hints.get("readOnlyHint") else "destructive" if hints.get("destructiveHint") else "asked"
+        reads = hints.get("readOnlyHint") and name in entry.approved
+        kind = "read-only" if reads else "destructive" if hints.get("destructiveHint") else "asked"
         yield f"  {name:<28} {kind:<12} {first_line(tool.get('description') or '', 70)}"
 
 

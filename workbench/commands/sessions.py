@@ -1,18 +1,29 @@
-"""`ohw sessions`: the list of sessions as text."""
+"""`ohw sessions`: the list of sessions as text, and the repair of damaged ones."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from typing import TYPE_CHECKING, cast
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workbench.commands.given import say, settings_of
-from workbench.session.storage.catalog import SessionSummary, list_sessions
+from workbench.commands.given import say, settings_of, tell, workspace_of
+from workbench.config import Locations, Settings
+from workbench.errors import WorkbenchError
+from workbench.llm.router import is_scripted
+from workbench.profiles import NO_MODEL
+from workbench.session.names import session_path
+from workbench.session.storage.catalog import SessionSummary, find_session, list_sessions
+from workbench.settings_check import NEVER
 from workbench.text import first_line, visible
+
+if TYPE_CHECKING:
+    from workbench.session.events import Mode
+    from workbench.session.storage.salvage import Beginning, Repaired
 
 _COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")
 _NEEDED = ("id", "title", "state", "last used", "folder", "cost", "events")
@@ -24,14 +35,52 @@ _BETWEEN = 3
 
 
 def sessions(arguments: Namespace) -> int:
-    """All sessions, the one used last first."""
-    where, _ = settings_of(arguments)
-    found = list_sessions(where)
+    """All sessions, the one used last first; or a repair."""
+    where, settings = settings_of(arguments)
+    if arguments.action == "repair":
+        return _repair(arguments, where, settings)
+    found = list_sessions(where, check=True)
     if found:
         _print(found)
     else:
         say("No sessions yet. `ohw PROMPT` starts one.")
     return 0
+
+
+def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
+    """Repair the session of that id, or all that are damaged; 1 where one could not be."""
+    from workbench.session.storage.salvage import Beginning, repair
+
+    mode = Settings().mode if settings.mode == NEVER else settings.mode
+    model = settings.model or NO_MODEL
+    beginning = Beginning(workspace_of(arguments), model, cast("Mode", mode), is_scripted(model))
+    if arguments.id:
+        names = [find_session(where, arguments.id).id]
+    else:
+        names = [entry.id for entry in list_sessions(where, check=True) if entry.damaged]
+    if not names:
+        say("No session is damaged.")
+    code = 0
+    for name in names:
+        try:
+            _tell_of(name, repair(session_path(where, name), beginning), beginning)
+        except WorkbenchError as error:
+            tell(visible(str(error), lines=False))
+            code = 1
+    return code
+
+
+def _tell_of(name: str, repaired: Repaired, beginning: Beginning) -> None:
+    if repaired.kept is None:
+        say(f"{name}: not damaged, left as it is")
+        return
+    count = f"{repaired.saved:,} event{'' if repaired.saved == 1 else 's'}"
+    say(f"{name}: {count} saved; lost: {repaired.lost}")
+    if not repaired.has_beginning:
+        say(f"  How it began is lost: it works in {visible(str(beginning.workspace), lines=False)}")
+    say(f"  The damaged file is kept as {repaired.kept}")
+    say(f"  Mode ({beginning.mode}) and rules are those of your settings, what was open is closed")
+    say(f"  Go on with: ohw resume {name}")
 
 
 def _print(found: list[SessionSummary]) -> None:

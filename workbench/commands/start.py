@@ -35,7 +35,9 @@ def resume(arguments: Namespace) -> int:
     opener = _opener(arguments)
     found = chosen_session(where, arguments)
     if found.damaged:
-        raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; its file is left as it is")
+        from workbench.session.storage.store import REPAIR
+
+        raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; {REPAIR.format(found.id)}")
     return opener(where, _agreed(where, settings, found.id), Path(found.workspace), session_id=found.id)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -10,10 +10,50 @@ from typing import NamedTuple
 
 from workbench.diff.matching import Block, matching_blocks
 
+_BLOCK = 1 << 16
+"""Characters that are compared at once."""
+
 
 def split_lines(text: str | None) -> list[str]:
     """The lines with their ends; only a newline ends a line, so joining them gives the text back."""
     return list(StringIO(text, newline="\n")) if text else []
+
+
+class CommonEnds(NamedTuple):
+    """Characters at the beginning and at the end of two texts that are the same whole lines in both."""
+
+    head: int
+    tail: int
+
+
+def common_ends(before: str, after: str) -> CommonEnds:
+    """What two texts share at both ends; compares blocks of them, so that a huge file with one change costs little."""
+    size = min(len(before), len(after))
+    same = _same_length(size, lambda at, end: before[at:end] == after[at:end])
+    head = before.rfind("\n", 0, same) + 1
+    old, new = len(before), len(after)
+    same = _same_length(size - head, lambda at, end: before[old - end : old - at] == after[new - end : new - at])
+    line = before.find("\n", old - same) + 1 if same else 0
+    return CommonEnds(head, old - line if line else 0)
+
+
+def _same_length(size: int, is_same: Callable[[int, int], bool]) -> int:
+    """How far two texts of this size are the same; `is_same` compares from one place to another."""
+    at = 0
+    while at < size and is_same(at, min(at + _BLOCK, size)):
+        at = min(at + _BLOCK, size)
+    end = min(at + _BLOCK, size)
+    while at < end:  # the first difference lies in this block
+        middle = (at + end + 1) // 2
+        at, end = (middle, end) if is_same(at, middle) else (at, middle - 1)
+    return at
+
+
+def changed_lines(before: str | None, after: str | None) -> tuple[list[str], list[str]]:
+    """The lines of both between those that they share at both ends."""
+    old, new = before or "", after or ""
+    ends = common_ends(old, new)
+    return split_lines(old[ends.head : len(old) - ends.tail]), split_lines(new[ends.head : len(new) - ends.tail])
 
 
 class Hunk(NamedTuple):
@@ -65,8 +105,18 @@ class FileDiff:
 
 def compare(path: str, before: str | None, after: str | None) -> FileDiff:
     """The difference of two texts; the time it takes is bounded whatever they are."""
-    old, new = split_lines(before), split_lines(after)
-    return FileDiff(path, before, after, old, new, tuple(_between(matching_blocks(old, new), len(old), len(new))))
+    old, ends = split_lines(before), common_ends(before or "", after or "")
+    head, tail = _lines_in(before or "", 0, ends.head), _lines_in(before or "", len(before or "") - ends.tail, None)
+    middle = split_lines((after or "")[ends.head : len(after or "") - ends.tail])
+    new = [*old[:head], *middle, *old[len(old) - tail :]]  # what is shared is split once
+    blocks = matching_blocks(old, new, head, tail)
+    return FileDiff(path, before, after, old, new, tuple(_between(blocks, len(old), len(new))))
+
+
+def _lines_in(text: str, start: int, end: int | None) -> int:
+    """How many lines a part of a text has that begins and ends with whole lines."""
+    is_open = len(text) > start and (end is None or end > start) and not text.endswith("\n", start, end)
+    return text.count("\n", start, end) + is_open
 
 
 def _between(blocks: list[Block], old_size: int, new_size: int) -> list[Hunk]:

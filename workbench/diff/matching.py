@@ -31,9 +31,12 @@ class _Range(NamedTuple):
     new_end: int
 
 
-def matching_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """The blocks of same lines in order, none touching the next."""
-    return _joined(_Matcher(old, new).blocks(_Range(0, len(old), 0, len(new)), anchored=True))
+def matching_blocks(old: Sequence[str], new: Sequence[str], head: int = 0, tail: int = 0) -> list[Block]:
+    """The blocks of same lines in order, none touching the next; `head` and `tail` lines are known to be the same."""
+    inner = _Range(head, len(old) - tail, head, len(new) - tail)
+    within = _Matcher(old, new).blocks(inner, anchored=True)
+    known = (Block(0, 0, head), Block(inner.old_end, inner.new_end, tail))
+    return _joined(block for block in (known[0], *within, known[1]) if block.size)
 
 
 class _Matcher:

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from workbench.errors import UsageError
 from workbench.mcp.catalog import Catalog, Entry
@@ -22,36 +23,41 @@ _NOTHING = "nothing of {} waits for approval"
 def show_changes(catalog: Catalog, server: Server, say: Callable[[str], None]) -> None:
     """Say what waits, and remember that it was shown."""
     entry = catalog.entry(server)
-    if not entry.waiting:
+    if not (entry.waits or entry.claiming):
         say(_NOTHING.format(server.name))
         return
     for line in changed_lines(entry):
         say(visible(line, lines=False))
     with suppress(OSError):  # then its hash has to be given
         catalog.shown(server).write_text(mark_of(entry), encoding="ascii")
-    say(f"These are off until you approve them: ohw mcp approve {server.name} {mark_of(entry)}")
+    until = "These are off" if entry.waits else "What they say does not count, and each call is asked about,"
+    say(f"{until} until you approve them: ohw mcp approve {server.name} {mark_of(entry)}")
 
 
 def approve(catalog: Catalog, server: Server, given: str, say: Callable[[str], None]) -> None:
     """Pin what was shown: what has this hash, or was shown last. Raises UsageError for anything else."""
     entry = catalog.entry(server)
-    if not entry.waiting:
+    if not (entry.waits or entry.claiming):
         say(_NOTHING.format(server.name))
         return
     agreed = given or _last_shown(catalog, server)
     if agreed != mark_of(entry):
         why = "has changed since it was shown" if agreed else "was not shown yet"
         raise UsageError(f"what waits of {server.name} {why}; look at it first: ohw mcp changes {server.name}")
-    left = catalog.approve(server, list(entry.waiting), entry.waiting).waiting
-    if left:
-        raise UsageError(f"{', '.join(left)} changed meanwhile; look again: ohw mcp changes {server.name}")
+    left = catalog.approve(server, entry)
+    if left.waits:
+        what = ", ".join((*left.waiting, *left.changed_files))
+        raise UsageError(f"{what} changed meanwhile; look again: ohw mcp changes {server.name}")
     catalog.shown(server).unlink(missing_ok=True)
-    say(f"approved: {', '.join(visible(name, lines=False) for name in entry.waiting)}")
+    names = (*entry.changed_files, *entry.waiting, *entry.claiming)
+    say(f"approved: {', '.join(visible(name, lines=False) for name in names)}")
 
 
 def mark_of(entry: Entry) -> str:
     """A short hash of what waits, and of what it would replace."""
-    told = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
+    told: dict[str, Any] = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
+    told |= {f"{name} ": entry.usable[name] for name in entry.claiming}
+    told["/"] = dict(entry.files_now)
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 

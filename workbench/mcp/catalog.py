@@ -1,4 +1,6 @@
-"""What servers offer, as it was agreed to: each tool's definition is pinned, and a change waits for the person.
+"""What servers offer, as it was agreed to: each tool's definition is pinned, and a change waits for the user.
+
+So are the files that a server is started from. What a tool says of itself counts only once the user approved it.
 
 One small file a server under the data folder, shared by all engines and by the screen.
 """
@@ -15,6 +17,7 @@ from typing import Any
 
 from workbench.config import Locations, private_folder
 from workbench.mcp.definitions import Definition, checked, digest, name_of
+from workbench.mcp.faults import StartChanged
 from workbench.mcp.servers import Server
 from workbench.whole_files import replace_json
 
@@ -33,11 +36,34 @@ class Entry:
     """What of the list is left out, a line each."""
     failure: str = ""
     """Why the last start failed."""
+    approved: Sequence[str] = ()
+    """Tools that the user has looked at and approved: what they say of themselves counts."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What the files it is started from held when that was agreed to, by their paths."""
+    files_now: Mapping[str, str] = field(default_factory=dict)
+    """What they hold now, where that differs: it is not started before that is approved."""
 
     @property
     def usable(self) -> dict[str, Definition]:
         """The tools as they were agreed to, without those that have changed since."""
         return {name: tool for name, tool in self.tools.items() if name not in self.waiting}
+
+    @property
+    def claiming(self) -> Sequence[str]:
+        """Usable tools that say they only read, or may be repeated, and that the user has not approved yet."""
+        return [name for name, tool in self.usable.items() if name not in self.approved and _claims(tool)]
+
+    @property
+    def changed_files(self) -> dict[str, str]:
+        """What happened to each file it is started from that is not as it was agreed to."""
+        told = {path: "has changed" if path in self.files else "is new" for path, held in self.files_now.items()}
+        told |= {path: "is not used any more" for path in self.files if self.files_now and path not in self.files_now}
+        return {path: how for path, how in told.items() if self.files.get(path) != self.files_now.get(path)}
+
+    @property
+    def waits(self) -> bool:
+        """Whether something of it does not work before the user approves it."""
+        return bool(self.waiting or self.files_now)
 
 
 class Catalog:
@@ -89,6 +115,7 @@ class Catalog:
 
         def change(old: Entry) -> Entry:
             new = Entry(True, tools, {}, tuple(prompts), tuple(resources), tuple(faults))
+            new = replace(new, approved=old.approved, files=old.files, files_now=old.files_now)
             return replace(new, tools=old.tools, waiting=_changes(old.tools, tools)) if old.listed else new
 
         return self._change(server, change)
@@ -97,14 +124,33 @@ class Catalog:
         """Record why it could not be used."""
         self._change(server, lambda old: replace(old, failure=why))
 
-    def approve(self, server: Server, names: Sequence[str], shown: Mapping[str, Definition | None]) -> Entry:
-        """Pin these as they are in `shown`; one that has changed again since goes on waiting."""
+    def starting(self, server: Server, files: Mapping[str, str]) -> None:
+        """Pin the files a server is started from for the first time; later raises StartChanged where they differ."""
 
         def change(old: Entry) -> Entry:
-            same = [name for name in names if name in old.waiting and old.waiting[name] == shown.get(name)]
+            if not old.files:
+                return replace(old, files=dict(files))
+            return replace(old, files_now=dict(files) if files != old.files else {})
+
+        told = self._change(server, change).changed_files
+        if told:
+            what = "; ".join(f"{path} {how}" for path, how in list(told.items())[:3])
+            raise StartChanged(f"what it is started from is not what was agreed to ({what}); look at it in /mcp")
+
+    def approve(self, server: Server, shown: Entry) -> Entry:
+        """Pin what waits in `shown`, and have its tools' words count; what has changed again since goes on waiting."""
+
+        def change(old: Entry) -> Entry:
+            same = [name for name, new in old.waiting.items() if name in shown.waiting and new == shown.waiting[name]]
             new = {**old.tools, **{name: old.waiting[name] for name in same}}
             tools = {name: tool for name, tool in new.items() if tool is not None}
-            return replace(old, tools=tools, waiting={k: v for k, v in old.waiting.items() if k not in same})
+            seen = {**shown.tools, **shown.waiting}
+            approved = tuple(sorted(name for name, tool in tools.items() if seen.get(name) == tool))
+            waiting = {name: tool for name, tool in old.waiting.items() if name not in same}
+            entry = replace(old, tools=tools, waiting=waiting, approved=approved)
+            if old.files_now and old.files_now == shown.files_now:
+                entry = replace(entry, files=old.files_now, files_now={}, failure="")
+            return entry
 
         return self._change(server, change)
 
@@ -137,6 +183,11 @@ def _changes(old: Mapping[str, Definition], new: Mapping[str, Definition]) -> di
         for name in sorted({*old, *new})
         if name not in new or name not in old or digest(new[name]) != digest(old[name])
     }
+
+
+def _claims(tool: Definition) -> bool:
+    hints = tool.get("annotations") or {}
+    return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
 
 
 def _loaded(path: Path) -> Entry:

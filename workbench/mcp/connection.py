@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -20,6 +20,7 @@ from workbench.mcp.faults import (
     ServerGone,
     SessionLost,
     SignInNeeded,
+    StartChanged,
     cause_of,
     with_stderr,
     words_of,
@@ -59,6 +60,9 @@ class Heard(Protocol):
 
     def told(self, line: str) -> None:
         """A line for the server's log."""
+
+    def starting(self, files: Mapping[str, str]) -> None:
+        """It would be started from these files; raises StartChanged where they are not as agreed."""
 
     async def asked(self, kind: str, params: Any) -> Any:
         """The server asks for something: `elicitation` or `sampling`."""
@@ -186,7 +190,7 @@ class Connection:
         if not ready.done():
             logger.info("the MCP server %s failed: %r", self.server.name, cause_of(error))
             kind = SignInNeeded if self._kind is SignInNeeded else ServerFailed
-            if not isinstance(cause_of(error), _LeftAlone):
+            if not isinstance(cause_of(error), _LeftAlone | StartChanged):
                 self._failures += kind is ServerFailed
                 self._failed_at, self._why_failed = time.monotonic(), why
             said = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)

@@ -30,6 +30,11 @@ def server_environment(server: Server, env: Mapping[str, str]) -> dict[str, str]
         for name, value in child_environment(env).items()
         if name in PASSED_ON or (_KEPT.fullmatch(name) and not (_LOGIN.search(value) and not _PROXY.search(name)))
     }
+    kept = {
+        name: value
+        for name, value in kept.items()
+        if name in PASSED_ON or _PROXY.search(name) or KNOWN.masked(value) == value
+    }
     if "PATH" in kept:
         kept["PATH"] = absolute_path(kept["PATH"])
     return {**kept, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}

@@ -38,12 +38,15 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         definition: Definition,
         notice: Callable[[str], None] = lambda text: None,
         asker_of: Callable[[str], Asker | None] = _nobody,
+        *,
+        is_approved: bool = False,
     ) -> None:
         """`notice` takes a line for the person, from any thread: what only they can mend.
 
-        `asker_of` gives, in the thread of a call, who answers the server's questions in it.
+        `asker_of` gives, in the thread of a call, who answers the server's questions in it; `is_approved` says that
+        the tool's hints count.
         """
-        hints = annotations_of(definition.get("annotations") or {})
+        hints = annotations_of(definition.get("annotations") or {}, is_approved=is_approved)
         self._client = client
         self._asker_of = asker_of
         self._definition = definition

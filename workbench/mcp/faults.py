@@ -12,6 +12,10 @@ class ServerFailed(WorkbenchError):
     """The server cannot be started or reached; nothing was sent to it."""
 
 
+class StartChanged(ServerFailed):
+    """What the server would be started from is not what the user agreed to; another try does not help before that."""
+
+
 class ServerGone(WorkbenchError):
     """The server ended, or its connection broke, while it worked on a call: what came of that is unknown."""
 

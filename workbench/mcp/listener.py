@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,10 @@ class Listener:
     def told(self, line: str) -> None:
         """A line for its log."""
         write_log(self._catalog.log(self._server), line)
+
+    def starting(self, files: Mapping[str, str]) -> None:
+        """Compare what it would be started from with what was agreed to; raises StartChanged."""
+        self._catalog.starting(self._server, files)
 
     async def asked(self, kind: str, params: Any) -> Any:
         """The server asks by itself: whoever made the call it works on answers. Raises WorkbenchError."""

@@ -123,12 +123,15 @@ class OfferedServers:
             (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
         ]
         return {
-            name: MCPToolDefinition(
-                name, tool, client.server.name, MCPToolExecutor(client, tool, self._notice, self._asker)
-            )
+            name: self._tool(name, client, tool)
             for name, client, tool in named(offered, self._taken)
             if self._is_wanted(name, client, tool)
         }
+
+    def _tool(self, name: str, client: MCPClient, tool: Definition) -> MCPToolDefinition:
+        is_approved = tool["name"] in self._catalog.entry(client.server).approved
+        executor = MCPToolExecutor(client, tool, self._notice, self._asker, is_approved=is_approved)
+        return MCPToolDefinition(name, tool, client.server.name, executor, is_approved=is_approved)
 
     def _asker(self, server: str) -> Asker | None:
         return self.asker_of(server)
@@ -137,7 +140,7 @@ class OfferedServers:
         if self._table.get(name) is False:
             return False
         only_reading = self._table.get("set") == "plan"
-        return not only_reading or MCPToolDefinition(name, tool, client.server.name).is_read_only
+        return not only_reading or self._tool(name, client, tool).is_read_only
 
     def is_resource(self, name: str) -> bool:
         """Whether the name a person wrote is that of a resource of a server here."""
@@ -160,7 +163,7 @@ class OfferedServers:
 
 
 def _identity(tool: ToolDefinition) -> tuple[Any, ...]:
-    return (tool.server, tool.definition) if isinstance(tool, MCPToolDefinition) else (tool,)
+    return (tool.server, tool.definition, tool.is_approved) if isinstance(tool, MCPToolDefinition) else (tool,)
 
 
 def _said(entry: Entry) -> list[str]:
@@ -169,4 +172,6 @@ def _said(entry: Entry) -> list[str]:
     if entry.waiting:
         names = ", ".join(entry.waiting)
         lines.append(f"changed since they were agreed to, and off until you approve them (/mcp): {names}")
+    if entry.changed_files:
+        lines.append(f"not started until you approve it (/mcp): {', '.join(entry.changed_files)} changed")
     return lines

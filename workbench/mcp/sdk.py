@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shutil
@@ -20,6 +21,7 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.environment import server_environment
 from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.servers import Server, expanded
+from workbench.mcp.started_files import started_files
 from workbench.mcp.stdio import LINE_LIMIT, StderrTail, stdio_transport
 from workbench.mcp.tokens import TokenStore
 
@@ -59,6 +61,8 @@ async def entered(
 ) -> Client:
     """A client that has shaken hands; `stack` closes it."""
     client: Client
+    if server.kind == "stdio":
+        await asyncio.to_thread(_check_start, server, heard)
 
     async def on_message(message: Any) -> None:
         if isinstance(message, _CHANGES):
@@ -86,6 +90,20 @@ async def entered(
     return client
 
 
+def _check_start(server: Server, heard: Heard) -> None:
+    """Have the files compared that decide what the server runs; raises UsageError, ServerFailed, StartChanged."""
+    argv, folder, theirs = _command(server)
+    heard.starting(started_files(argv, folder, theirs))
+
+
+def _command(server: Server) -> tuple[list[str], str, dict[str, str]]:
+    """Words, directory (empty for one of its own) and environment of a server on this machine."""
+    argv = [expanded(word, os.environ) for word in (server.command, *server.args)]
+    theirs = server_environment(server, os.environ)
+    _look_for(argv[0], theirs)
+    return argv, expanded(server.cwd, os.environ), theirs
+
+
 def _answering(heard: Heard, kind: str) -> Any:
     """What answers one kind of request; a refusal is an error with its reason."""
 
@@ -102,10 +120,7 @@ def _answering(heard: Heard, kind: str) -> Any:
 def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Locations) -> AbstractAsyncContextManager[Any]:
     env = os.environ
     if server.kind == "stdio":
-        argv = [expanded(word, env) for word in (server.command, *server.args)]
-        theirs = server_environment(server, env)
-        _look_for(argv[0], theirs)
-        folder = expanded(server.cwd, env)
+        argv, folder, theirs = _command(server)
         return (
             stdio_transport(argv, folder, theirs, tail, gone) if folder else _apart(argv, theirs, tail, gone, locations)
         )

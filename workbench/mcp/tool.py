@@ -14,6 +14,8 @@ from workbench.tools.json_schema import for_models
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
+_MAKE_HARMLESS = ("readOnlyHint", "idempotentHint")
+
 
 class MCPToolAction(Action):
     """The arguments of a call; the fields are made from the server's schema."""
@@ -39,7 +41,11 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
         definition: Definition,
         server: str,
         executor: ToolExecutor[MCPToolAction, MCPToolObservation] | None = None,
+        *,
+        is_approved: bool = False,
     ) -> None:
+        """`is_approved` says that the user approved it: only then does it count that it says it only reads."""
+        self.is_approved = is_approved
         self._made: type[MCPToolAction] | None = None
         self.definition = definition
         self.server = server
@@ -48,7 +54,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
             description=visible(definition.get("description") or "") or f"A tool of the MCP server {server}.",
             action_type=MCPToolAction,
             observation_type=MCPToolObservation,
-            annotations=annotations_of(definition.get("annotations") or {}),
+            annotations=annotations_of(definition.get("annotations") or {}, is_approved=is_approved),
             executor=executor,
         )
 
@@ -78,12 +84,14 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
             "args": dict(arguments),
         }
         told["call"] = f"{self.definition['name']} of the MCP server {self.server}"
-        return {**told, "annotations": self.definition.get("annotations") or {}, "pinned": True}
+        return {**told, "annotations": self.definition.get("annotations") or {}, "pinned": self.is_approved}
 
 
-def annotations_of(hints: Mapping[str, Any]) -> ToolAnnotations:
-    """The hints of a server, those that are well formed; the others are as if not given."""
+def annotations_of(hints: Mapping[str, Any], *, is_approved: bool) -> ToolAnnotations:
+    """The hints of a server that are well formed; those that make a call less dangerous only where it `is_approved`."""
     known = {name: value for name, value in hints.items() if name in ToolAnnotations.model_fields and value is not None}
+    if not is_approved:
+        known = {name: value for name, value in known.items() if name not in _MAKE_HARMLESS or value is not True}
     try:
         return ToolAnnotations(**known)
     except ValidationError:

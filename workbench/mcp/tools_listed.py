@@ -57,7 +57,8 @@ class ListedServers:
         for name, client, tool in named(offered, list_registered_tools()):
             is_on = self._table.get(name) is not False
             why = f"of the MCP server {client.server.name}" + ("" if is_on else ", switched off in [tools]")
-            made = MCPToolDefinition(name, tool, client.server.name)
+            is_approved = tool["name"] in self._catalog.entry(client.server).approved
+            made = MCPToolDefinition(name, tool, client.server.name, is_approved=is_approved)
             states.append(ToolState(name, is_on, why, client.server.source, (made,)))
         return states
 

@@ -43,8 +43,8 @@ def assess_foreign(described: Mapping[str, Any]) -> Assessment:
 
 
 def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assessment:
-    """Hints raise the risk; only of a tool that is pinned does `readOnlyHint` count."""
-    if hints.get("destructiveHint") is True and not hints.get("readOnlyHint"):
+    """Hints raise the risk; only of a tool that is pinned and approved does `readOnlyHint` count."""
+    if hints.get("destructiveHint") is True and not (hints.get("readOnlyHint") and pinned):
         return one("HIGH", "the tool says of itself that it destroys", tool)
     if hints.get("readOnlyHint") is True and pinned:
         return Assessment("LOW")

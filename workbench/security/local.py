@@ -35,6 +35,26 @@ def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace:
         return one("HIGH", f"the analysis failed ({type(error).__name__})")
 
 
+def executed_by(
+    tool: ToolDefinition,
+    arguments: Mapping[str, Any],
+    workspace: str,
+    folder: str,
+    beneath: Mapping[str, str | None],
+) -> dict[str, str]:
+    """The files that a tool's call would execute or read as code, each with a hash of what it holds.
+
+    Of a file that earlier actions write (`beneath`: path -> text) it is the hash of what these will leave.
+    """
+    if tool.name not in {"execute_bash", "python_execute", "execute_ipython_cell"}:
+        return {}
+    from workbench.security.executed import executed_files
+
+    rated = assess_action(tool, arguments, workspace, folder)
+    text, code = str(arguments.get("command", "")), str(arguments.get("code", ""))
+    return executed_files(rated.parts, workspace, folder, text=text, code=code, beneath=beneath)
+
+
 def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places, folder: str) -> Assessment:
     foreign = getattr(tool, "foreign", None)  # tools of other programs describe their calls
     if foreign is not None:

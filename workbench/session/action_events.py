@@ -40,6 +40,7 @@ class ActionAssessed(EventBase):
     earlier, and without `needs_decision` it takes the question back until that turn.
     With `needs_answer` the action is a question to the person: nothing runs, and their answer becomes its result.
     `always`: the rule to save; `edited`: the person's own arguments; `stacked`: files as earlier actions leave them.
+    `executes`: files that a command runs or reads as code, by path, each with a hash; kept where somebody decides.
     """
 
     kind: Literal["action_assessed"] = "action_assessed"
@@ -51,6 +52,7 @@ class ActionAssessed(EventBase):
     preview: tuple[FileDelta, ...] = ()
     stale: tuple[StaleFile, ...] = ()
     stacked: tuple[str, ...] = ()
+    executes: dict[str, str] = Field(default_factory=dict)
     fingerprint: str = ""
     working_dir: str = ""
     edited: dict[str, Any] | None = None

@@ -98,10 +98,13 @@ class ModelAsked(EventBase):
 
 
 class AgentNudged(EventBase):
-    """The workbench's own word to the agent, sent to the model like a message; `evidence` says what it is based on."""
+    """The workbench's own word to the agent, sent to the model like a message; `evidence` says what it is based on.
+
+    `lost` stands where a repair found that events of the log are lost.
+    """
 
     kind: Literal["agent_nudged"] = "agent_nudged"
-    reason: Literal["empty", "no_call", "stuck"]
+    reason: Literal["empty", "no_call", "stuck", "lost"]
     text: str
     evidence: str = ""
 

@@ -284,13 +284,22 @@ def _put_together(
         id=started.id,
         session=session,
         model_name=models.profile(started.model).model,
-        notices=(*parts.notices, *_notices(models.address(started.model), equipment, book)),
+        notices=(*parts.notices, *_left_out(store), *_notices(models.address(started.model), equipment, book)),
         delegates=equipment.delegates,
         servers=equipment.servers,
         server_asks=equipment.server_asks,
         _store=store,
         _resources=resources.pop_all(),
     )
+
+
+def _left_out(store: Store) -> tuple[str, ...]:
+    """What of the log could not be read, in one line."""
+    if not store.gaps:
+        return ()
+    first, more = store.gaps[0], len(store.gaps) - 1
+    others = f", and {more} more" if more else ""
+    return (f"not all of this session can be read: event {first.first} ({first.reason}){others}",)
 
 
 def _notices(address: str, equipment: Equipment, book: RuleBook) -> tuple[str, ...]:

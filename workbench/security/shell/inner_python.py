@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from workbench.security.shell.scan import Scan
 
 
-_MOST_CALLS = 200
-"""Calls in code that stands in a command line; more take longer to look at than a line may."""
-_MOST_OPERATORS = 1_500
+_MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
+"""Signs in code that stands in a command line; more take longer to look at than a line may."""
 _TOO_MUCH = "too long or too deeply nested to be analysed"
 
 
@@ -29,7 +28,7 @@ def rated_python(scan: Scan, code: str, *, is_shown: bool) -> Rating:
         del scan.parts[at:]
         return found
 
-    if code.count("(") > _MOST_CALLS or sum(map(code.count, "+-*/%&|^")) > _MOST_OPERATORS:
+    if any(sum(map(code.count, signs)) > most for signs, most in _MOST_OF):
         changes = (f"{scan.places.workspace}{ANY}",)
         scan.parts.append(Part(shortened(code.strip()), "HIGH", _TOO_MUCH, depth=scan.depth + 1, changes=changes))
         return "HIGH", _TOO_MUCH

@@ -33,7 +33,7 @@ _MISLEADS = re.compile(r"\$\$[({`]")
 _ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _SUBSCRIPTS = re.compile(r"\w\[\$?\w*(?=\[)")
-_MOST_SUBSCRIPTS = 40
+_MOST_SUBSCRIPTS, _MOST_BRACKETS = 40, 1_500
 _WORDS = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
 _MARK = r"""(?:[\w.+@%:,/-]|\\.|'[^'\n]*'|"[^"\n]*")+"""
 _HEREDOC = re.compile(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
@@ -50,16 +50,30 @@ def is_too_dense(text: str) -> bool:
         return True
     if len(text) < MOST_NODES:
         return False
-    if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
-        return True
-    # the parser takes time with the square of nested subscripts
-    if sum(1 for _ in islice(_SUBSCRIPTS.finditer(text), _MOST_SUBSCRIPTS + 1)) > _MOST_SUBSCRIPTS:
+    if _takes_long(text):
         return True
     if "<<" not in text and sum(1 for found in islice(_STRINGS.finditer(text), MOST_NODES) if found[1]) > _MOST_STRINGS:
         return True
     plain = _NOT_QUOTED.match(text)
     head = plain[0] if plain else ""
     return len(head.split()) + sum(map(head.count, ";(){}`[$")) + sum(map(head.count, "<>&")) // 2 > MOST_NODES
+
+
+def _takes_long(text: str) -> bool:
+    """Whether the parser takes long by the shape of the text, wherever its quotes are: with nested subscripts its time
+    goes with their square.
+    """
+    if text.count("[") > MOST_NODES or text.count("{") + text.count("(") > _MOST_BRACKETS or _is_open_ended(text):
+        return True
+    if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
+        return True
+    return sum(1 for _ in islice(_SUBSCRIPTS.finditer(text), _MOST_SUBSCRIPTS + 1)) > _MOST_SUBSCRIPTS
+
+
+def _is_open_ended(text: str) -> bool:
+    """Whether a heredoc has no end: the parser takes long to find out."""
+    marks = (found[2].replace("\\", "").strip("'\"") for found in _HEREDOC.finditer(text))
+    return "<<" in text and any(not re.search(rf"^\t*{re.escape(mark)}$", text, re.M) for mark in marks)
 
 
 def joined(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.llm.model import Cancel
 from workbench.security.policy import Ruling
 from workbench.security.rules.book import RuleBook
-from workbench.session.acting.fingerprint import is_same_action, shown_as
+from workbench.session.acting.fingerprint import executed_changes, is_same_action, shown_as
 from workbench.session.acting.net import NO_COPIES, KeepsCopies
 from workbench.session.acting.protection import Protection
 from workbench.session.acting.rating import Rater, reasons, segments
@@ -90,7 +90,7 @@ class Actions:
         ask = ask or doubt or waited or _why_asked(readied, self.protection)
         asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
-        told = (*filter(None, (why,)), *stale_reasons(readied.stale), *readied.beside)
+        told = _told(why, readied, self._journal.ledger.batch.get(proposed.action_id), edited)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
@@ -100,6 +100,7 @@ class Actions:
             preview=readied.files,
             stale=readied.stale,
             stacked=readied.stacked,
+            executes=dict(readied.executes) if asks else {},
             fingerprint=shown_as(readied.fingerprint, risk),
             working_dir=readied.working_dir,
             edited=edited,
@@ -257,6 +258,14 @@ def _why_asked(readied: Readied, protection: Protection) -> str:
 def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
     """Whether the user decides; a reason to `ask` lifts no denial, unless the question `waited` before."""
     return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
+
+
+def _told(why: str, readied: Readied, before: OpenAction | None, edited: dict[str, Any] | None) -> tuple[str, ...]:
+    """Why it is asked about, and which files differ from those that it was asked about `before` with."""
+    shown = before.assessed if before is not None else None
+    is_again = shown is not None and shown.needs_decision and shown.edited == edited
+    changed = executed_changes(shown.executes, readied.executes, readied.working_dir) if shown and is_again else ""
+    return (*filter(None, (why, changed)), *stale_reasons(readied.stale), *readied.beside)
 
 
 def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

@@ -6,13 +6,16 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.security.risk import Risk
 from workbench.session.events import FileDelta
+from workbench.text import visible
 from workbench.tools.anchored import real_path
+
+_MOST_TOLD = 4
 
 
 def fingerprint(
@@ -21,15 +24,19 @@ def fingerprint(
     working_dir: str,
     files: Iterable[FileDelta],
     stacked: Collection[str] = (),
+    *,
+    executes: Mapping[str, str] | None = None,
 ) -> str:
-    """A hash of tool, canonical arguments, working directory (its path and which directory that is), and each file
-    shown: what it is, holds and would hold.
+    """A hash of tool, canonical arguments, working directory (its path and which directory that is), each file shown:
+    what it is, holds and would hold, and each file that it executes.
 
     Of those in `stacked`, which an earlier action writes first, only where they are, and the text before and after.
     """
     shown = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
     place = [working_dir, *_identity(working_dir)]
-    text = json.dumps([tool, arguments, place, shown], sort_keys=True, ensure_ascii=True)
+    text = json.dumps(
+        [tool, arguments, place, shown, *([executes] if executes else [])], sort_keys=True, ensure_ascii=True
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -41,6 +48,31 @@ def shown_as(print_: str, risk: Risk) -> str:
 def is_same_action(one: str, other: str) -> bool:
     """Whether two fingerprints are of the same action, as whatever risk it was shown; older logs name no risk."""
     return one.partition(":")[0] == other.partition(":")[0]
+
+
+def executed_changes(before: Mapping[str, str], after: Mapping[str, str], folder: str) -> str:
+    """What differs between the files that an action was shown to execute and those it would execute now, in a line.
+
+    Empty where nothing does. Paths below `folder` are relative to it.
+    """
+    differ = [path for path in after if path in before and before[path] != after[path]]
+    lines = [f"{_short(path, folder)} {_difference(before[path], after[path])}" for path in differ]
+    lines += [f"{_short(path, folder)} is new" for path in after if path not in before]
+    lines += [f"{_short(path, folder)} is not there or not used any more" for path in before if path not in after]
+    more = len(lines) - _MOST_TOLD
+    told = [*lines[:_MOST_TOLD], *([f"{more} more"] if more > 0 else [])]
+    return f"what it runs has changed since it was shown: {', '.join(told)}" if lines else ""
+
+
+def _short(path: str, folder: str) -> str:
+    return visible(path.removeprefix(f"{folder}/"), lines=False)
+
+
+def _difference(before: str, after: str) -> str:
+    (content, _, _), (now, _, real) = before.partition(" "), after.partition(" ")
+    if content != now:
+        return "changed"
+    return f"leads to {visible(real, lines=False)} now" if real else "is no link any more"
 
 
 def _on_disk(path: str, is_stacked: bool) -> list[Any]:

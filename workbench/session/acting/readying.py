@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from workbench.security.local import executed_by
 from workbench.security.secrets import masks_in
 from workbench.session.acting.fingerprint import fingerprint
 from workbench.session.acting.running import Readied
@@ -47,9 +48,7 @@ class Readying:
                 f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
             )
         action = tool.action_from_arguments(arguments)
-        masked = None if tool.is_read_only else masks_in(arguments.values())
-        if masked:
-            raise ArgumentError(_MASKED.format(mask=masked))
+        _check_masks(tool, arguments)
         beneath = self.beneath(action_id)
         with on_top_of(beneath):
             preparation = tool.preparation(action)
@@ -57,11 +56,27 @@ class Readying:
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
         folder = tool.working_dir() or self._ledger.workspace
         on_top = stacked(changes, beneath) if shown_stacked is None else tuple(shown_stacked)
-        print_ = fingerprint(tool.name, arguments, folder, files, on_top)
-        stale = stale_files(changes, self._ledger.writers)
-        said = stacking_reasons(changes, beneath)
-        return Readied(tool, action, files, folder, print_, preparation, stale=stale, stacked=on_top, beside=said)
+        executes = executed_by(tool, arguments, self._ledger.workspace, folder, beneath)
+        print_ = fingerprint(tool.name, arguments, folder, files, on_top, executes=executes)
+        return Readied(
+            tool,
+            action,
+            files,
+            folder,
+            print_,
+            preparation,
+            stale=stale_files(changes, self._ledger.writers),
+            stacked=on_top,
+            beside=stacking_reasons(changes, beneath),
+            executes=executes,
+        )
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
         """What files will hold once the actions before this one have run."""
         return left_before(self._ledger, action_id) if action_id else {}
+
+
+def _check_masks(tool: ToolDefinition, arguments: dict[str, Any]) -> None:
+    masked = None if tool.is_read_only else masks_in(arguments.values())
+    if masked:
+        raise ArgumentError(_MASKED.format(mask=masked))

@@ -12,6 +12,7 @@ _STOPPED = "the workbench stopped here; send a message to go on"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 _BEFORE = "This call was not run: the workbench stopped before its turn came."
 _ELSEWHERE = "This call was not run: the session was brought here from elsewhere while it waited."
+_LOST = "the end of the log was lost, so whether it ran is not known; it was not run again"
 _INTERRUPTED = "This call was not run: the person interrupted."
 
 
@@ -55,6 +56,14 @@ def after_an_import(ledger: Ledger) -> list[Event]:
     return [*own, *_ended(ledger, _started(ledger), _ELSEWHERE, "interrupted", detail)]
 
 
+def after_a_repair(ledger: Ledger) -> list[Event]:
+    """The events that close what is open in a log whose end was lost: any action of it may have run."""
+    own = [ActionAbandoned(action_id=name, reason=_LOST) for name in ledger.own]
+    closed = [_closed(action, _LOST) for action in ledger.batch.values()]
+    detail = "the end of the session was lost, and what was open in it was closed"
+    return [*own, *closed, *([RunEnded(reason="interrupted", detail=detail)] if ledger.is_running else [])]
+
+
 def _started(ledger: Ledger) -> list[OpenAction]:
     return [action for action in ledger.batch.values() if action.started]
 
@@ -71,11 +80,11 @@ def _all_closed(actions: Collection[OpenAction], unknown: Collection[OpenAction]
     return events + none_run((action for action in actions if action not in unknown), said)
 
 
-def _closed(action: OpenAction) -> Event:
+def _closed(action: OpenAction, reason: str = _UNKNOWN) -> Event:
     action_id, decided = action.proposed.action_id, action.decided
     if decided is not None and decided.verdict == "rejected":
         return rejected(action_id, decided.note) if decided.by == "person" else not_run(action_id, decided.rule)
-    return ActionAbandoned(action_id=action_id, reason=_UNKNOWN, known=_known(action.sub_agent))
+    return ActionAbandoned(action_id=action_id, reason=reason, known=_known(action.sub_agent))
 
 
 def _known(at_work: AtWork | None) -> str:

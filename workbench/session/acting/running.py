@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
@@ -63,6 +63,8 @@ class Readied:
     """Files shown as earlier actions of the batch will leave them."""
     beside: tuple[str, ...] = ()
     """What is to be said of files that earlier actions write too."""
+    executes: Mapping[str, str] = field(default_factory=dict)
+    """The files that it runs or reads as code, each with a hash of what it holds."""
 
 
 @dataclass(frozen=True, eq=False)

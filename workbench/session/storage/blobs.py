@@ -22,7 +22,7 @@ def take_out(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
     parts: Parts = []
     texts: dict[str, str] = {}
     for path, text in list(_long_strings(payload, [])):
-        name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        name = _name_of(text)
         _put(payload, path, None)
         parts.append((path, name))
         texts[name] = text
@@ -35,6 +35,15 @@ def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
     for path, name in json.loads(parts):
         _put(payload, path, text_of(name))
     return json.dumps(payload, ensure_ascii=False)
+
+
+def is_named(text: object, name: object) -> bool:
+    """Whether the text is the one that was stored under that hash."""
+    return isinstance(text, str) and _name_of(text) == name
+
+
+def _name_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _long_strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:

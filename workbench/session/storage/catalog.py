@@ -16,7 +16,7 @@ from workbench.errors import UsageError
 from workbench.session.events import UserMessage
 from workbench.session.names import SUFFIX
 from workbench.session.storage.leftovers import never_began
-from workbench.session.storage.store import Store, StoreError
+from workbench.session.storage.store import DamagedFile, Store, StoreError, check_whole
 from workbench.text import first_line
 
 _PAID = "('model_responded', 'history_condensed', 'model_asked')"
@@ -75,9 +75,9 @@ class SessionSummary:
     parent: str = ""
 
 
-def list_sessions(locations: Locations) -> list[SessionSummary]:
-    """All sessions, the last used first."""
-    found = [summary for summary in map(_summary, _paths(locations)) if summary is not None]
+def list_sessions(locations: Locations, *, check: bool = False) -> list[SessionSummary]:
+    """All sessions, the last used first; with `check` every event is read, and one that was changed makes `damaged`."""
+    found = [summary for path in _paths(locations) if (summary := _summary(path, check=check)) is not None]
     return sorted(found, key=lambda summary: summary.updated, reverse=True)
 
 
@@ -142,7 +142,7 @@ def last_session(locations: Locations, workspace: Path | None = None) -> Session
     return None
 
 
-def _summary(path: Path) -> SessionSummary | None:
+def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
     try:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError:
@@ -150,13 +150,15 @@ def _summary(path: Path) -> SessionSummary | None:
     try:
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
         try:
+            if check:
+                check_whole(path, db)
             return _read(path, db)
         finally:
             db.close()
     except (sqlite3.Error, StoreError, ValueError, TypeError, LookupError) as error:
         if never_began(path):
             return None  # killed while it was made; the next start removes it
-        reason = first_line(str(error)) or type(error).__name__
+        reason = error.reason if isinstance(error, DamagedFile) else first_line(str(error)) or type(error).__name__
         return SessionSummary(path.stem, started=changed, updated=changed, damaged=reason)
 
 

@@ -1,4 +1,4 @@
-"""What killed sessions left behind: unfinished files, index copies, sessions that never began; swept at a start.
+"""What is swept at a start: what killed sessions left behind, and old files that the tools of closed sessions kept.
 
 A session that ends in order deletes its lock file, so those whose lock file is there and free were killed. While one is
 swept its lock is held. Nothing that holds an event, and no file of the user's, is deleted.
@@ -7,21 +7,30 @@ swept its lock is held. Nothing that holds an event, and no file of the user's, 
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
 from workbench.session.names import SUFFIX, session_path
-from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.store import APPLICATION_ID, delete_file
 from workbench.tools.leftovers import sweep_edited, sweep_temporary
 
 logger = logging.getLogger(__name__)
+KEPT_DAYS: Final = 30
+KEPT_BYTES: Final = 2_000_000_000
+"""What the tools of all sessions keep together: full outputs, plots, pages, pictures, undo and shown copies."""
+_PRUNE_EVERY: Final = 3_600.0
+"""Seconds between two looks at what is kept."""
 _UNFINISHED = ("*.tmp", "undo/*/*.tmp", "shown/*.tmp", "seen/*.tmp")
 
 _LAST_SHOWN = """
@@ -35,7 +44,7 @@ def sweep(locations: Locations) -> list[str]:
     """Delete what killed sessions left; the ids of those that had never begun and are gone now."""
     removed = []
     # folders of temporary files may be large
-    threading.Thread(target=sweep_temporary, name="session-leftovers", daemon=True).start()
+    threading.Thread(target=_sweep_folders, args=(locations,), name="session-leftovers", daemon=True).start()
     for path in _killed(locations):
         try:
             lock = SessionLock.take(path)
@@ -49,6 +58,79 @@ def sweep(locations: Locations) -> list[str]:
     if removed:
         logger.info("sessions that were killed before they began are removed, nothing was lost: %s", removed)
     return removed
+
+
+def _sweep_folders(locations: Locations) -> None:
+    sweep_temporary()
+    mark = locations.data / "state" / ".pruned"
+    try:
+        if time.time() - mark.stat().st_mtime < _PRUNE_EVERY:
+            return
+    except OSError:
+        pass  # never looked
+    with suppress(OSError):
+        mark.touch(mode=0o600)
+        prune_kept(locations)
+
+
+@dataclass(frozen=True, order=True)
+class _KeptFile:
+    """A file that a tool kept: when it was written, its bytes, and where it is."""
+
+    time: float
+    size: int
+    path: Path
+
+
+def prune_kept(locations: Locations) -> None:
+    """Delete what tools kept more than 30 days ago, and the oldest until all of it is at most 2 GB.
+
+    Nothing of a session that is open is deleted. What cannot be deleted stays.
+    """
+    files: dict[Path, list[_KeptFile]] = {}
+    with suppress(OSError), os.scandir(locations.data / "state") as entries:
+        files = {Path(entry.path): _files_in(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)}
+    total = sum(file.size for kept in files.values() for file in kept)
+    oldest, doomed = time.time() - KEPT_DAYS * 86_400, dict[Path, list[_KeptFile]]()
+    for folder, file in sorted(((folder, file) for folder, kept in files.items() for file in kept), key=lambda x: x[1]):
+        if (file.time < oldest or total > KEPT_BYTES) and holder(_session_of(locations, folder)) is None:
+            doomed.setdefault(folder, []).append(file)
+            total -= file.size
+    for folder, kept in doomed.items():
+        _delete_kept(locations, folder, kept)
+
+
+def _session_of(locations: Locations, folder: Path) -> Path:
+    return locations.sessions / f"{folder.name}{SUFFIX}"
+
+
+def _files_in(folder: str) -> list[_KeptFile]:
+    """The files below a folder; links are not followed."""
+    found = []
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            with suppress(OSError):
+                info = path.lstat()
+                found.append(_KeptFile(info.st_mtime, info.st_size, path))
+    return found
+
+
+def _delete_kept(locations: Locations, folder: Path, files: list[_KeptFile]) -> None:
+    """Delete files of a session while nobody can open it, and the folders that are empty then."""
+    try:
+        lock = SessionLock.take(_session_of(locations, folder))
+    except WorkbenchError:
+        return  # it was opened just now
+    try:
+        for file in files:
+            with suppress(OSError):
+                file.path.unlink()
+        for place, _, _ in os.walk(folder, topdown=False):
+            with suppress(OSError):
+                Path(place).rmdir()
+    finally:
+        lock.release()
 
 
 def _killed(locations: Locations) -> Iterator[Path]:
@@ -97,10 +179,12 @@ def never_began(path: Path) -> bool:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as db:
-            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                return True
-            if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                return False
-            return not db.execute("SELECT count(*) FROM events").fetchone()[0]
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                    return False
+                if db.execute("SELECT count(*) FROM events").fetchone()[0]:
+                    return False
+            # A damaged page can say that it holds nothing.
+            return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except (sqlite3.Error, OSError):
         return False  # damaged: it is listed as such

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from workbench.session.events import EVENT, Event
-from workbench.session.storage.blobs import LIMIT, put_back, take_out
+from workbench.session.storage.blobs import LIMIT, is_named, put_back, take_out
 from workbench.text import well_formed
 
 _BATCH = 1_000
 _HOPELESS = 5_000
 """So many unreadable rows in a row, with no known end: the rest of the file is given up."""
-_ROWS = "SELECT seq, json, parts FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+UNCHECKED = -1
+"""The checksum of a row from a version that wrote none; no single flipped bit of a checksum gives it."""
+CHANGED = "its checksum differs: it was changed after it was written"
+Unsigned: TypeAlias = tuple[int, str, str, str, str | None]
+"""seq, kind, at, json, parts: a row without its checksum."""
+Row: TypeAlias = tuple[int, str, str, str, str | None, int | None]
+"""The same with its checksum: a row of the event table."""
+_ROWS = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+_NEXT_ROW = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq >= ? LIMIT 1"
+_SEQ = re.compile(r'\{"seq": ?(\d+),')
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,12 @@ class Gap:
 def write_row(db: sqlite3.Connection, event: Event) -> Event:
     """Insert a numbered event in the open transaction; returns it as it will be read back."""
     event, line = _as_json(event)
+    write_line(db, event.seq, event.kind, event.at.isoformat(), line)
+    return event
+
+
+def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) -> None:
+    """Insert the JSON of an event in the open transaction, its long strings apart."""
     parts: str | None = None
     if len(line) > LIMIT:
         payload = json.loads(line)
@@ -38,8 +55,46 @@ def write_row(db: sqlite3.Connection, event: Event) -> Event:
         if places:
             db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", texts.items())
             line, parts = json.dumps(payload, ensure_ascii=False), json.dumps(places)
-    db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (event.seq, event.kind, event.at.isoformat(), line, parts))
-    return event
+    insert_row(db, (seq, kind, at, line, parts))
+
+
+def insert_row(db: sqlite3.Connection, row: Unsigned) -> None:
+    """Insert a stored event with its checksum in the open transaction."""
+    db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+
+
+def checksum(row: Unsigned) -> int:
+    """The CRC-32 of everything a row holds; it finds every single flipped bit (the long strings have a SHA-256)."""
+    seq, kind, at, line, parts = row
+    head = f"{seq}\0{kind}\0{at}\0{parts or ''}\0"
+    return zlib.crc32(line.encode(), zlib.crc32(head.encode()))
+
+
+def is_intact(row: Row) -> bool:
+    """Whether a row is as it was written; of an unchecked one that is known only of its number."""
+    seq, kind, at, line, parts, crc = row
+    if not (isinstance(kind, str) and isinstance(at, str) and isinstance(line, str)):
+        return False
+    if parts is not None and not isinstance(parts, str):
+        return False
+    if crc == UNCHECKED:
+        named = _SEQ.match(line)
+        return named is None or int(named[1]) == seq
+    return crc == checksum((seq, kind, at, line, parts))
+
+
+def find_damage(db: sqlite3.Connection, crc: str) -> str:
+    """Name the first row or long string that is not as it was written; empty where all are. Raises sqlite3.Error.
+
+    `crc` is the column of the checksums, or what stands for it in a file without.
+    """
+    for row in db.execute(_ROWS.format(crc=crc), (-(2**63), -1)):
+        if not is_intact(row):
+            return f"event {row[0]}: {CHANGED}"
+    for name, text in db.execute("SELECT hash, text FROM blobs"):
+        if not is_named(text, name):
+            return f"a long text: {CHANGED}"
+    return ""
 
 
 def _as_json(event: Event) -> tuple[Event, str]:
@@ -61,34 +116,37 @@ def _clean(value: Any) -> Any:
 
 
 def read_rows(
-    db: sqlite3.Connection, lock: threading.RLock, after: int, limit: int | None
+    db: sqlite3.Connection, lock: threading.RLock, after: int, limit: int | None, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
-    """(seq, JSON) in order, and a Gap for what cannot be read; takes the lock for one batch at a time."""
+    """(seq, JSON) in order, and a Gap for what cannot be read or was changed; locks for one batch at a time."""
     left = limit if limit is not None else -1
     while left != 0:
         size = min(_BATCH, left) if left > 0 else _BATCH
         try:
             with lock:
-                rows = db.execute(_ROWS, (after, size)).fetchall()
+                rows = db.execute(_ROWS.format(crc=crc), (after, size)).fetchall()
         except (sqlite3.DatabaseError, UnicodeDecodeError):
-            yield from _one_by_one(db, lock, after, left)
+            yield from _one_by_one(db, lock, after, left, crc)
             return
-        for seq, line, parts in rows:
-            yield _whole(db, lock, seq, line, parts)
+        for row in rows:
+            yield _whole(db, lock, row)
         if len(rows) < size:
             return
         after, left = rows[-1][0], left - len(rows)
 
 
-def _whole(
-    db: sqlite3.Connection, lock: threading.RLock, seq: int, line: str, parts: str | None
-) -> tuple[int, str] | Gap:
+def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int, str] | Gap:
+    seq, _, _, line, parts, _ = row
+    if not is_intact(row):
+        return Gap(seq, seq, CHANGED)
     if parts is None:
         return seq, line
 
     def text_of(name: str) -> str:
-        row = db.execute("SELECT text FROM blobs WHERE hash = ?", (name,)).fetchone()
-        return str(row[0])
+        found = db.execute("SELECT text FROM blobs WHERE hash = ?", (name,)).fetchone()
+        if not is_named(found[0], name):
+            raise LookupError(name)
+        return str(found[0])
 
     try:
         with lock:
@@ -98,7 +156,7 @@ def _whole(
 
 
 def _one_by_one(
-    db: sqlite3.Connection, lock: threading.RLock, after: int, left: int
+    db: sqlite3.Connection, lock: threading.RLock, after: int, left: int, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
     """The readable rows of a damaged file, found by asking for each number."""
     seq, bad_from = after, 0
@@ -106,7 +164,7 @@ def _one_by_one(
         seq += 1
         try:
             with lock:
-                row = db.execute("SELECT seq, json, parts FROM events WHERE seq >= ? LIMIT 1", (seq,)).fetchone()
+                row = db.execute(_NEXT_ROW.format(crc=crc), (seq,)).fetchone()
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             bad_from = bad_from or seq
             continue
@@ -115,7 +173,7 @@ def _one_by_one(
             bad_from = 0
         if row is None:
             return
-        seq, left = row[0], left - 1
-        yield _whole(db, lock, *row)
+        seq, left = max(seq, row[0]), left - 1
+        yield _whole(db, lock, row)
     if bad_from:
         yield Gap(bad_from, bad_from, "the file is damaged from here on")

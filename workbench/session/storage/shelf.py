@@ -83,6 +83,8 @@ def delete(locations: Locations, session_id: str) -> None:
     lock = SessionLock.take(path)
     try:
         delete_file(path)
+        for damaged in path.parent.glob(f"{path.name}.damaged*"):  # what a repair kept
+            damaged.unlink(missing_ok=True)
         shutil.rmtree(state_folder(locations, session_id), ignore_errors=True)
     except OSError as error:
         raise WorkbenchError(f"cannot delete {path}: {error.strerror or error}") from error

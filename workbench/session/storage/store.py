@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pydantic import ValidationError
 
 from workbench.errors import WorkbenchError
 from workbench.session.events import Event, event_from_json
-from workbench.session.storage.rows import Gap, read_rows, write_row
+from workbench.session.storage.pages import is_log_damaged
+from workbench.session.storage.rows import UNCHECKED, Gap, find_damage, read_rows, write_line, write_row
 from workbench.session.storage.words import find_words, index_words
 from workbench.text import first_line
 
 APPLICATION_ID = 0x6F687731
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version 2 has a checksum for each event; older programs open it for reading only."""
+REPAIR: Final = "`ohw sessions repair {}` saves what can be read"
+"""What to do about a damaged file; the name of the session stands in it."""
 _QUERY_ROWS = 1_000
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 BEGIN;
-CREATE TABLE events(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, at TEXT NOT NULL, json TEXT NOT NULL, parts TEXT);
+CREATE TABLE events(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, at TEXT NOT NULL, json TEXT NOT NULL, parts TEXT,
+  crc INTEGER NOT NULL);
 CREATE TABLE blobs(hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(text, content='');
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 COMMIT;
 """
+_ADD_CHECKSUMS = f"ALTER TABLE events ADD COLUMN crc INTEGER NOT NULL DEFAULT {UNCHECKED}"
 
 
 class StoreError(WorkbenchError):
     """A session file cannot be read or written; the message says which, why and what to do."""
+
+
+class DamagedFile(StoreError):
+    """A session file is damaged; `reason` says how."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        repair = REPAIR.format(path.stem)
+        super().__init__(f"the session file {path} is damaged ({reason}) and was left as it is; {repair}")
+        self.reason = reason
 
 
 class Store:
@@ -49,6 +65,7 @@ class Store:
         self._closed = False
         self._identity = _identity_of(path)
         self._wal: tuple[int, int] | None = None
+        self._crc = _checksums_of(path, db)
         self.last_seq = _last_seq(db)
 
     @classmethod
@@ -82,13 +99,16 @@ class Store:
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] > SCHEMA_VERSION:
                 return cls(path, db, readonly=True)
-            found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        except sqlite3.Error:
+            check_whole(path, db)
+            if is_log_damaged(path):
+                raise DamagedFile(path, "what was written last, beside it, cannot be read")
+        except OSError as error:
+            db.close()
+            raise StoreError(f"the session file {path} cannot be read: {error.strerror or error}") from error
+        except (sqlite3.Error, StoreError):
             db.close()
             raise
         db.close()
-        if found != "ok":
-            raise _damaged(path, first_line(str(found)))
         return cls(path, _opened(path, readonly=False), readonly=False)
 
     def append(self, *events: Event, lasting: bool = True) -> tuple[Event, ...]:
@@ -112,6 +132,25 @@ class Store:
             self._wal = self._wal or _identity_of(_wal_of(self.path))
             return kept
 
+    def restore(self, entries: Iterable[Event | str]) -> None:
+        """Write events with the numbers they have, all or none; as JSON those of a kind that is not known here.
+
+        Raises StoreError.
+        """
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                for entry in entries:
+                    if isinstance(entry, str):
+                        data = json.loads(entry)
+                        write_line(self._db, data["seq"], str(data.get("kind")), str(data.get("at")), entry)
+                    else:
+                        index_words(self._db, write_row(self._db, entry))
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise _said(self.path, error) from error
+            self.last_seq = _last_seq(self._db)
+
     def check_in_place(self) -> None:
         """Raise StoreError where the path leads to another file than the one that is open, or to none.
 
@@ -125,10 +164,14 @@ class Store:
         self._db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
         self._db.execute("BEGIN IMMEDIATE")
         try:
+            if self._crc != "crc":  # the file is from a version without checksums
+                self._db.execute(_ADD_CHECKSUMS)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             kept = tuple(write_row(self._db, event) for event in events)
             for event in kept:
                 index_words(self._db, event)
             self._db.execute("COMMIT")
+            self._crc = "crc"
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -137,7 +180,7 @@ class Store:
 
     def lines(self, after: int = 0, limit: int | None = None) -> Iterator[tuple[int, str]]:
         """(seq, JSON) of the events behind `after`, at most `limit`; damaged rows are left out and noted in `gaps`."""
-        for row in read_rows(self._db, self._lock, after, limit):
+        for row in read_rows(self._db, self._lock, after, limit, self._crc):
             if isinstance(row, Gap):
                 self._note(row)
             else:
@@ -246,6 +289,29 @@ def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
     return db
 
 
+def _checksums_of(path: Path, db: sqlite3.Connection) -> str:
+    """The column of the checksums, or what stands for it in a file of version 1. Raises StoreError, sqlite3.Error."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if any(column[1] == "crc" for column in db.execute("PRAGMA table_info(events)")):
+        return "crc"
+    if version != 1:
+        raise DamagedFile(path, "its checksums are missing")
+    return str(UNCHECKED)
+
+
+def check_whole(path: Path, db: sqlite3.Connection) -> None:
+    """Raise StoreError where SQLite finds a fault, or a checksum differs. Raises sqlite3.Error where it cannot look."""
+    found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise DamagedFile(path, first_line(str(found)))
+    try:
+        found = find_damage(db, _checksums_of(path, db))
+    except UnicodeDecodeError:
+        found = "a text is not UTF-8"
+    if found:
+        raise DamagedFile(path, found)
+
+
 def _last_seq(db: sqlite3.Connection) -> int:
     try:
         return int(db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
@@ -272,9 +338,5 @@ def _said(path: Path, error: sqlite3.Error) -> StoreError:
             is_of_disk = advice.startswith("the disk")  # first what to do: a line may be cut behind it
             return StoreError(f"{advice} (session file {path})" if is_of_disk else f"the session file {path}: {advice}")
     if name == "SQLITE_NOTADB":
-        return StoreError(f"{path} is not a session file, or its beginning is damaged; it was left as it is")
-    return _damaged(path, first_line(str(error)))
-
-
-def _damaged(path: Path, why: str) -> StoreError:
-    return StoreError(f"the session file {path} is damaged ({why}) and was left as it is; start a new session")
+        return StoreError(f"{path} is not a session file, or its beginning is damaged; {REPAIR.format(path.stem)}")
+    return DamagedFile(path, first_line(str(error)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from typing import overload
 
 from workbench.diff.hunks import FileDiff
 from workbench.diff.words import Spans, changed_words, is_paired_by_order, line_pairs
@@ -16,6 +17,34 @@ from workbench.tui.diff.standing import Standing
 NEAR = 400
 """Syntax this many lines ahead is worked out at once; what is farther comes in steps."""
 _MOST_PAIRS = 5_000
+
+
+class PlainCells(Sequence[int]):
+    """The cells of lines in which each sign is painted as one, counted when they are asked for."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[int]: ...
+
+    def __getitem__(self, at: int | slice) -> int | list[int]:
+        if isinstance(at, slice):
+            return [len(line) - line.endswith("\n") for line in self._lines[at]]
+        line = self._lines[at]
+        return len(line) - line.endswith("\n")
+
+    @property
+    def widest(self) -> int:
+        """The cells of the longest line."""
+        longest = max(self._lines, key=len, default="")
+        return len(longest.removesuffix("\n"))
 
 
 class Document:
@@ -46,8 +75,12 @@ class Document:
     def widest(self) -> int:
         """Cells of the longest line; at least 1."""
         sides: tuple[Side, Side] = ("old", "new")
-        every = (max(self.cells(file, side), default=1) for file in range(len(self.files)) for side in sides)
+        every = (self._widest_of(file, side) for file in range(len(self.files)) for side in sides)
         return max(every, default=1) or 1
+
+    def _widest_of(self, file: int, side: Side) -> int:
+        cells = self.cells(file, side)
+        return cells.widest if isinstance(cells, PlainCells) else max(cells, default=1)
 
     def rows(self, opened: Collection[FoldId], *, beside: bool) -> Rows:
         """The rows in one form; the same ones for the same folds."""
@@ -61,12 +94,10 @@ class Document:
         text = self.files[file].before if side == "old" else self.files[file].after
         return text is not None and text.isascii() and text.replace("\n", "").isprintable()
 
-    def _cells(self, file: int, side: Side) -> list[int]:
+    def _cells(self, file: int, side: Side) -> Sequence[int]:
         """How many cells each line of one side takes."""
         lines = self.lines(file, side)
-        if self.is_plain(file, side):
-            return [len(line) - line.endswith("\n") for line in lines]  # a sign is a cell, whatever it is painted as
-        return [line_cells(line) for line in lines]
+        return PlainCells(lines) if self.is_plain(file, side) else [line_cells(line) for line in lines]
 
     def syntax(self, file: int, side: Side, line: int) -> list[SyntaxSpan]:
         """Syntax of one line; empty while it is still far from what is known (see `work`)."""

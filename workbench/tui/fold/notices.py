@@ -45,6 +45,8 @@ def nudge_notice(event: AgentNudged) -> NoticeItem:
     """What the workbench told the agent by itself, and why."""
     if event.reason == "stuck":
         return NoticeItem(event.seq, f"The agent was told that it goes in circles: {event.evidence}", "warning")
+    if event.reason == "lost":
+        return NoticeItem(event.seq, f"The session file was damaged and repaired: {event.evidence}", "warning")
     why = "its answer was empty" if event.reason == "empty" else "its answer called no tool"
     return NoticeItem(event.seq, f"The agent was asked again: {why}")
 

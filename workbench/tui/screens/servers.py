@@ -74,7 +74,7 @@ class ServersScreen(ModalScreen[None]):
             return
         server = self._server
         before = self._entries.get(server.key) if server is not None else None
-        if server is not None and before is not None and before.waiting != entries[server.key].waiting:
+        if server is not None and before is not None and _to_approve(before) != _to_approve(entries[server.key]):
             self._is_fresh = True
         self._entries = entries
         rows = self.query_one(OptionList)
@@ -113,7 +113,7 @@ class ServersScreen(ModalScreen[None]):
     async def action_approve(self) -> None:
         """Pin the tools of this server as they are shown."""
         server, shown = self._server, self._shown
-        if server is None or shown is None or not shown.waiting:
+        if server is None or shown is None or not _to_approve(shown):
             self.notify("Nothing of this server waits for approval.", markup=False)
             return
         if self._is_fresh:
@@ -121,9 +121,10 @@ class ServersScreen(ModalScreen[None]):
             self.notify("What waits has just changed; look at it, and press again to approve it.", markup=False)
             return
         try:
-            left = await in_daemon(lambda: self._catalog.approve(server, list(shown.waiting), shown.waiting).waiting)
-            if left:
-                self.notify(f"{len(left)} changed again meanwhile and are off still.", markup=False)
+            left = await in_daemon(lambda: self._catalog.approve(server, shown))
+            if left.waits:
+                count = len(left.waiting) + len(left.changed_files)
+                self.notify(f"{count} changed again meanwhile and are off still.", markup=False)
         except WorkbenchError as error:
             self.notify(visible(str(error)), severity="error", markup=False)
         await self._load()
@@ -142,6 +143,11 @@ class ServersScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
+def _to_approve(entry: Entry) -> list[str]:
+    """What of it can be approved, as the lines that show it."""
+    return list(changed_lines(entry))
+
+
 def _row(server: Server, entry: Entry) -> Content:
     state, style = _state(server, entry)
     name = visible(server.name, lines=False)
@@ -151,6 +157,8 @@ def _row(server: Server, entry: Entry) -> Content:
 def _state(server: Server, entry: Entry) -> tuple[str, str]:
     if not server.is_on:
         return "○ switched off", "$dim"
+    if entry.files_now:
+        return "! not started: its program changed, approve it", "$warning"
     if entry.waiting:
         count = len(entry.waiting)
         return f"! {counted(count, 'tool')} changed, off until you approve", "$warning"
@@ -168,12 +176,14 @@ def _about(server: Server, entry: Entry) -> Iterator[Content]:
         yield Content.styled(visible(entry.failure, lines=False), "$error")
     yield from (Content.styled(visible(line, lines=False), "$warning") for line in entry.faults)
     yield Content("")
-    if entry.waiting:
-        yield from _changes(changed_lines(entry))
+    lines = _to_approve(entry)
+    if lines:
+        yield from _changes(lines)
         yield Content("")
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
-        kind = "reads" if hints.get("readOnlyHint") else "destroys" if hints.get("destructiveHint") else "asked"
+        reads = hints.get("readOnlyHint") and name in entry.approved
+        kind = "reads" if reads else "destroys" if hints.get("destructiveHint") else "asked"
         words = first_line(str(tool.get("description") or ""), 60)
         yield Content.assemble((f"{visible(name, lines=False):<26}", "bold"), (f" {kind:<9}", "$dim"), f" {words}")
     for kind, each in (("prompt", entry.prompts), ("resource", entry.resources)):

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice
 
-from workbench.diff.hunks import split_lines
+from workbench.diff.hunks import changed_lines
 from workbench.tui.wording.line_counts import trim_common
 
 _EXACT_UP_TO = 1_000_000
@@ -16,7 +16,7 @@ _EXACT_UP_TO = 1_000_000
 @lru_cache(maxsize=128)
 def first_changes(before: str | None, after: str | None, limit: int) -> tuple[tuple[str, str], ...]:
     """At most `limit` pairs of a sign (`+` or `−`) and a line, in the order of the file."""
-    old, new, _ = trim_common(split_lines(before), split_lines(after))
+    old, new, _ = trim_common(*changed_lines(before, after))
     if len(old) * len(new) > _EXACT_UP_TO:
         old, new = old[:500], new[:500]
     return tuple(islice(_changes(list(old), list(new)), limit))

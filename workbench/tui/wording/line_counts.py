@@ -14,9 +14,9 @@ _EXACT_UP_TO = 4_000_000
 @lru_cache(maxsize=512)
 def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
     """Lines added and removed; `None` is a file that does not exist."""
-    from workbench.diff.hunks import split_lines
+    from workbench.diff.hunks import changed_lines
 
-    old, new = trim_common(split_lines(before), split_lines(after))[:2]
+    old, new = trim_common(*changed_lines(before, after))[:2]
     if not old or not new:
         return len(new), len(old)
     if len(old) * len(new) > _EXACT_UP_TO:

@@ -1,0 +1,247 @@
+"""Rows read from the bytes of a SQLite file and its log, without SQLite: also from one that is cut or overwritten.
+
+The formats are those of https://www.sqlite.org/fileformat2.html. Nothing is trusted: every number is checked against
+the size of what is there, and whoever calls checks what a row says by its checksum.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+Value: TypeAlias = int | float | str | bytes | None
+Record: TypeAlias = tuple[int, list[Value]]
+"""The rowid and the columns of a row; the rowid is 0 in a table without rowids."""
+
+PAGE: Final = 4096
+_HEADER: Final = b"SQLite format 3\0"
+_WAL_HEADER, _FRAME_HEADER = 32, 24
+_INTS: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+"""Bytes of an integer by its serial type."""
+_MOST_COLUMNS: Final = 16
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The pages of a file at one moment: those of the log where it has them, else those of the file itself."""
+
+    size: int
+    file: bytes
+    log: dict[int, bytes]
+
+    def __getitem__(self, number: int) -> bytes:
+        found = self.log.get(number)
+        return self.file[(number - 1) * self.size : number * self.size] if found is None else found
+
+    def numbers(self) -> Iterator[int]:
+        """The pages there are; one that was cut is among them."""
+        yield from range(1, max(-(-len(self.file) // self.size), *self.log, 0) + 1)
+
+    def records(self, *, with_rowid: bool) -> Iterator[Record]:
+        """The rows of all tables of that kind, in no order, whole as far as their bytes are there."""
+        for number in self.numbers():
+            page = self[number]
+            if page:
+                yield from self._records(page, 100 if number == 1 else 0, with_rowid)
+
+    def _records(self, page: bytes, start: int, with_rowid: bool) -> Iterator[Record]:
+        # The type of a page and the count of its cells may be damaged, so neither is read: each pointer is followed up
+        # to the first cell, and what is no row fails its checksum.
+        headers = (8,) if with_rowid else (8, 12)
+        for header in headers:
+            pointer, first = start + header, len(page)
+            while pointer + 2 <= first:
+                at = int.from_bytes(page[pointer : pointer + 2], "big")
+                pointer += 2
+                if start + header <= at < len(page):
+                    first = min(first, at)
+                    record = self._cell(page, at + (4 if header == 12 else 0), with_rowid)
+                    if record is not None:
+                        yield record
+
+    def _cell(self, page: bytes, at: int, with_rowid: bool) -> Record | None:
+        length, at = _varint(page, at)
+        rowid = 0
+        if with_rowid:
+            rowid, at = _varint(page, at)
+        if not 0 < length <= len(self.file) + self.size * len(self.log):
+            return None
+        if _announced(page[at:]) != length:
+            return None  # no record; its overflow pages would lead anywhere
+        columns = _columns(self._payload(page, at, length, with_rowid))
+        return None if columns is None else (rowid, columns)
+
+    def _payload(self, page: bytes, at: int, length: int, with_rowid: bool) -> bytes:
+        """The bytes of a cell, with those on its overflow pages; fewer where these end too early."""
+        most = self.size - 35 if with_rowid else (self.size - 12) * 64 // 255 - 23
+        if length <= most:
+            return page[at : at + length]
+        least = (self.size - 12) * 32 // 255 - 23
+        here = least + (length - least) % (self.size - 4)
+        here = here if here <= most else least
+        parts, left = [page[at : at + here]], length - here
+        following = int.from_bytes(page[at + here : at + here + 4], "big")
+        while left > 0 and following:
+            overflow = self[following]
+            parts.append(overflow[4 : 4 + left])
+            left -= self.size - 4
+            following = int.from_bytes(overflow[:4], "big")
+        return b"".join(parts)
+
+
+def read_pages(path: Path) -> list[Pages]:
+    """The states of a file to look for rows in, the most trustworthy first. Raises OSError.
+
+    First with the whole commits of its log; then, where the log is damaged, with those behind the damage; then without.
+    """
+    file, log_path = path.read_bytes(), Path(f"{path}-wal")
+    log = log_path.read_bytes() if log_path.is_file() else b""
+    size = _page_size(file[16:18]) if file.startswith(_HEADER) else PAGE
+    logs = [_committed(log, size, strict=True), _committed(log, size, strict=False), {}]
+    found: list[Pages] = []
+    for pages in logs:
+        if all(pages != other.log for other in found):
+            found.append(Pages(size, file, pages))
+    return found
+
+
+def is_log_damaged(path: Path) -> bool:
+    """Whether the log of a file, which no process writes now, has commits that SQLite would pass over without a word.
+
+    SQLite ends at the first frame whose checksum differs. After a kill that is in the last commit; a commit behind it
+    was whole once. Raises OSError.
+    """
+    log_path = Path(f"{path}-wal")
+    log = log_path.read_bytes() if log_path.is_file() else b""
+    frames = list(_frames(log, _page_size(log[8:12])))
+    bad = next((at for at, frame in enumerate(frames) if not frame.is_whole), len(frames))
+    return sum(frame.commits for frame in frames[bad:]) > (1 if bad else 0)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A page in a log; `is_whole` says that its checksum holds, with those of all before it."""
+
+    number: int
+    commits: bool
+    page: bytes
+    is_whole: bool
+
+
+def _frames(log: bytes, size: int) -> Iterator[_Frame]:
+    """The frames of the last generation of a log: older ones, with other salts, are in the file itself."""
+    order = ">" if log[3:4] == b"\x83" else "<"
+    sums = _sum(log[:24], (0, 0), order)
+    is_whole = len(log) >= _WAL_HEADER and sums == struct.unpack(">II", log[24:32])
+    salts = {log[16:24], log[_WAL_HEADER + 8 : _WAL_HEADER + 16]}
+    for at in range(_WAL_HEADER, len(log) - size - _FRAME_HEADER + 1, size + _FRAME_HEADER):
+        header, page = log[at : at + _FRAME_HEADER], log[at + _FRAME_HEADER : at + _FRAME_HEADER + size]
+        number, commit, _, _, *expected = struct.unpack(">6I", header)
+        if is_whole:
+            sums = _sum(page, _sum(header[:8], sums, order), order)
+            is_whole = header[8:16] == log[16:24] and sums == tuple(expected)
+        if header[8:16] in salts:
+            yield _Frame(number, bool(commit), page, is_whole)
+
+
+def _committed(log: bytes, size: int, *, strict: bool) -> dict[int, bytes]:
+    """The pages of a log up to its last commit; not `strict` also behind a frame whose checksum differs."""
+    pages: dict[int, bytes] = {}
+    waiting: dict[int, bytes] = {}
+    for frame in _frames(log, size):
+        if strict and not frame.is_whole:
+            break
+        waiting[frame.number] = frame.page
+        if frame.commits:
+            pages |= waiting
+            waiting = {}
+    return pages
+
+
+def _page_size(stored: bytes) -> int:
+    size = int.from_bytes(stored, "big")
+    size = 65_536 if size == 1 else size
+    return PAGE if size < 512 or size & (size - 1) or size > 65_536 else size
+
+
+def _sum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
+    """The checksum of a log: two running sums over pairs of 32-bit words."""
+    first, second = sums
+    words = struct.unpack(f"{order}{len(data) // 4}I", data[: len(data) // 4 * 4])
+    for even, odd in zip(words[::2], words[1::2], strict=False):
+        first = (first + even + second) & 0xFFFFFFFF
+        second = (second + odd + first) & 0xFFFFFFFF
+    return first, second
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number that begins there, and where it ends; 0 behind the end."""
+    value = 0
+    for count in range(9):
+        byte = data[at + count] if at + count < len(data) else 0
+        if count == 8:
+            return _signed((value << 8) | byte), at + 9
+        value = (value << 7) | (byte & 0x7F)
+        if byte < 0x80:
+            return value, at + count + 1
+    return value, at
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _types(payload: bytes) -> list[int]:
+    """The serial types of the columns of a record, and last where they end; nothing where it is none."""
+    end, at = _varint(payload, 0)
+    if not 1 < end <= min(len(payload), 1 + 9 * _MOST_COLUMNS):
+        return []
+    types = []
+    while at < end:
+        kind, at = _varint(payload, at)
+        types.append(kind)
+    return [*types, at]
+
+
+def _announced(payload: bytes) -> int:
+    """How many bytes a record has, as its first ones say; 0 where it is none."""
+    *types, at = _types(payload[: 10 * _MOST_COLUMNS]) or [0]
+    lengths = [_length(kind) for kind in types]
+    return at + sum(lengths) if lengths and min(lengths) >= 0 else 0
+
+
+def _columns(payload: bytes) -> list[Value] | None:
+    """The columns of a record; None where it is none."""
+    *types, at = _types(payload) or [0]
+    if not types:
+        return None
+    values: list[Value] = []
+    for kind in types:
+        length = _length(kind)
+        if length < 0 or at + length > len(payload):
+            return None
+        try:
+            values.append(_value(kind, payload[at : at + length]))
+        except UnicodeDecodeError:
+            return None
+        at += length
+    return values
+
+
+def _length(kind: int) -> int:
+    if kind >= 12:
+        return (kind - 12) // 2
+    return 8 if kind == 7 else _INTS.get(kind, -1 if kind < 0 or kind in (10, 11) else 0)
+
+
+def _value(kind: int, data: bytes) -> Value:
+    if kind >= 12:
+        return data.decode() if kind % 2 else data
+    if kind == 7:
+        return float(struct.unpack(">d", data)[0])
+    if kind in (8, 9):
+        return kind - 8
+    return int.from_bytes(data, "big", signed=True) if kind else None

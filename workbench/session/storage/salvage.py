@@ -1,0 +1,268 @@
+"""A damaged session file made whole: what can be read goes into a new file, what is lost is named in it.
+
+Events keep their numbers, as others name them. The damaged file is kept, byte for byte, under another name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from workbench.session.acting.recovery import after_a_repair
+from workbench.session.events import AgentNudged, Event, Mode, SessionStarted, SettingsChanged, event_from_json
+from workbench.session.ledger import Ledger
+from workbench.session.storage.blobs import is_named, put_back
+from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.pages import Pages, read_pages
+from workbench.session.storage.rows import UNCHECKED, Row, is_intact
+from workbench.session.storage.store import Store, StoreError, delete_file
+
+_KEPT: Final = ".damaged"
+_UNFINISHED: Final = ".repairing"
+_MOST_NAMED: Final = 10
+_LONGEST_GAP: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """How a session goes on whose own settings may be among what is lost."""
+
+    workspace: Path
+    model: str
+    mode: Mode
+    is_scripted: bool = False
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What came of a repair: how many events were saved, which are lost (in words), where the damaged file is now.
+
+    `kept` is None where nothing was damaged. `has_beginning` is false where the folder of the session was lost.
+    """
+
+    saved: int
+    lost: str = ""
+    kept: Path | None = None
+    has_beginning: bool = True
+
+
+@dataclass
+class _Found:
+    """Rows by their numbers, and long strings by their hashes."""
+
+    rows: dict[int, Row] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def lines(self) -> dict[int, str]:
+        """The JSON of the events in order; what follows an absurdly long gap has a number that cannot be true."""
+        found: dict[int, str] = {}
+        last = 0
+        for seq in sorted(self.rows):
+            line = self.line(seq)
+            if seq - last > _LONGEST_GAP:
+                break
+            if line is not None:
+                found[seq], last = line, seq
+        return found
+
+    def line(self, seq: int) -> str | None:
+        """The JSON of an event; None where it, or a long string of it, is lost."""
+        row = self.rows.get(seq)
+        if row is None or row[4] is None:
+            return None if row is None else row[3]
+        try:
+            return put_back(row[3], row[4], self.texts.__getitem__)
+        except (ValueError, TypeError, LookupError):
+            return None
+
+
+def repair(path: Path, beginning: Beginning) -> Repaired:
+    """Save what can be read of a damaged session. Raises SessionInUse, or StoreError where nothing can be saved.
+
+    Nothing of a whole session is changed. At no moment is the damaged file gone: it has its new name before the old one
+    leads to the repaired session.
+    """
+    lock = SessionLock.take(path)
+    try:
+        if _is_whole(path):
+            return Repaired(0)
+        return _repaired(path, beginning)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"the session file {path} could not be repaired ({error}); it was left as it is") from error
+    finally:
+        lock.release()
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with Store.open(path):
+            return True
+    except StoreError:
+        return False
+
+
+def _repaired(path: Path, beginning: Beginning) -> Repaired:
+    found = _search(path)
+    lines = found.lines()
+    if not lines:
+        raise StoreError(f"no event of the session file {path} can be read; it was left as it is")
+    last = max(lines)
+    lost = _missing(lines, last)
+    unfinished = path.with_name(path.name + _UNFINISHED)
+    delete_file(unfinished)
+    try:
+        _write(unfinished, path.stem, lines, lost, beginning)
+        kept = _exchange(path, unfinished)
+    except BaseException:
+        delete_file(unfinished)
+        raise
+    return Repaired(len(lines), _in_words(lost, last), kept, 1 in lines)
+
+
+def _search(path: Path) -> _Found:
+    """All rows that are as they were written, wherever they are in the file and its log."""
+    found = _Found()
+    for pages in read_pages(path):
+        for row in _rows(pages):
+            found.rows.setdefault(row[0], row)
+        for _, columns in pages.records(with_rowid=False):
+            if len(columns) == 2 and isinstance(columns[0], str) and is_named(columns[1], columns[0]):
+                found.texts[columns[0]] = str(columns[1])
+    return found
+
+
+def _rows(pages: Pages) -> Iterator[Row]:
+    for rowid, columns in pages.records(with_rowid=True):
+        if len(columns) not in (5, 6) or columns[0] is not None or rowid < 1:
+            continue
+        _, kind, at, line, parts = columns[:5]
+        crc = columns[5] if len(columns) == 6 else UNCHECKED
+        row = (rowid, kind, at, line, parts, crc)
+        if is_intact(row) and (crc != UNCHECKED or _is_event(row)):  # type: ignore[arg-type]
+            yield row  # type: ignore[misc]
+
+
+def _is_event(row: tuple[object, ...]) -> bool:
+    """Whether a row without a checksum is an event of that number, kind and time."""
+    try:
+        data = json.loads(str(row[3]))
+        return isinstance(data, dict) and (data.get("seq"), data.get("kind")) == (row[0], row[1])
+    except (ValueError, RecursionError):
+        return False
+
+
+def _missing(lines: dict[int, str], last: int) -> list[tuple[int, int]]:
+    """The first and the last number of each gap."""
+    gaps, expected = [], 1
+    for seq in (*lines, last + 1):
+        if seq > expected:
+            gaps.append((expected, seq - 1))
+        expected = seq + 1
+    return gaps
+
+
+def _in_words(lost: list[tuple[int, int]], last: int) -> str:
+    named = [f"{first}" if first == end else f"{first} to {end}" for first, end in lost[:_MOST_NAMED]]
+    more = f" and {len(lost) - _MOST_NAMED} more gaps" if len(lost) > _MOST_NAMED else ""
+    behind = f"anything that followed event {last}"
+    is_one = len(lost) == 1 and lost[0][0] == lost[0][1]
+    return f"event{'' if is_one else 's'} {', '.join(named)}{more}, and {behind}" if named else behind
+
+
+def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, int]], beginning: Beginning) -> None:
+    """The new file, closed with what makes its conversation whole; all of it has reached the disk."""
+    ledger, last = Ledger(), max(lines)
+    first = SessionStarted(
+        id=name,
+        workspace=str(beginning.workspace),
+        model=beginning.model,
+        mode=beginning.mode,
+        scripted=beginning.is_scripted,
+    )
+    with Store.create(path) as store:
+        store.restore(_followed(_filled(lines, lost, first), ledger))
+        dropped = [SettingsChanged(dropped_rule=rule) for rule in ledger.rules]
+        words = _in_words(lost, last)
+        told = AgentNudged(
+            reason="lost",
+            text=f"The log of this session was damaged and repaired. Lost are {words}. Look before you rely on them.",
+            evidence=f"lost are {words}",
+        )
+        store.append(SettingsChanged(mode=beginning.mode), *dropped, *after_a_repair(ledger), told)
+    if Path(f"{path}-wal").exists():
+        raise StoreError(f"the repaired session {path} could not be finished; the damaged file was left as it is")
+
+
+def _followed(entries: Iterator[Event | str], ledger: Ledger) -> Iterator[Event | str]:
+    for entry in entries:
+        if not isinstance(entry, str):
+            ledger.apply(entry)
+        yield entry
+
+
+def _filled(lines: dict[int, str], lost: list[tuple[int, int]], first: SessionStarted) -> Iterator[Event | str]:
+    """The events in order; as JSON those of a kind that this version does not know.
+
+    In the place of each lost one is an event that changes nothing.
+    """
+    begins = {gap[0]: gap for gap in lost}
+    for seq in range(1, max(lines) + 1):
+        line = lines.get(seq)
+        if line is None:
+            yield first.model_copy(update={"seq": 1}) if seq == 1 else _in_place_of(seq, begins.get(seq))
+            continue
+        try:
+            yield event_from_json(line).model_copy(update={"seq": seq})
+        except ValidationError:
+            yield line
+
+
+def _in_place_of(seq: int, gap: tuple[int, int] | None) -> Event:
+    if gap is None:
+        return SettingsChanged(seq=seq)
+    words = f"event {gap[0]} is" if gap[0] == gap[1] else f"events {gap[0]} to {gap[1]} are"
+    said = f"{words} lost: the session file was damaged"
+    return AgentNudged(seq=seq, reason="lost", text=f"In the log of this session {said}.", evidence=said)
+
+
+def _exchange(path: Path, repaired: Path) -> Path:
+    """Give the damaged file its new name, and the repaired one the old; returns where the damaged one is."""
+    kept = _free_name(path)
+    _copy(path, kept)
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:  # reading alone leaves an empty one
+        _copy(log, Path(f"{kept}-wal"))
+    # The log of the damaged file must be gone before the repaired one has its name: SQLite would read it as its own.
+    for end in ("-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+    repaired.replace(path)
+    for end in ("-wal", "-shm"):
+        Path(f"{repaired}{end}").unlink(missing_ok=True)
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return kept
+
+
+def _free_name(path: Path) -> Path:
+    number, kept = 1, path.with_name(path.name + _KEPT)
+    while kept.exists():
+        number += 1
+        kept = path.with_name(f"{path.name}{_KEPT}-{number}")
+    return kept
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copy2(source, target)
+    with target.open("rb") as written:
+        os.fsync(written.fileno())
