@@ -158,9 +158,12 @@ def test_on_a_full_disk_no_message_and_no_decision_is_accepted(desk):
         with pytest.raises(StoreError):
             d.session.send("hello")
         d.run()
+        assert "not being saved" in d.session.state.detail
+        assert "not being saved" in getattr(d.live[-1], "detail", "")
     assert (d.session.phase, d.notes) == ("deciding", [])
     d.answer()
     assert d.notes == ["one"]
+    assert (d.session.state.detail, getattr(d.live[-1], "detail", None)) == ("", "")
 
 
 def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs_meanwhile(desk):

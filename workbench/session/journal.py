@@ -48,6 +48,8 @@ class Journal:
         self._store = store
         self._on_event = on_event
         self._unsaved: tuple[Event, ...] = ()
+        self.fault = ""
+        """Why the last attempt to write failed; empty while the log can be written."""
         for event in store.events():
             self._fold(event)
             on_past(event)
@@ -69,11 +71,12 @@ class Journal:
                 return
             try:
                 kept = self._store.append(*batch, lasting=lasting)
-            except StoreError:
+            except StoreError as error:
+                self.fault = str(error)
                 if happened:
                     self._unsaved = batch
                 raise
-            self._unsaved = ()
+            self._unsaved, self.fault = (), ""
             for event in kept:
                 self._fold(event)
             for event in kept:  # last: a listener that fails leaves the state true to the log

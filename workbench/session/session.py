@@ -85,7 +85,6 @@ class Session:
         resources: Source | None = None,
         address_of: Callable[[str], str] = _nowhere,
     ) -> None:
-        self.unsaved = ""
         self.files = Files(tools, recorder)
         journal = self._journal = Journal(store, self.files.heard_by(on_event), limits.max_observe, Recall(tools).apply)
         self.files.use(journal)
@@ -118,6 +117,11 @@ class Session:
         return EngineState(
             state=work, detail=self.unsaved, queued=ledger.queued, address=self._address_of(ledger.model)
         )
+
+    @property
+    def unsaved(self) -> str:
+        """One line while the log cannot be written, from the first write that fails to the next that succeeds."""
+        return f"not being saved: {self._journal.fault}" if self._journal.fault else ""
 
     @property
     def phase(self) -> Phase:
@@ -269,7 +273,6 @@ class Session:
         """End the unit: carry out an interrupt that came meanwhile."""
         try:
             with self._lock:
-                self.unsaved = ""
                 if self._stop_after is not None:
                     self._end_interrupted()
                 self._announce()
@@ -292,7 +295,7 @@ class Session:
 
     def _fail_to_save(self, error: StoreError) -> bool:
         with self._lock:
-            self.unsaved = f"not being saved: {error}"
+            self._journal.fault = str(error)
             self._announce()
         return False
 
