@@ -1,0 +1,397 @@
+"""Kills a session at random instants and checks what is left: `python -m tests.bench.kill_campaign [COUNT] [SEED]`.
+
+A round plays a scripted session in the real screen in a pseudo terminal: commands with background and detached
+children, edits, one question that is approved and one that is rejected. One or two processes are killed with SIGKILL
+(engine, screen, both, supervisor, shell, a process group, all there are), each after a random event; then the session
+is resumed and brought to its end. The promises that are checked:
+
+- every event that was seen in the log is still there, in order; no session is damaged;
+- no command ran twice, none without a recorded decision, none that was rejected;
+- a screen that was not killed gives the terminal back;
+- no process and no file of ours is left after the next start.
+
+Prints one line per violation and a summary; the exit code is 1 where there was a violation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import termios
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.bench.terminal_bench import environment
+from tests.terminal.terminal import Terminal
+from tests.world import World, bash, finish
+
+KINDS = ("engine", "screen", "both", "supervisor", "shell", "screen group", "engine group", "all")
+_APPROVED, _REJECTED = "q5", "q8"
+"""The marks of the commands that are asked about."""
+_END = "All is done."
+_EVENTS = 75
+"""About as many as a whole session has."""
+_PATIENCE = 45.0
+_GONE = 20.0
+"""Seconds after which no process may be left: the engine may finish its run first."""
+
+Row = tuple[int, str, str]
+"""Number, kind and JSON of an event."""
+
+
+def turns() -> list[dict[str, Any]]:
+    """What the scripted model does; each command writes its own mark."""
+    return [
+        bash(
+            "echo a1 >> marks; (setsid sleep 300 &); nohup sleep 300 > /dev/null 2>&1 & mkdir -p build; touch build/x"
+        ),
+        _edit("create", "notes.txt", file_text="one\ntwo\n"),
+        bash("for i in 1 2 3 4; do sleep 0.05; echo $i; done; echo a3 >> marks; (trap '' TERM HUP; sleep 300) &"),
+        _edit("str_replace", "notes.txt", old_str="two", new_str="three"),
+        bash(f"echo {_APPROVED} >> marks; rm -rf build", risk="HIGH"),
+        bash("seq 1 20000; echo a6 >> marks; git add -A; git commit -qm x"),
+        _edit("create", "data.txt", file_text="0123456789abcdef\n" * 5_000),
+        bash(f"echo {_REJECTED} > rejected; rm -f README", risk="HIGH"),
+        bash("sleep 0.2; echo a9 >> marks; head -c 300000 data.txt > more.txt"),
+        _edit("insert", "notes.txt", insert_line=1, new_str="between"),
+        finish(_END),
+    ]
+
+
+def _edit(command: str, name: str, **more: Any) -> dict[str, Any]:
+    arguments = {"command": command, "path": f"{{workspace}}/{name}", **more}
+    return {"tool": "str_replace_editor", "risk": "LOW", "arguments": arguments}
+
+
+class Log:
+    """The events of the only session of a world, as another process reads them; all that were ever seen are kept."""
+
+    def __init__(self, world: World) -> None:
+        self._folder = world.locations.sessions
+        self.seen: dict[int, Row] = {}
+        self.violations: list[str] = []
+
+    @property
+    def session(self) -> str:
+        """The id of the session, empty when there is none."""
+        return next((path.stem for path in self._folder.glob("*.session")), "")
+
+    def read(self) -> list[Row]:
+        """All events; notes a violation where one is missing or was changed."""
+        path = self._folder / f"{self.session}.session"
+        try:
+            with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as db:
+                rows: list[Row] = db.execute("SELECT seq, kind, json FROM events ORDER BY seq").fetchall()
+        except sqlite3.Error:
+            return []
+        if [row[0] for row in rows] != list(range(1, len(rows) + 1)):
+            self.violations.append(f"the numbers of events are not in order: {[row[0] for row in rows]}")
+        there = {row[0]: row for row in rows}
+        lost = [row for seq, row in self.seen.items() if there.get(seq) != row]
+        if lost:
+            self.violations.append(f"events are lost or changed: {[row[:2] for row in lost]}")
+        self.seen |= there
+        return rows
+
+    def last(self) -> int:
+        """The number of events."""
+        rows = self.read()
+        return rows[-1][0] if rows else 0
+
+    def question(self) -> str:
+        """The mark of the command that waits for a decision, empty when none does."""
+        for mark in (_APPROVED, _REJECTED):
+            kinds = [kind for _, kind, _ in self._of(mark)]
+            if "action_assessed" in kinds and not {"action_decided", "action_observed", "action_abandoned"} & set(
+                kinds
+            ):
+                return mark
+        return ""
+
+    def has_ended(self) -> bool:
+        """Whether the agent has finished."""
+        return any(kind == "run_ended" and json.loads(line)["reason"] == "finished" for _, kind, line in self.read())
+
+    def undecided(self, mark: str) -> str:
+        """What is wrong with the records of a command that ran."""
+        kinds = [kind for _, kind, _ in self._of(mark)]
+        if "action_started" not in kinds:
+            return f"{mark} ran without a record that it started: {kinds}"
+        if "action_decided" not in kinds[: kinds.index("action_started")]:
+            return f"{mark} ran undecided: {kinds}"
+        return ""
+
+    def _of(self, mark: str) -> list[Row]:
+        """The events of the action that was proposed last with this mark."""
+        rows = self.read()
+        asked = [json.loads(line) for _, kind, line in rows if kind == "action_proposed" and f"echo {mark} " in line]
+        wanted = {each["action_id"] for each in asked}
+        return [row for row in rows if json.loads(row[2]).get("action_id") in wanted]
+
+
+class Round:
+    """One session that is killed and resumed; `play` says what was violated."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.world = _world(folder)
+        self.log = Log(self.world)
+        self.kills: list[str] = []
+        self.violations = self.log.violations
+        self.approved = False
+        self._terminal: Terminal
+        self._has_died = threading.Event()
+
+    def play(self) -> list[str]:
+        """Kill once or twice, then bring the session to its end and look what is left."""
+        for _ in range(self.chance.choice((1, 1, 2))):
+            self._watch(self.chance.choice(KINDS))
+            if self.chance.random() < 0.5:
+                self._wait_until_gone()
+        self._watch("")
+        self._wait_until_gone()
+        self._check_marks()
+        self._check_files()
+        return self.violations
+
+    def _watch(self, kind: str) -> None:
+        """Run the screen until the session has ended, and kill in the meantime."""
+        with Terminal(self._arguments(), 110, 34, self.world.env) as self._terminal:
+            before = termios.tcgetattr(self._terminal.process.child_fd)
+            self._has_died.clear()
+            at = self._moment()
+            killer = threading.Thread(target=self._kill_at, args=(kind, *at), daemon=True)
+            if kind:
+                killer.start()
+            self._drive()
+            self._has_died.set()
+            if kind:
+                killer.join()
+            if self._terminal.process.isalive():
+                self._leave(before)
+        self.log.read()
+
+    def _arguments(self) -> list[str]:
+        if self.log.session and self.log.last():
+            return ["resume", self.log.session]
+        model = self.world.script(*turns())
+        return ["go", "--model", model, "--mode", "high", "--workspace", str(self.world.project)]
+
+    def _moment(self) -> tuple[int, float]:
+        """The event after which to kill, and the pause after that."""
+        first = self.log.last() if self.log.session else 0
+        if self.chance.random() < 0.15:
+            return 0, self.chance.uniform(0.1, 3.0)
+        return self.chance.randint(first + 1, max(_EVENTS, first + 8)), min(1.0, self.chance.expovariate(1 / 0.04))
+
+    def _kill_at(self, kind: str, event: int, pause: float) -> None:
+        watched = Log(self.world)
+        while event and not self._has_died.is_set() and watched.last() < event:
+            time.sleep(0.003)
+        time.sleep(pause)
+        if self._has_died.is_set():
+            return
+        victims = self._victims(kind)
+        for pid in victims:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if victims:
+            self.kills.append(kind)
+        self.violations += watched.violations
+
+    def _victims(self, kind: str) -> list[int]:
+        screen, found = self._terminal.pid, self.world.processes()
+        engines = [each.pid for each in found if "workbench.engine" in _words(each)]
+        supervisors = [each for each in found if "keeping.guardian" in " ".join(_words(each))]
+        shells = [child.pid for each in supervisors for child in _children(each) if "--rcfile" in _words(child)]
+        return {
+            "engine": engines,
+            "screen": [screen],
+            "both": [*engines, screen],
+            "supervisor": [each.pid for each in supervisors],
+            "shell": shells,
+            "screen group": [each.pid for each in found if _group(each) == _group_of(screen)],
+            "engine group": [each.pid for each in found if _group(each) in map(_group_of, engines)],
+            "all": [each.pid for each in found],
+        }[kind]
+
+    def _drive(self) -> None:
+        """Answer questions and go on until the run has ended or the screen is dead."""
+        until = quiet_since = time.monotonic()
+        until += _PATIENCE
+        last = -1
+        while self._terminal.process.isalive() and time.monotonic() < until:
+            shown = self._terminal.text()
+            if self.log.has_ended() and "Conversation" in shown:
+                return
+            count = self.log.last()
+            if count != last or not count or self._reacts(shown, time.monotonic() - quiet_since):
+                last, quiet_since = count, time.monotonic()
+            time.sleep(0.05)
+        if self._terminal.process.isalive():
+            self.violations.append(f"no end in {_PATIENCE} s; the terminal shows:\n{self._terminal.text()}")
+
+    def _reacts(self, shown: str, quiet: float) -> bool:
+        """Do what a user would about what is shown; whether there was something to do."""
+        question = self.log.question()
+        if "enter reject" in shown:
+            self._terminal.press("enter")
+        elif "y approve" in shown and question and f"echo {question} " in shown:
+            self._answer(question)
+        elif question and "F8 answer" in shown:
+            self._terminal.press("f8")
+            time.sleep(0.3)
+        elif quiet > 2.5 and not question and "y approve" not in shown:
+            self._go_on()
+        else:
+            return False
+        return True
+
+    def _answer(self, question: str) -> None:
+        time.sleep(self.chance.uniform(0.3, 1.0))
+        if question == _APPROVED:
+            self.approved = True
+        self._terminal.press("y" if question == _APPROVED else "n")
+        time.sleep(0.3)
+        if "enter reject" in self._terminal.text():
+            self._terminal.press("enter")
+
+    def _go_on(self) -> None:
+        """Nothing happens any more: send the next message, which starts another engine where the old one died."""
+        self._terminal.type("go on")
+        time.sleep(0.3)
+        self._terminal.text()
+        self._terminal.press("enter")
+
+    def _leave(self, before: list[Any]) -> None:
+        """Quit the screen and look at the terminal."""
+        time.sleep(0.5)
+        self._terminal.press("ctrl+q")
+        try:
+            code = self._terminal.wait_exit(15)
+        except AssertionError as error:
+            self.violations.append(f"ctrl+q did not end the screen: {error}")
+            return
+        if code == 128 + signal.SIGKILL:  # the kill came just before the key
+            return
+        now = termios.tcgetattr(self._terminal.process.child_fd)
+        if self._terminal.screen.is_alternate or now[3] != before[3] or "Traceback" in self._terminal.text():
+            self.violations.append(f"the terminal is not restored (exit code {code}):\n{self._terminal.text()}")
+        if code:
+            self.violations.append(f"the screen ended with {code}:\n{self._terminal.text()}")
+
+    def _wait_until_gone(self) -> None:
+        """After "all" nobody is left to end anything; otherwise all processes go by themselves."""
+        until = time.monotonic() + _GONE
+        while (left := self.world.processes()) and time.monotonic() < until:
+            time.sleep(0.1)
+        if left:
+            told = [(each.pid, each.ppid(), " ".join(_words(each))[:90]) for each in left]
+            self.violations.append(f"processes are left: {told}")
+            for each in left:
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
+
+    def _check_marks(self) -> None:
+        path = self.world.project / "marks"
+        marks = Counter(path.read_text().split() if path.exists() else ())
+        self.violations += [f"{mark} ran {count} times" for mark, count in marks.items() if count > 1]
+        self.violations += [wrong for mark in marks if (wrong := self.log.undecided(mark))]
+        if (self.world.project / "rejected").exists() or (_APPROVED in marks and not self.approved):
+            self.violations.append(f"a command ran that was not approved: {dict(marks)}")
+
+    def _check_files(self) -> None:
+        left = sorted(str(path.relative_to(self.world.home.parent)) for path in _left_files(self.world))
+        if left:
+            self.violations.append(f"files are left: {left}")
+        told = self.world.ohw("sessions").stdout
+        if "damaged" in told or len(list(self.world.locations.sessions.glob("*.session"))) != 1:
+            self.violations.append(f"sessions: {told}")
+
+
+def _left_files(world: World) -> Iterator[Path]:
+    """Files of ours that belong to nothing that lives."""
+    ours = {".git", "marks", "notes.txt", "data.txt", "more.txt", "build", "README"}
+    yield from (path for path in world.project.iterdir() if path.name not in ours)
+    yield from Path(world.env["TMPDIR"]).iterdir()
+    data = world.locations.data
+    for pattern in ("**/*.tmp", "**/index-*-kept-*", "**/index-*.lock", "sessions/*.lock"):
+        yield from data.glob(pattern)
+    yield from world.locations.runtime.glob("**/*.sock")
+
+
+def _world(folder: Path) -> World:
+    home, project = folder / "home", folder / "project"
+    for each in (home, project, folder / "tmp"):
+        each.mkdir()
+    # the bytes of a path to a socket are few
+    env = environment(home) | {"TMPDIR": str(folder / "tmp"), "OHW_SCRIPT_PACE": "0", "TEXTUAL_ANIMATIONS": "none"}
+    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        env |= {f"{name}_NAME": "A", f"{name}_EMAIL": "a@b"}
+    (project / "README").write_text("A project.\n")
+    world = World(home, project, env)
+    os.system(f"git -C {project} init -q && git -C {project} add -A")
+    return world
+
+
+def _words(process: psutil.Process) -> list[str]:
+    with contextlib.suppress(psutil.Error):
+        return process.cmdline()
+    return []
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error):
+        return process.children()
+    return []
+
+
+def _group(process: psutil.Process) -> int:
+    return _group_of(process.pid)
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return -pid
+
+
+def main(count: int, seed: int) -> int:
+    """Play the rounds; the exit code."""
+    kills: Counter[str] = Counter()
+    bad = 0
+    for number in range(seed, seed + count):
+        folder = Path(tempfile.mkdtemp(prefix="ohwk-", dir="/tmp"))
+        round_ = Round(folder, number)
+        try:
+            violations = round_.play()
+        except AssertionError as error:
+            violations = [*round_.violations, str(error)]
+        kills.update(round_.kills)
+        bad += bool(violations)
+        print(f"{number}: {', '.join(round_.kills) or 'none'}; {len(round_.log.seen)} events", flush=True)
+        for violation in violations:
+            print(f"  VIOLATION in {folder}: {violation}", flush=True)
+        if not violations:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"{count} rounds, {kills.total()} kills {dict(kills)}, {bad} rounds with a violation")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    numbers = [int(word) for word in sys.argv[1:]]
+    sys.exit(main(*([*numbers, 20, 0][:2] if len(numbers) != 1 else [numbers[0], 0])))
