@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import calls, faults_of, says
+from workbench.session.storage.rows import checksum
 from workbench.session.storage.store import StoreError
 
 NOTE = ("note", {"text": "one"}, "HIGH")
@@ -135,7 +136,10 @@ def test_a_log_with_a_gap_in_the_middle_goes_on(desk, tmp_path):
     d.session.send("go")
     d.run()
     with closing(sqlite3.connect(d.path)) as db, db:
-        db.execute("UPDATE events SET json = '{}' WHERE kind = 'action_observed'")
+        (row,) = db.execute("SELECT seq, kind, at, parts FROM events WHERE kind = 'action_observed'").fetchall()
+        seq, kind, at, parts = row
+        crc = checksum((seq, kind, at, "{}", parts))
+        db.execute("UPDATE events SET json = '{}', crc = ? WHERE seq = ?", (crc, seq))
     d.reopen()
     d.session.send("and now?")
     d.run()
