@@ -49,7 +49,7 @@ def test_no_variable_function_or_alias_changes_what_is_said_of_the_directory(bas
 def test_without_proc_the_shell_itself_looks_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(place, "working_directory", lambda _pid: "")
     whole = rc.rc_text
-    monkeypatch.setattr(rc, "rc_text", lambda nonce: whole(nonce).replace("/proc/$$/cwd", "/proc/none"))
+    monkeypatch.setattr(rc, "rc_text", lambda: whole().replace("/proc/$$/cwd", "/proc/none"))
     (tmp_path / "sub").mkdir()
     bash = Bash(tmp_path, no_change_timeout=3)
     try:

@@ -122,9 +122,11 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             late = outcome in (Outcome.SILENT, Outcome.LIMIT)
             return self._answer(action, said, Result(kept, lead, timed_out=late))
         self._command = ""
-        if outcome is Outcome.STUBBORN:
+        if outcome in (Outcome.STUBBORN, Outcome.BROKEN):
             self._shells.bury()
-            return self._answer(action, [texts.replaced(self._shells.folder)], Result(kept, lead, 130))
+            is_stubborn = outcome is Outcome.STUBBORN
+            text = texts.replaced if is_stubborn else texts.broken
+            return self._answer(action, [text(self._shells.folder)], Result(kept, lead, 130 if is_stubborn else 1))
         if outcome is Outcome.DIED:
             return self._died(shell, action, kept, lead)
         code = shell.exit_code()

@@ -18,13 +18,13 @@ from workbench.processes import find_program
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.environment import shell_environment
 from workbench.tools.execute_bash.keep import Kept
-from workbench.tools.execute_bash.marker import Mark, MarkScanner
+from workbench.tools.execute_bash.marker import Hint, Mark
+from workbench.tools.execute_bash.prompt import Prompt
 from workbench.tools.execute_bash.stream import Stream
 from workbench.tools.execute_bash.sweep import sweep
 from workbench.tools.execute_bash.terminal import Terminal
 
 _START = 30.0
-_NUDGES = 3
 _SIP, _BREATH = 0.005, 0.01
 """Seconds of reading and of rest while nobody waits: endless output may take a part of a core, not all of it."""
 
@@ -45,15 +45,13 @@ class Shell:
         self.mark: Mark | None = None
         self._outputs = outputs
         self._background = Stream(outputs)
-        self._doubtful: Mark | None = None
-        self._line = self._nudges = 0
+        self._hint: Hint | None = None
         self._turn = threading.Condition()
         self._wanted = self._closing = False
         self._script = scratch / f"command-{self.nonce}"
-        secret = str(10**17 + secrets.randbelow(9 * 10**17))
-        self._scanner = MarkScanner(secret)
         rc_file = scratch / f"rc-{self.nonce}"
-        self.terminal = self._open(folder, rc_file, rc.rc_text(secret), hidden)
+        self.terminal = self._open(folder, rc_file, rc.rc_text(), hidden)
+        self._prompt = Prompt(self.terminal)
         self._come_up(rc_file)
         self._reader = threading.Thread(target=self._read_on, name="shell-reader", daemon=True)
         self._reader.start()
@@ -75,10 +73,14 @@ class Shell:
         """Have the shell read our file and show its first prompt; not by --rcfile: some systems read another before."""
         self.terminal.write(f". {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
         until = time.monotonic() + _START
-        while self.mark is None and not self.ended and time.monotonic() < until:
+        while not (self._hint or self.ended) and time.monotonic() < until:
             self.pump(0.2)
+        self._prompt.reader.learn(1.0)
+        self.running = True
+        while self.mark is None and not self.ended and time.monotonic() < until:
+            self.pump(0.0 if self._hint else 0.02)
         rc_file.unlink(missing_ok=True)
-        said = self._background.take().text.strip()
+        said = (self._background.take().text + self.stream.take().text).strip()
         if self.mark is None:
             self.terminal.close()
             raise ShellError(f"bash did not come to its prompt. {said}".strip())
@@ -91,52 +93,56 @@ class Shell:
     def run(self, command: str) -> None:
         """Hand the command to the shell; its output goes to `stream`."""
         self.terminal.mend_modes()
-        line = rc.command_line(command)
+        line = rc.command_line(command, self.exit_code())
         if len(line) > rc.LONGEST_LINE:
             self._script.write_text(command, encoding="utf-8", errors="replace")
-            line = rc.file_line(str(self._script))
+            line = rc.file_line(str(self._script), self.exit_code())
         self.stream = Stream(self._outputs)
         self.running = True
-        self._doubtful = None
-        self._nudges = _NUDGES
+        self._hint = None
         self.heard = time.monotonic()
+        self._prompt.begin(line)
         self.terminal.write(line)
 
     def pump(self, seconds: float) -> bool:
         """Read what comes within `seconds`; false when nothing came."""
         data = self.terminal.read(seconds)
-        if not data:
-            if self._doubtful and self.terminal.is_shells():
-                self._accept(self._doubtful)
-            return False
-        self.heard = time.monotonic()
-        for part in self._scanner.feed(data):
+        if data:
+            self.heard = time.monotonic()
+            self._feed(data)
+        if self.running and (self._hint or not data):
+            self._look()
+        return bool(data)
+
+    def _feed(self, data: bytes) -> None:
+        for part in self._prompt.scanner.feed(data):
             if isinstance(part, Mark):
-                self._arrived(part)
-            elif self.running:
+                self._prompt.add(part)
+            elif isinstance(part, Hint):
+                self._hint = part
+            elif self.running and not self._prompt.is_answered:
                 self.stream.feed(part, self.on_output)
             else:
                 self._background.feed(part, None)
-        return True
 
-    def _arrived(self, mark: Mark) -> None:
-        if not self.running:
+    def _look(self) -> None:
+        """End the command when the prompt confirms it."""
+        hint, self._hint = self._hint, None
+        mark = self._prompt.look(hint)
+        if mark:
             self.mark = mark
-        elif mark.line and mark.line == self._line and self._nudges:
-            # An open quote: bash shows its last prompt once more before it is ready. An empty line gives a true one.
-            self._nudges -= 1
-            self.terminal.write(b"\n")
-        elif not self.terminal.is_shells():
-            self._doubtful = mark
-        else:
-            self._accept(mark)
+            self.running = False
+            self._script.unlink(missing_ok=True)
 
-    def _accept(self, mark: Mark) -> None:
-        self._line = mark.line
-        self.mark = mark
-        self._doubtful = None
-        self.running = False
-        self._script.unlink(missing_ok=True)
+    @property
+    def broken(self) -> bool:
+        """Whether the command ended but the shell cannot say how."""
+        return self._prompt.is_broken
+
+    def interrupt(self) -> None:
+        """Press C-c."""
+        self.terminal.press_interrupt()
+        self._prompt.interrupt()
 
     def exit_code(self) -> int:
         """Of the last command that ended; a script that bash could not read has 2."""
@@ -147,7 +153,7 @@ class Shell:
     def drain(self, seconds: float = 1.0) -> None:
         """Read all that is there; after the shell's death until its terminal is empty."""
         until = time.monotonic() + seconds
-        while self.pump(0) and time.monotonic() < until:
+        while self.pump(0.005 if self.running and self._prompt.is_asked else 0) and time.monotonic() < until:
             pass
 
     def rest(self) -> None:

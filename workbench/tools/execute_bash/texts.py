@@ -104,6 +104,15 @@ def replaced(folder: str) -> str:
     )
 
 
+def broken(folder: str) -> str:
+    """The command ended, but it took away what the prompt needs."""
+    return (
+        "[The command ended, but it changed the prompt (PS1, PROMPT_COMMAND or a trap) so that its exit code cannot be "
+        f"known. The shell was replaced by a new one in {folder}: variables, functions and background processes are "
+        "gone.]"
+    )
+
+
 def place(folder: str, interpreter: str | None) -> list[str]:
     """Where the shell is now."""
     lines = [f"[Current working directory: {visible(folder, lines=False)}]"]

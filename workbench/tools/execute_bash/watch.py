@@ -40,6 +40,7 @@ class Outcome(Enum):
     FLOOD = auto()
     INTERRUPTED = auto()
     STUBBORN = auto()  # interrupted, but it goes on: the shell must be replaced
+    BROKEN = auto()  # it ended, but the shell cannot say how: it must be replaced
     DIED = auto()
 
 
@@ -70,6 +71,8 @@ class Watch:
                 return self._died()
             if self._interrupted.is_set():
                 return self._interrupt()
+            if shell.broken:
+                return Outcome.BROKEN
             if quiet:
                 shell.rest()
             outcome = self._due(time.monotonic())
@@ -111,7 +114,7 @@ class Watch:
         """C-c, then kill what has the foreground, then give up: all within the time a person does not notice."""
         shell, terminal = self._shell, self._shell.terminal
         began = time.monotonic()
-        terminal.press_interrupt()
+        shell.interrupt()
         killed = False
         rounds = 0  # on a busy machine they take longer, and so does what they wait for
         while (passed := time.monotonic() - began) < _GIVE_UP_AFTER or rounds < _GIVE_UP_AFTER / _ROUND:
@@ -124,7 +127,7 @@ class Watch:
             if passed >= _KILL_AFTER and rounds >= _KILL_AFTER / _ROUND and not killed:
                 killed = True
                 terminal.signal_foreground(signal.SIGKILL)
-                terminal.press_interrupt()
+                shell.interrupt()
         return Outcome.STUBBORN
 
 

@@ -1,0 +1,183 @@
+r"""Finds out that a command has ended and with which exit code, so that no command can forge it; used by `shell`.
+
+A command runs in the shell itself and can read all that bash code can read: variables, functions, files,
+`$BASH_COMMAND` in a trap, the input that waits in the terminal. So there is no secret while it runs. Its end is
+confirmed in two steps:
+
+1. The kernel says that bash waits at its own prompt: the shell has the terminal, it has read the bytes of the line
+   that was typed (`/proc/PID/task/PID/io`), and it sleeps in the same system call, with the same buffer and the same
+   stack, as at its first prompt (`/proc/PID/syscall`). `read`, `select`, `. /dev/tty`, an unfinished line or another
+   program in the shell's place (`exec`) read into other memory. A hint in the output only says when to look.
+2. Only then a nonce that was never used is typed, in a line of assignments that runs no code of the agent; the prompt
+   after that line prints the exit code with the nonce. It counts when bash has read that line and waits again. Two
+   different answers to one nonce mean that one of them is forged: the shell is asked again with another nonce.
+
+A nonce is worthless once it was answered. What remains: code of the agent that runs inside bash after the end of the
+command, which is a trap for a signal sent in that instant, or functions named `builtin`, `trap` and `set`, or a DEBUG
+trap that skips every command with `extdebug`. It may change the exit code, as it may change `$?`, but not the end. A
+process that attaches to bash as a debugger can do anything. Where there is no `/proc`, step 1 is only that the shell
+has the terminal: a command that prints a hint and reads the terminal with builtins can learn its nonce there.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+
+from workbench.tools.execute_bash import rc
+from workbench.tools.execute_bash.marker import Hint, Mark, MarkScanner
+from workbench.tools.execute_bash.terminal import Terminal
+
+_ENTERS = 0.001
+"""Seconds between the printing of a prompt and the wait for a line, on a machine that is not busy."""
+_LOOK_AGAIN = 0.00005
+_ANSWERS = 0.05
+"""Seconds after which a question that bash does not work on was lost (C-c throws away what was typed)."""
+_QUESTIONS = 12
+
+
+class PromptReader:
+    """Tells from the kernel whether bash waits at its own prompt, and has read what was typed before."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._place: tuple[str, ...] = ()
+        self._wanted = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the kernel tells where bash sleeps; if not, only who has the terminal is known."""
+        return bool(self._place)
+
+    def learn(self, seconds: float) -> None:
+        """Note where bash sleeps at its first prompt, before any command ran; it gets there within `seconds`."""
+        until = time.monotonic() + seconds
+        while not self._place and time.monotonic() < until:
+            place = self._sleeps_in()
+            if place[1:2] == ("0x0",):  # reads its standard input
+                self._place = place
+            elif not place:
+                return
+            else:
+                time.sleep(_LOOK_AGAIN)
+
+    def expect(self, count: int) -> None:
+        """Take bash for waiting only after it has read `count` bytes more than now."""
+        self._wanted = self._bytes_read() + count
+
+    def waits(self, *, has_read: bool = True) -> bool:
+        """Whether bash waits at its prompt, and (with `has_read`) has read what is expected."""
+        if not self._terminal.is_shells():
+            return False
+        if not self._place:
+            return True
+        # The bytes are counted before the sleep is looked at, so that it is the sleep after them.
+        return (not has_read or self._bytes_read() >= self._wanted) and self._sleeps_in() == self._place
+
+    def _sleeps_in(self) -> tuple[str, ...]:
+        """System call, its first three arguments, stack and code address; empty when the kernel does not tell."""
+        try:
+            words = Path(f"/proc/{self._terminal.guard.pid}/syscall").read_text().split()
+        except OSError:
+            return ()
+        return (*words[:4], *words[-2:])
+
+    def _bytes_read(self) -> int:
+        """Bytes that bash itself has read in its life; `_wanted` when the kernel does not tell."""
+        pid = self._terminal.guard.pid
+        try:
+            return int(Path(f"/proc/{pid}/task/{pid}/io").read_text().split(maxsplit=2)[1])
+        except (OSError, ValueError, IndexError):
+            return self._wanted
+
+
+class Prompt:
+    """Asks a shell for the mark of the command that ended; see the module."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.scanner = MarkScanner()
+        self.reader = PromptReader(terminal)
+        self._terminal = terminal
+        self._marks: set[Mark] = set()
+        self._asked = 0.0
+        self._questions = 0
+        self._is_cleared = False
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether an answer is on its way; what comes behind it is no output of the command."""
+        return bool(self._asked)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the output of the command is over."""
+        return bool(self._marks)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether bash waits at its prompt but gives no valid answer (the command made `PS1` read-only)."""
+        return self._questions > _QUESTIONS
+
+    def begin(self, line: bytes) -> None:
+        """A command's line is about to be typed; its first byte only erases what stands in the terminal."""
+        self._forget()
+        self._questions = 0
+        self._is_cleared = False
+        self.reader.expect(len(line) - 1)
+
+    def interrupt(self) -> None:
+        """C-c was pressed: what was typed may be thrown away unread."""
+        self._forget()
+        self.reader.expect(0)
+
+    def _forget(self) -> None:
+        self._asked = 0.0
+        self._marks.clear()
+        self.scanner.nonce = ""
+
+    def add(self, mark: Mark) -> None:
+        """A mark with the nonce that was typed last has come."""
+        self._marks.add(mark)
+
+    def look(self, hint: Hint | None) -> Mark | None:
+        """The mark of the command that ended, if it did; else asks for it once bash waits at its prompt.
+
+        All output that is there must have been fed before.
+        """
+        if not (hint or self._marks or self.reader.is_known):
+            return None
+        is_late = bool(self._asked) and time.monotonic() - self._asked > _ANSWERS
+        if not self._comes(_ENTERS if hint or self._marks else 0.0, has_read=not is_late or bool(self._marks)):
+            return None
+        if len(self._marks) == 1:
+            mark = next(iter(self._marks))
+            self._forget()
+            return mark
+        if hint and hint.abandoned and not (self._marks or self._asked or self._is_cleared):
+            self._is_cleared = True
+            self.reader.expect(1)
+            self._terminal.write(rc.EMPTY_LINE)
+        elif self._marks or is_late or not self._asked:
+            self._ask()
+        return None
+
+    def _comes(self, seconds: float, *, has_read: bool) -> bool:
+        """Whether bash waits at its prompt within the time."""
+        until = time.monotonic() + seconds
+        while not self.reader.waits(has_read=has_read):
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_LOOK_AGAIN)
+        return True
+
+    def _ask(self) -> None:
+        """Type a nonce that was never used."""
+        self._questions += 1
+        self._forget()
+        self._terminal.mend_modes()
+        self.scanner.nonce = str(10**17 + secrets.randbelow(9 * 10**17))
+        line = rc.question_line(self.scanner.nonce)
+        self.reader.expect(len(line) - 1)
+        self._asked = time.monotonic()
+        self._terminal.write(line)
