@@ -138,15 +138,6 @@ def _is_full(descriptor: int) -> bool:
     return struct.unpack("i", waiting)[0] >= 60_000
 
 
-@pytest.mark.parametrize("size", [230_000, 100_000, 60_000])
-def test_too_little_memory_is_told_as_such(world: World, size):
-    done = shell(world, f"ulimit -v {size}; ohw run go --model {model(world)} --mode never")
-    assert "Traceback" not in done.stderr
-    assert "a fault of the workbench" not in done.stderr
-    if done.returncode:
-        assert "the system refused more memory" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("error", "told"),
     [

@@ -98,6 +98,7 @@ def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew
     with ModelServer([bash(wait), finish_turn("Saw it all.")]) as server:
         address = ("--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
         with Terminal((*address, "--workspace", str(world.project)), 110, 34, world.env) as terminal:
+            terminal.never_ask()
             terminal.wait_for("Ask anything")
             terminal.type(f"\x1b[200~'{shot}'\x1b[201~")
             terminal.wait_for("64×32 · 1 kB")

@@ -67,9 +67,9 @@ def test_the_list_has_every_session_and_names_the_damaged(tmp_path: Path):
     unpriced = answer.model_copy(update={"cost": None})
     written(where, "20260102-b-2222", UserMessage(text="x" * 500_000), unpriced, workspace="/other")
     session_path(where, "20260103-c-3333").write_bytes(b"junk" * 1000)
-    written(where, "20260104-d-4444")
+    written(where, "20260104-d-4444", UserMessage(text="words"))
     with sqlite3.connect(session_path(where, "20260104-d-4444")) as db:
-        db.execute("DELETE FROM events")
+        db.execute("DELETE FROM events WHERE seq = 1")
     db.close()
     listed = {entry.id[-4:]: entry for entry in list_sessions(where)}
     assert set(listed) == {"1111", "2222", "3333", "4444"}
@@ -160,6 +160,6 @@ def test_the_worker_outlives_a_fault_and_logs_it(caplog: pytest.LogCaptureFixtur
     worker.stop()
     worker.join(60)
     assert not worker.is_alive()
-    assert faults == ["LookupError: a defect"]
+    assert faults == ["a fault of the workbench itself, see its log: LookupError: a defect"]
     assert session.steps == 2
     assert "Traceback" in caplog.text

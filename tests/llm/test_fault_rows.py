@@ -511,8 +511,8 @@ def test_l25_escape_keeps_the_log_whole_and_the_queued_message(trial, moment):
     assert said.count("and this too") == 1
 
 
-@pytest.mark.parametrize(("mode", "ran"), [("ask", False), ("plan", False), ("never", True)])
-def test_l26_another_mode_looks_again_at_the_open_question(trial, mode, ran):
+@pytest.mark.parametrize(("mode", "ran"), [("ask", False), ("plan", False), ("never", False)])
+def test_l26_another_mode_never_decides_the_open_question(trial, mode, ran):
     d = trial(Turn(calls=(note("risky", "HIGH"),))).ask()
     assert d.session.phase == "deciding"
     d.session.set(mode=mode)

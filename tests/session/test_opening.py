@@ -12,6 +12,7 @@ from workbench.session.model_turn import models
 from workbench.session.names import session_path, state_folder
 from workbench.session.opening import OpenedSession, open_session, start_session
 from workbench.session.storage.lock import SessionLock, holder
+from workbench.session.storage.rows import checksum
 from workbench.session.storage.store import Store
 
 SETTINGS = Settings(model="scripted/demo")
@@ -35,6 +36,13 @@ def kept(where: Locations, workspace: Path, *more: object, model: str = "scripte
     return path
 
 
+def rewrite(db: sqlite3.Connection, number: int, line: str) -> None:
+    """Give an event other JSON with a checksum that fits: it is whole, and not understood."""
+    kind, at, parts = db.execute("SELECT kind, at, parts FROM events WHERE seq = ?", (number,)).fetchone()
+    crc = checksum((number, kind, at, line, parts))
+    db.execute("UPDATE events SET json = ?, crc = ? WHERE seq = ?", (line, crc, number))
+
+
 def test_a_session_in_which_nobody_spoke_leaves_nothing_behind(where, tmp_path):
     made = start_session(where, SETTINGS, tmp_path, NAME, on_event=lambda event: None, on_live=lambda event: None)
     made.session.set(mode="ask")
@@ -53,7 +61,7 @@ def test_a_session_is_kept_however_late_its_first_message_came(where, tmp_path):
 def test_a_session_of_which_a_part_cannot_be_read_is_kept(where, tmp_path):
     path = kept(where, tmp_path, UserMessage(text="words"))
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("UPDATE events SET json = '{}' WHERE seq = 2")
+        rewrite(db, 2, "{}")
     opened(where).close()
     assert path.exists()
 
@@ -61,7 +69,7 @@ def test_a_session_of_which_a_part_cannot_be_read_is_kept(where, tmp_path):
 def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path):
     path = kept(where, tmp_path, UserMessage(text="go"), SettingsChanged(model="scripted/none"))
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute('UPDATE events SET json = \'{"kind": "settings_changed", "later": 1}\' WHERE seq = 3')
+        rewrite(db, 3, '{"kind": "settings_changed", "later": 1}')
     again = opened(where)
     assert again.model_name == "scripted/demo"
     again.close()

@@ -33,7 +33,9 @@ async def unlike(pilot: Pilot[Any], picture: Callable[[App[Any], str], bool], na
         shown = f"{name}-" * bool(name) + f"{width}x{height}-{theme}"
         if not picture(pilot.app, shown):
             wrong.append(shown)
+    size = pilot.app.size
     await squeezed(pilot)
+    await seen_as(pilot, size, pilot.app.theme)
     return wrong
 
 

@@ -282,7 +282,7 @@ def test_without_chromium_or_playwright_it_says_what_to_install(tmp_path, monkey
     caged.chmod(0o755)
     with BrowserTool(tmp_path, executable=str(caged)) as tool:
         assert "install chromium-sandbox" in use(tool, "noop()").error
-    monkeypatch.setattr(finding.shutil, "which", lambda name: None)
+    monkeypatch.setattr(finding, "find_program", lambda *names, **more: None)
     monkeypatch.setattr(finding, "_APPS", ())
     with BrowserTool(tmp_path) as tool:
         assert "There is no Chromium" in use(tool, "noop()").error

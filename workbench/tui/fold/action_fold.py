@@ -87,7 +87,6 @@ def files_changed(state: SessionState, event: FilesChanged) -> Changed:
         at=event.at,
         decided_by="person",
         files=event.files,
-        version=state.version,
         by_person=True,
     )
     state.actions[item.action_id] = item
@@ -173,7 +172,7 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
     code = event.observation.get("exit_code")
     item.exit_code = code if isinstance(code, int) else None
     item.duration = event.duration if event.ran else None
-    item.files, item.version = event.files_changed, state.version
+    item.files = event.files_changed
     is_let_down = event.refused and item.phase == "approved" and item.decided_by == "person"
     item.phase = "failed" if is_let_down else _ran(item) if event.ran else _did_not_run(item)
     item.part = "" if is_let_down else item.part
@@ -206,7 +205,7 @@ def side_effects(state: SessionState, event: VersionTaken) -> Changed:
     item = state.actions.get(event.action_id)
     changed = Changed(changes=take_files(state, event.files, _hand(item)))
     if item is not None and (event.files or event.copy_id):
-        item.files, item.version = merged(item.files, event.files), item.version or state.version
+        item.files = merged(item.files, event.files)
         item.copy_id = event.copy_id or item.copy_id
         changed.updated.append(item)
     return changed

@@ -106,8 +106,6 @@ class ActionItem:
     files: tuple[FileDelta, ...] = ()
     copy_id: str = ""
     """The copy that was kept, before it began, of what it takes away and no version holds."""
-    version: str = ""
-    """The version of the files before it changed any."""
     agent: str = ""
     """The sub-agent whose action it is, safe to show; empty for the agent's own."""
     by_person: bool = False

@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.review.against_head import files_against_head, is_repository
+
+if TYPE_CHECKING:
+    from workbench.session.events import FileDelta
 
 
 @dataclass(frozen=True)
@@ -31,14 +35,19 @@ def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Sc
     item = state.actions.get(action_id)
     if item is not None:
         deltas = item.files or item.preview
-        files = [
-            FileState(delta.path, delta.before, delta.after, note=delta.cut, version=item.version) for delta in deltas
-        ]
+        files = [_of_delta(delta, state) for delta in deltas]
         fixed = "" if item.files else "this action has not written anything"
         scopes.insert(0, Scope("this action", lambda: files, fixed=fixed))
     if is_repository(folder):
         scopes.append(Scope("against HEAD", partial(files_against_head, folder), is_slow=True))
     return scopes
+
+
+def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
+    """A file of one action; where it was the first to change it, the version before it is known."""
+    known = (changes.get(delta.path) for changes in (state.changes, state.turn_changes))
+    version = next((file.version for file in known if file is not None and file.before == delta.before), "")
+    return FileState(delta.path, delta.before, delta.after, note=delta.cut, version=version)
 
 
 def _copies(files: dict[str, FileState]) -> list[FileState]:
