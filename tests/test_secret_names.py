@@ -65,8 +65,8 @@ def test_what_the_settings_list_is_passed_on():
 
 def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():
     env = {
-        "PIP_INDEX_URL": "https://me:hunter2@x.example/simple",
-        "UV_INDEX_URL": "https://x.example/simple",
+        "PIP_INDEX_URL": "https://me:hunter2@x.example/index",
+        "UV_INDEX_URL": "https://x.example/index",
         "HTTPS_PROXY": "http://me:hunter2@p.example:3128",
     }
     kept = server_environment(SERVER, env)

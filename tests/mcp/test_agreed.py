@@ -150,7 +150,7 @@ def test_the_environment_of_a_server_holds_no_key_that_it_was_not_given() -> Non
         "PATH": ".:/usr/bin",
         "HOME": "/home/x",
         "HTTPS_PROXY": "http://user:hunter22@proxy.example:3128",
-        "PIP_INDEX_URL": "https://me:s3cret-word@pypi.example/simple",
+        "PIP_INDEX_URL": "https://me:s3cret-word@pypi.example/index",
         "UV_INDEX_CORP_PASSWORD": "s3cret-word",
         "UV_PUBLISH_TOKEN": "pypi-aaaaaaaaaaaaaaaaaaaa",
         "NPM_CONFIG__AUTH": "bWU6czNjcmV0",
