@@ -75,7 +75,7 @@ def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():
 
 
 def test_a_process_gets_no_secret_unless_its_environment_was_chosen(monkeypatch):
-    """One function starts all of them (`test_contracts`); only our own engine is given the keys."""
+    """One function starts all of them (`tests.contracts.test_program`); only our own engine is given the keys."""
     monkeypatch.setenv("SOME_API_KEY", "sk-1")
     show = ["sh", "-c", "echo =$SOME_API_KEY="]
     assert processes.run(show, capture_output=True, text=True).stdout == "==\n"

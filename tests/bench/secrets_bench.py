@@ -23,7 +23,9 @@ def measures() -> list[Measure]:
 
 
 def _program() -> str:
-    return (Path(__file__).parent.parent / "test_contracts.py").read_text().ljust(5_000)[:5_000] * (_SIZE // 5_000)
+    return (Path(__file__).parent.parent / "contracts" / "test_program.py").read_text().ljust(5_000)[:5_000] * (
+        _SIZE // 5_000
+    )
 
 
 def _log() -> str:

@@ -6,51 +6,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-MODULE_LINES, CLASS_LINES, CLASS_METHODS, FUNCTION_LINES = 500, 250, 30, 40
-
-EXCEPTIONS: dict[str, str] = {}
-"""`path:name` of what may be larger, with the reason."""
+from tests.contracts import source
+from tests.contracts.source import ROOT
 
 
 def modules() -> list[Path]:
-    return [path for path in sorted((ROOT / "workbench").rglob("*.py")) if "demo/project" not in path.as_posix()]
-
-
-def length(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
-
-
-def oversized(path: Path) -> Iterator[str]:
-    source = path.read_text()
-    name = path.relative_to(ROOT).as_posix()
-    if source.count("\n") > MODULE_LINES:
-        yield f"{name}: {source.count(chr(10))} lines"
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length(node) > FUNCTION_LINES:
-            yield f"{name}:{node.name}: {length(node)} lines"
-        if isinstance(node, ast.ClassDef):
-            methods = sum(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) for part in node.body)
-            if length(node) > CLASS_LINES or methods > CLASS_METHODS:
-                yield f"{name}:{node.name}: {length(node)} lines, {methods} methods"
-
-
-def test_modules_classes_and_functions_stay_readable():
-    found = [row for path in modules() for row in oversized(path)]
-    assert [row for row in found if ":".join(row.split(":")[:2]) not in EXCEPTIONS] == []
-
-
-def test_every_module_class_and_public_function_says_what_it_is():
-    silent = []
-    for path in modules():
-        tree = ast.parse(path.read_text())
-        name = path.relative_to(ROOT).as_posix()
-        if tree.body and not ast.get_docstring(tree):
-            silent.append(name)
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
-                silent += [] if ast.get_docstring(node) else [f"{name}:{node.name}"]
-    assert silent == []
+    return [ROOT / module.path for module in source.modules().values()]
 
 
 def checks(node: ast.AST) -> bool:

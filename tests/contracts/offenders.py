@@ -1,0 +1,63 @@
+"""What still breaks a contract, in `offenders.json`: the lists only shrink.
+
+An entry that no longer offends has to go, a new one is not taken. `python -m tests.contracts.offenders` takes away what
+no longer offends and lowers the counts; it never adds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_FILE = Path(__file__).with_name("offenders.json")
+_TIGHTEN: list[str] = []
+"""Not empty while the file is being tightened."""
+
+
+def load() -> dict[str, dict[str, Any]]:
+    """The known offenders, by contract and name."""
+    return json.loads(_FILE.read_text())
+
+
+def assert_only_listed(contract: str, found: Mapping[str, Any]) -> None:
+    """Assert that exactly the listed offenders offend; a listed number is the most that is allowed."""
+    listed = load().get(contract, {})
+    if _TIGHTEN:
+        _write(contract, {name: value for name, value in found.items() if name in listed or "init" in _TIGHTEN})
+        return
+    new = {name: value for name, value in found.items() if name not in listed}
+    assert not new, f"new offenders against {contract}: {new}"
+    more = {
+        name: f"{value}, at most {listed[name]}"
+        for name, value in found.items()
+        if isinstance(value, int) and isinstance(listed[name], int) and value > listed[name]
+    }
+    assert not more, f"more than is listed for {contract}: {more}"
+    gone = sorted(set(listed) - set(found))
+    assert not gone, f"no longer offending; run `uv run python -m tests.contracts.offenders`: {gone}"
+
+
+def _write(contract: str, found: dict[str, Any]) -> None:
+    lists = load()
+    old = lists.get(contract, {})
+    lists[contract] = {name: _lower(old.get(name), value) for name, value in sorted(found.items())}
+    _FILE.write_text(json.dumps(lists, indent=1, ensure_ascii=False) + "\n")
+
+
+def _lower(old: Any, new: Any) -> Any:
+    """Keep a reason that somebody wrote; lower a number."""
+    if isinstance(old, int) and isinstance(new, int):
+        return min(old, new)
+    return old if isinstance(old, str) and old.startswith("because ") else new
+
+
+if __name__ == "__main__":
+    from tests.contracts import offenders
+
+    offenders._TIGHTEN += ["tighten", *sys.argv[1:]]
+    sys.exit(pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", str(_FILE.parent)]))

@@ -1,0 +1,98 @@
+"""The package's own source, parsed once for all contracts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """One module of the package: dotted name, path below the repository, text and syntax tree."""
+
+    name: str
+    path: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def package(self) -> str:
+        """The dotted name of its folder."""
+        return self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Every module of `workbench` by dotted name, without the project that the demo copies."""
+    found = {}
+    for path in sorted((ROOT / "workbench").rglob("*.py")):
+        relative = path.relative_to(ROOT)
+        if "demo/project" not in relative.as_posix():
+            name = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
+            text = path.read_text()
+            found[name] = Module(name, relative.as_posix(), text, ast.parse(text))
+    return found
+
+
+@cache
+def imports(module: Module) -> tuple[tuple[str, str, str], ...]:
+    """Return what a module imports of ours, wherever in it: see `_imports`."""
+    return tuple(_imports(module))
+
+
+def _imports(module: Module) -> Iterator[tuple[str, str, str]]:
+    """The names a module imports from ours: local name, module it comes from, name there ("" for the module)."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "workbench":
+            for each in node.names:
+                whole = f"{node.module}.{each.name}"
+                origin = (whole, "") if whole in modules() else (node.module or "", each.name)
+                yield each.asname or each.name, *origin
+        elif isinstance(node, ast.Import):
+            yield from ((each.name, each.name, "") for each in node.names if each.name.split(".")[0] == "workbench")
+
+
+def lines_of(node: ast.ClassDef | Function) -> int:
+    """Lines from the name to the end."""
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def methods_of(node: ast.ClassDef) -> list[str]:
+    """The names of the functions in a class body, overloads once."""
+    return sorted({each.name for each in node.body if isinstance(each, Function)})
+
+
+def classes() -> dict[str, ast.ClassDef]:
+    """Every class at the top of a module, by `module:name`."""
+    return {
+        f"{module.name}:{node.name}": node
+        for module in modules().values()
+        for node in module.tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _base(module: Module, expression: ast.expr, known: dict[str, ast.ClassDef]) -> str:
+    """The `module:name` of a base class of ours, "" for one of somebody else's."""
+    expression = expression.value if isinstance(expression, ast.Subscript) else expression
+    head, _, rest = ast.unparse(expression).partition(".")
+    if f"{module.name}:{head}" in known:
+        return f"{module.name}:{head}"
+    for local, origin, name in imports(module):
+        if local == head:
+            return next((key for key in (f"{origin}:{name or rest}",) if key in known), "")
+    return ""
+
+
+def lineage(key: str, known: dict[str, ast.ClassDef]) -> set[str]:
+    """A class and all of our classes that it inherits from, by `module:name`."""
+    module = modules()[key.partition(":")[0]]
+    parents = {base for each in known[key].bases if (base := _base(module, each, known))} - {key}
+    return {key}.union(*(lineage(parent, known) for parent in parents))

@@ -1,0 +1,93 @@
+"""Who may know what: folders beside each other, names of tools, private parts of Textual, late imports."""
+
+import ast
+import inspect
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import textual
+
+from tests.contracts.offenders import assert_only_listed
+from tests.contracts.source import Function, Module, imports, modules
+from workbench.tools.builtin import BUILTIN_TOOLS
+
+SEAM = "workbench.tui.textual_seam"
+
+
+def test_folders_beside_each_other_import_one_way():
+    arrows = {
+        pair
+        for module in modules().values()
+        for _, origin, _ in imports(module)
+        for pair in _siblings(module.package, modules()[origin].package if origin in modules() else origin)
+    }
+    both = {f"{a} <-> {b}": 1 for a, b in arrows if a < b and (b, a) in arrows}
+    assert_only_listed("folders_importing_each_other", both)
+
+
+def _siblings(one: str, other: str) -> list[tuple[str, str]]:
+    """The two folders beside each other through which an import goes, where it goes through two."""
+    mine, theirs = one.split("."), other.split(".")
+    depth = next((n for n, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None)
+    return [] if depth is None else [(".".join(mine[: depth + 1]), ".".join(theirs[: depth + 1]))]
+
+
+def test_only_tools_know_tools_by_name():
+    names = set(BUILTIN_TOOLS)
+    literals = Counter(
+        module.name
+        for module in modules().values()
+        if not module.name.startswith("workbench.tools.")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and node.value in names
+    )
+    assert_only_listed("tool_names_outside_tools", literals)
+
+
+@cache
+def private_names() -> frozenset[str]:
+    """The private names that Textual defines anywhere."""
+    names = set()
+    for path in Path(inspect.getfile(textual)).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, Function | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                names.add(node.attr)
+    return frozenset(name for name in names if name.startswith("_") and not name.startswith("__"))
+
+
+def own_names(module: Module) -> set[str]:
+    """The private names that the module itself gives."""
+    stored = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    return {*stored, *(n.name for n in ast.walk(module.tree) if isinstance(n, Function))}
+
+
+def test_private_parts_of_textual_stay_in_the_seam():
+    used = {}
+    for module in modules().values():
+        if not module.name.startswith("workbench.tui") or module.name == SEAM:
+            continue
+        foreign = private_names() - own_names(module)
+        read = {n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and n.attr in foreign}
+        private_modules = {
+            node.module
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("textual") and "._" in node.module
+        }
+        if read | private_modules:
+            used[module.name] = ", ".join(sorted(read | private_modules))
+    assert_only_listed("textual_privates", used)
+
+
+def test_imports_stand_at_the_top():
+    late = Counter(
+        module.name
+        for module in modules().values()
+        for function in ast.walk(module.tree)
+        if isinstance(function, Function)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+    assert_only_listed("imports_in_functions", late)
