@@ -43,7 +43,8 @@ from tests.world import World, bash, finish
 KINDS = ("engine", "screen", "both", "supervisor", "shell", "screen group", "engine group", "all")
 _APPROVED, _REJECTED = "q5", "q8"
 """The marks of the commands that are asked about."""
-_END = "All is done."
+_END, _OVER = "All is done.", "My script is over"
+"""The last words of the script, and what the scripted model says after them."""
 _EVENTS = 74
 """A whole session has a few more: a kill after one of these meets a session that still runs."""
 _PATIENCE = 45.0
@@ -128,8 +129,12 @@ class Log:
         return ""
 
     def has_ended(self) -> bool:
-        """Whether the agent has finished."""
-        return any(kind == "run_ended" and json.loads(line)["reason"] == "finished" for _, kind, line in self.read())
+        """Whether the agent has finished, or has nothing more to say since its last call was killed."""
+        return any(
+            (kind == "run_ended" and json.loads(line)["reason"] == "finished")
+            or (kind == "model_responded" and _OVER in line)
+            for _, kind, line in self.read()
+        )
 
     def undecided(self, mark: str) -> str:
         """What is wrong with the records of a command that ran."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,17 @@ def locations(tmp_path: Path) -> Locations:
     found = Locations.from_environment({"HOME": str(tmp_path)})
     found.sessions.mkdir(parents=True)
     return found
+
+
+@pytest.fixture(params=["reaped", "zombie"])
+def dead(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has ended; a container may have nobody who fetches the exit codes of orphans."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    if request.param == "reaped":
+        process.wait()
+    yield process
+    process.wait()
 
 
 @pytest.mark.parametrize("moment", ["locked", "empty", "tables"])
@@ -81,10 +93,8 @@ def test_a_session_that_lives_is_left_alone(locations: Locations):
     lock.release()
 
 
-def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch):
+def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch, dead: subprocess.Popen[bytes]):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
     namespace = leftovers.mark().partition("-")[2]
     gone = tmp_path / f"ohw-shell-{dead.pid}-{namespace}-x"
     stay = [
@@ -114,9 +124,9 @@ def test_a_file_system_without_locks_says_so(locations: Locations, monkeypatch, 
     assert not isinstance(caught.value, SessionInUse)
 
 
-def test_what_a_killed_edit_left_in_the_users_folder_goes(locations: Locations, tmp_path: Path):
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
+def test_what_a_killed_edit_left_in_the_users_folder_goes(
+    locations: Locations, tmp_path: Path, dead: subprocess.Popen[bytes]
+):
     namespace = leftovers.mark().partition("-")[2]
     folder = tmp_path / "project"
     folder.mkdir()

@@ -181,6 +181,38 @@ def test_a_page_in_the_middle_of_the_log_loses_only_what_is_in_it(session: Path)
     assert len(saved) > len(written) * 0.8, "SQLite itself reads up to the damage, and calls that whole"
 
 
+def test_no_flipped_bit_of_a_log_loses_an_event_unsaid(session: Path):
+    written, data, log = events_of(session), session.read_bytes(), Path(f"{session}-wal").read_bytes()
+    luck, frame, noticed = random.Random(8), 4096 + 24, 0
+    headers = [end + offset for end in range(len(log) - 8 * frame, len(log), frame) for offset in range(24)]
+    last = [len(log) - 8 * frame + at for at in places(8 * frame, 60, seed=9)]
+    for at in [*range(32), *headers, *last, *places(len(log), 20, seed=10)]:
+        flipped = bytearray(log)
+        flipped[at] ^= 1 << luck.randrange(8)
+        path = damaged(session, data, bytes(flipped))
+        is_noticed = is_log_damaged(path)
+        assert is_noticed or events_of(path) == written, f"byte {at} of {len(log)}"
+        noticed += is_noticed
+    assert noticed > 150
+
+
+def test_a_flipped_bit_in_the_last_commit_is_said_by_the_list_and_repaired(session: Path):
+    written, data, log = events_of(session), session.read_bytes(), bytearray(Path(f"{session}-wal").read_bytes())
+    log[-(4096 + 24) - 100] ^= 4  # the last page before the seal
+    path = damaged(session, data, bytes(log))
+    assert len(events_of(path)) < len(written), "SQLite itself passes over it"
+    with pytest.raises(StoreError, match="what was written last"):
+        Store.open(path)
+    where = Locations(*(path.parent,) * 4)
+    where.sessions.mkdir(exist_ok=True)
+    for end in ("", "-wal"):
+        shutil.copy(f"{path}{end}", f"{session_path(where, 'one')}{end}")
+    assert "what was written last" in list_sessions(where, check=True)[0].damaged
+    saved = repaired(path, written)
+    assert saved is not None
+    assert len(saved) >= len(written) - 1
+
+
 def test_flipped_bits_never_make_an_event_say_what_it_did_not(whole: Path):
     written, data, changed = events_of(whole), whole.read_bytes(), 0
     luck = random.Random(6)

@@ -42,7 +42,16 @@ def is_left(pid: str, namespace: str) -> bool:
         return True
     except (OSError, OverflowError):
         return False
-    return False
+    return _is_zombie(pid)
+
+
+def _is_zombie(pid: str) -> bool:
+    """Whether the process has ended and its exit code was not fetched; False where there is no /proc."""
+    # In a container, process 1 often fetches the exit codes of orphans late, or never.
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except (OSError, IndexError):
+        return False
 
 
 def sweep_temporary() -> None:

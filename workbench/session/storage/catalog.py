@@ -16,7 +16,8 @@ from workbench.errors import UsageError
 from workbench.session.events import UserMessage
 from workbench.session.names import SUFFIX
 from workbench.session.storage.leftovers import never_began
-from workbench.session.storage.store import DamagedFile, Store, StoreError, check_whole
+from workbench.session.storage.lock import holder
+from workbench.session.storage.store import DamagedFile, Store, StoreError, check_log, check_whole
 from workbench.text import first_line
 
 _PAID = "('model_responded', 'history_condensed', 'model_asked')"
@@ -152,6 +153,8 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
         try:
             if check:
                 check_whole(path, db)
+                if holder(path) is None:
+                    check_log(path)
             return _read(path, db)
         finally:
             db.close()

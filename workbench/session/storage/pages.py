@@ -111,28 +111,46 @@ def read_pages(path: Path) -> list[Pages]:
 def is_log_damaged(path: Path) -> bool:
     """Whether the log of a file, which no process writes now, has commits that SQLite would pass over without a word.
 
-    SQLite ends at the first frame whose checksum differs. After a kill that is in the last commit; a commit behind it
-    was whole once. Raises OSError.
+    SQLite ends at the first frame whose checksum differs. After a kill that is in the last commit. A commit behind it,
+    or a seal, was written only when that one was whole. Raises OSError.
     """
     log_path = Path(f"{path}-wal")
     log = log_path.read_bytes() if log_path.is_file() else b""
     frames = list(_frames(log, _page_size(log[8:12])))
     bad = next((at for at, frame in enumerate(frames) if not frame.is_whole), len(frames))
-    return sum(frame.commits for frame in frames[bad:]) > (1 if bad else 0)
+    if any(frame.is_seal for frame in frames[bad + 1 :]):
+        return True
+    # A power failure may tear a seal together with the commit behind it, which had not reached the disk either.
+    commits = sum(frame.commits and not frame.is_seal for frame in frames[bad:])
+    return commits > (1 if bad else 0)
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """A page in a log; `is_whole` says that its checksum holds, with those of all before it."""
+    """A page in a log; `is_whole` says that its checksum holds, with those of all before it.
+
+    Frames with `is_current` false are of an older generation of the log, or damaged.
+    """
 
     number: int
-    commits: bool
+    is_last: bool
     page: bytes
+    is_current: bool
     is_whole: bool
+
+    @property
+    def commits(self) -> bool:
+        """Whether this is the last page of a commit."""
+        return self.is_current and self.is_last
+
+    @property
+    def is_seal(self) -> bool:
+        """Whether this is a commit of the first page alone: pages are in order, and those of events come later."""
+        return self.commits and self.number == 1
 
 
 def _frames(log: bytes, size: int) -> Iterator[_Frame]:
-    """The frames of the last generation of a log: older ones, with other salts, are in the file itself."""
+    """The frames of a log; what older generations of it held, with other salts, is in the file itself."""
     order = ">" if log[3:4] == b"\x83" else "<"
     sums = _sum(log[:24], (0, 0), order)
     is_whole = len(log) >= _WAL_HEADER and sums == struct.unpack(">II", log[24:32])
@@ -143,8 +161,7 @@ def _frames(log: bytes, size: int) -> Iterator[_Frame]:
         if is_whole:
             sums = _sum(page, _sum(header[:8], sums, order), order)
             is_whole = header[8:16] == log[16:24] and sums == tuple(expected)
-        if header[8:16] in salts:
-            yield _Frame(number, bool(commit), page, is_whole)
+        yield _Frame(number, bool(commit), page, header[8:16] in salts, is_whole)
 
 
 def _committed(log: bytes, size: int, *, strict: bool) -> dict[int, bytes]:
@@ -154,6 +171,8 @@ def _committed(log: bytes, size: int, *, strict: bool) -> dict[int, bytes]:
     for frame in _frames(log, size):
         if strict and not frame.is_whole:
             break
+        if not frame.is_current:
+            continue
         waiting[frame.number] = frame.page
         if frame.commits:
             pages |= waiting

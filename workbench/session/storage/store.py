@@ -7,6 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -100,8 +101,7 @@ class Store:
             if db.execute("PRAGMA user_version").fetchone()[0] > SCHEMA_VERSION:
                 return cls(path, db, readonly=True)
             check_whole(path, db)
-            if is_log_damaged(path):
-                raise DamagedFile(path, "what was written last, beside it, cannot be read")
+            check_log(path)
         except OSError as error:
             db.close()
             raise StoreError(f"the session file {path} cannot be read: {error.strerror or error}") from error
@@ -128,6 +128,7 @@ class Store:
                 kept = self._commit(numbered, lasting)
             except sqlite3.Error as error:
                 raise _said(self.path, error) from error
+            self._seal()
             self.last_seq += len(kept)
             self._wal = self._wal or _identity_of(_wal_of(self.path))
             return kept
@@ -177,6 +178,17 @@ class Store:
                 self._db.execute("ROLLBACK")
             raise
         return kept
+
+    def _seal(self) -> None:
+        """Put a commit of one page, with nothing new in it, behind the last one.
+
+        SQLite takes a last commit whose checksum differs for one that was never finished, and passes over it without a
+        word; a seal behind it proves that it was whole (see `pages.is_log_damaged`). It may reach the disk later.
+        """
+        # a full disk: the events are written, and the next commit says so
+        with suppress(sqlite3.Error):
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def lines(self, after: int = 0, limit: int | None = None) -> Iterator[tuple[int, str]]:
         """(seq, JSON) of the events behind `after`, at most `limit`; damaged rows are left out and noted in `gaps`."""
@@ -310,6 +322,12 @@ def check_whole(path: Path, db: sqlite3.Connection) -> None:
         found = "a text is not UTF-8"
     if found:
         raise DamagedFile(path, found)
+
+
+def check_log(path: Path) -> None:
+    """Raise StoreError where the log beside a file that no process writes now is damaged. Raises OSError."""
+    if is_log_damaged(path):
+        raise DamagedFile(path, "what was written last, beside it, cannot be read")
 
 
 def _last_seq(db: sqlite3.Connection) -> int:
