@@ -1,6 +1,7 @@
 """Which files count as executed: of cells and code, of large and odd trees, and never for long."""
 
 import json
+import mmap
 import os
 import time
 from pathlib import Path
@@ -90,3 +91,15 @@ def test_text_that_an_earlier_action_writes_counts_for_what_is_there(tmp_path):
     assert foreseen != found(tmp_path, "sh run.sh")
     script.write_text("new\n")
     assert foreseen == found(tmp_path, "sh run.sh")
+
+
+def test_a_script_that_stays_mapped_is_hashed_again(tmp_path):
+    script = tmp_path / "run.sh"
+    script.write_text("echo one\n")
+    with script.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[0:1] = b"e"
+        time.sleep(0.1)
+        before, stat = found(tmp_path, "sh run.sh"), script.stat()
+        mapped[5:8] = b"two"
+        assert script.stat() == stat
+        assert found(tmp_path, "sh run.sh") != before

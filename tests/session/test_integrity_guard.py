@@ -10,7 +10,9 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.world import wait_for
-from workbench.security.integrity import PathChange, PathState, ProtectedFiles, changes, stat_key
+from workbench.security import stat_keys
+from workbench.security.integrity import PathChange, PathState, ProtectedFiles, changes
+from workbench.security.stat_keys import stat_key
 from workbench.session.acting.integrity_guard import put_back
 from workbench.session.events import FileDelta
 from workbench.tools import BashTool
@@ -562,7 +564,8 @@ def test_hooks_behind_a_new_link_come_back_and_the_folder_it_leads_to_stays(watc
 def test_a_scan_that_finds_nothing_new_reads_no_file_and_lists_no_directory(repo, home, monkeypatch):
     protected = ProtectedFiles(str(repo), str(home))
     protected.scan()
-    time.sleep(0.05)
+    later = time.time_ns() + 120_000_000_000
+    monkeypatch.setattr(stat_keys.time, "time_ns", lambda: later)
     before = protected.scan()
     for name in ("open", "scandir", "readlink"):
         monkeypatch.setattr(f"os.{name}", lambda *_, **__: pytest.fail("it was read"))

@@ -1,8 +1,8 @@
 """States of the protected files around a workspace: which there are, what they hold and what changed; only reads.
 
 A scan that finds nothing changed costs one lstat per directory and file: a file is read again only when its stat
-differs. No program can set the ctime, so a change that keeps size and mtime is found too; a file whose ctime is younger
-than the clock's grain is read again. Links to directories are never descended.
+differs, or when that says nothing yet (see `stat_keys`). Links to directories are not descended, but for those in the
+place of a directory of hooks or of protected files.
 """
 
 from __future__ import annotations
@@ -11,45 +11,39 @@ import hashlib
 import os
 import re
 import stat
-import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from workbench.security.places import code_reason, within
+from workbench.security import git_settings
+from workbench.security import protected as names
+from workbench.security.places import CODE_BEGINNINGS, code_reason, within
 from workbench.security.protected import words
+from workbench.security.stat_keys import StatKey, has_settled, is_settled_folder, stat_key
 
 MOST_FOLDERS: Final = 500
-"""Directories that are looked through, those nearest to the workspace first."""
+"""Directories without protected files that are looked at in each scan, those nearest to the workspace first."""
+MOST_NEW_FOLDERS: Final = 1_000
+"""Directories that are looked through for the first time in one scan."""
 MOST_FILES: Final = 1_000
 """Protected files that are compared."""
 MOST_BYTES: Final = 200_000
 """The largest file that is read; a larger one is compared by its stat, and cannot be restored."""
-_GRAIN_NS: Final = 30_000_000
-"""Two changes of a file within this time may leave the same ctime."""
+_MOST_INCLUDES: Final = 20
+"""Files of settings that those of git name."""
 _PASSED_OVER: Final = words(
     "node_modules __pycache__ .venv venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages "
     ".cache .gradle .terraform .next .nuxt .turbo target"
 )
 """Directories of builds and installs; protected names in them are not the project's."""
-_HOME: Final = words(
-    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
-    ".kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession .gitconfig .git-credentials .netrc .npmrc .yarnrc "
-    ".yarnrc.yml .pypirc .condarc .gemrc .curlrc .wgetrc .tmux.conf .screenrc .vimrc .exrc .nanorc .emacs .pdbrc "
-    ".pythonrc .irbrc .gdbinit .lldbinit .sqliterc .psqlrc .mcp.json .claude.json .envrc .direnvrc .pgpass .hgrc "
-    ".claude/settings.json .claude/CLAUDE.md .codex/config.toml .codex/AGENTS.md .gemini/settings.json "
-    ".cursor/mcp.json .cargo/config.toml .cargo/config .cargo/env .pip/pip.conf .m2/settings.xml "
-    ".gradle/init.gradle .docker/config.json .kube/config .aws/config .aws/credentials"
-)
-_HOME_FOLDERS: Final = words(
-    ".ssh .config/ohw .config/git .config/systemd/user .config/autostart .config/environment.d .config/fish "
-    ".config/pip .config/uv .config/direnv .config/mise .bashrc.d .zshrc.d .local/share/applications"
-)
 _IN_GIT: Final = ("config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates")
-_Scope: TypeAlias = Literal["tree", "all", "hooks", "git", "modules"]
-"""How a directory is looked through: for protected names, for every file (with or without what is below), or as a git
-directory or a directory of such.
+_Scope: TypeAlias = Literal["tree", "all", "hooks", "linked", "git", "modules", "unlisted"]
+"""How a directory is looked through: for protected names, for every file (with all below, or as hooks; `linked` where
+only a link makes it such a directory), or as a git directory or a directory of such.
 """
-_Key: TypeAlias = tuple[int | str, ...]
+
+_UNLISTED: Final = "unlisted"
+"""The scope of a directory whose files were too many."""
 
 
 class PathState(NamedTuple):
@@ -61,7 +55,7 @@ class PathState(NamedTuple):
     """Of a file's content or a link's target; empty where it was not read."""
     content: bytes | None
     """What can be restored; None outside the workspace and for what was not read."""
-    key: _Key
+    key: StatKey
     """Of its stat."""
     is_settled: bool
     """Whether an equal stat means an equal content."""
@@ -82,13 +76,22 @@ class PathChange(NamedTuple):
     before: PathState | None
     after: PathState | None
 
+    @property
+    def is_behind_link(self) -> bool:
+        """Whether the path is the same link as before, and only the file that it leads to changed."""
+        links = [state.content for state in (self.before, self.after) if state is not None and state.kind == "link"]
+        return len(links) == 2 and links[0] is not None and links[0] == links[1]
+
 
 class _Listing(NamedTuple):
     """The protected entries of one directory."""
 
-    key: _Key
+    key: StatKey
     files: tuple[str, ...]
+    near: tuple[tuple[str, _Scope], ...]
+    """Directories below of which files are protected, or of some below them: they are looked into first."""
     below: tuple[tuple[str, _Scope], ...]
+    """The other directories."""
 
 
 class Baseline(NamedTuple):
@@ -100,8 +103,6 @@ class Baseline(NamedTuple):
     folders: Mapping[str, _Scope]
     """Every directory that was looked into, or would have been had it existed."""
     listings: Mapping[str, _Listing]
-    is_whole: bool
-    """Whether there were no more files than are compared."""
 
     def would_find(self, path: str, scope: _Scope) -> bool:
         """Whether this scan would have found a file at the path, so that its absence is a fact.
@@ -109,36 +110,48 @@ class Baseline(NamedTuple):
         A hooks path that was set since, or a directory beyond the limit, makes no old file a new one.
         """
         folder, child = path.rpartition("/")[0], ""
-        if not self.is_whole:
-            return False
-        if folder in self.folders:
-            return self.folders[folder] == scope
+        if folder in self.folders or scope == "linked":
+            return self.folders.get(folder) == scope
         while folder and folder not in self.folders:
             child, folder = folder, folder.rpartition("/")[0]
         listing = self.listings.get(folder)
-        return bool(folder) and (listing is None or all(name != child for name, _ in listing.below))
+        if self.folders.get(folder, _UNLISTED) == _UNLISTED:
+            return False
+        return listing is None or all(name != child for name, _ in (*listing.near, *listing.below))
 
 
 class ProtectedFiles:
     """Finds the protected files of a workspace, its repositories and the home directory; only reads."""
 
-    def __init__(self, workspace: str, home: str, config: str = "") -> None:
-        """`config` is the directory of the workbench's own settings, where that is not the usual one."""
+    def __init__(self, workspace: str, home: str, config: str = "", settings: Iterable[str] = ()) -> None:
+        """`config` is the user's directory of configurations; `settings` are further files that are protected."""
         self._workspace = os.path.realpath(workspace)
         self._home = os.path.realpath(home)
-        self._home_files = tuple(f"{self._home}/{name}" for name in sorted(_HOME))
-        starts = [f"{self._home}/{name}" for name in sorted(_HOME_FOLDERS)] + ([config] if config else [])
-        self._starts: tuple[tuple[str, _Scope], ...] = tuple((path, "all") for path in starts)
+        configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
+        files = {f"{self._home}/{name}" for name in names.HOME_FILES}
+        files |= {f"{each}/{name}" for each in configs for name in names.CONFIG_FILES}
+        self._named: dict[str, list[str]] = {}
+        for path in sorted(files.union(settings)):
+            self._named.setdefault(path.rpartition("/")[0], []).append(path)
+        self._existing: dict[str, tuple[StatKey, list[str]]] = {}
+        folders = [f"{each}/{name}" for each in configs for name in sorted(names.CONFIG_FOLDERS)]
+        folders += [f"{self._home}/{name}" for name in sorted(names.HOME_FOLDERS)]
+        self._starts: tuple[tuple[str, _Scope], ...] = tuple((path, "all") for path in folders)
+        self._git_settings = (f"{self._home}/.gitconfig", *(f"{each}/git/config" for each in configs), *settings)
         self._listings: dict[str, _Listing] = {}
+        self._passed: set[str] = set()
         self._states: Mapping[str, PathState] = {}
-        self._texts: dict[str, tuple[_Key, str]] = {}
+        self._texts: dict[str, tuple[StatKey, str]] = {}
+        self._up_to_date: set[str] = set()
+        """Of these, what was read or compared in this scan."""
 
     def scan(self) -> Baseline:
         """Return every protected file with its state now, by absolute path."""
         self._listings = dict(self._listings)  # an earlier baseline keeps its own
+        self._up_to_date.clear()
         found: dict[str, PathState] = {}
         scopes: dict[str, _Scope] = {}
-        folders: dict[str, _Scope] = dict.fromkeys((path.rpartition("/")[0] for path in self._home_files), "all")
+        folders: dict[str, _Scope] = dict.fromkeys(self._named, "all")
         for path, scope in self._paths(folders):
             if len(found) >= MOST_FILES:
                 break
@@ -146,37 +159,83 @@ class ProtectedFiles:
             if state is not None:
                 found[path], scopes[path] = state, scope
         self._states = found
-        return Baseline(found, scopes, folders, self._listings, len(found) < MOST_FILES)
+        return Baseline(found, scopes, folders, self._listings)
 
     def _state(self, path: str, scope: _Scope) -> PathState | None:
         is_inside = within(path, self._workspace)
-        state = _state(path, self._states.get(path), follows=not is_inside)
+        state = _state(path, self._states.get(path))
         # of files outside, the content is kept only where the kind of change is judged by it
         if state is None or is_inside or scope == "git" or path.endswith("/known_hosts"):
             return state
-        return state if state.content is None else state._replace(content=None)
+        return state if state.content is None or state.kind == "link" else state._replace(content=None)
 
     def _paths(self, folders: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
-        for path in self._home_files:
+        """All there may be, the files of the workspace before those of the home directory."""
+        included = self._included()
+        for path in (*self._named_files(), *included):
             yield path, "all"
-        starts = [*self._starts, *self._repositories_around(), (self._workspace, "tree")]
-        yield from self._walked(starts, folders)
+        seen: dict[str, _Scope] = {}
+        starts = [*self._repositories_around(included), (self._workspace, "tree")]
+        folders.update((path, _UNLISTED) for path, _ in (*starts, *self._starts))
+        yield from self._walked(starts, folders, seen)
+        yield from self._walked(self._starts, folders, seen)
+        self._forget_most(seen)
 
-    def _walked(self, starts: Iterable[tuple[str, _Scope]], folders: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
-        """Files of these directories and of those below, nearest first."""
-        waiting, seen = list(starts), set[str]()
-        for path, scope in waiting:  # grows while it is walked
-            if path in seen or len(seen) >= MOST_FOLDERS:
+    def _named_files(self) -> Iterator[str]:
+        """The files that are protected by their whole path, as far as there are any."""
+        for folder, paths in self._named.items():
+            try:
+                info = os.stat(folder)  # noqa: PTH116 - asked for each action
+            except OSError:
+                self._existing.pop(folder, None)
                 continue
-            seen.add(path)
-            folders[path] = scope
+            known = self._existing.get(folder)
+            if known is None or known[0] != stat_key(info):
+                key = stat_key(info) if is_settled_folder(info) else ()
+                known = self._existing[folder] = key, [path for path in paths if os.path.lexists(path)]
+            yield from known[1]
+
+    def _walked(
+        self, starts: Iterable[tuple[str, _Scope]], folders: dict[str, _Scope], seen: dict[str, _Scope]
+    ) -> Iterator[tuple[str, _Scope]]:
+        """Files of these directories and of those below, nearest first; `folders` gets those that are listed whole."""
+        urgent, waiting, new = deque[tuple[str, _Scope]](), deque(starts), 0
+        while urgent or waiting:
+            path, scope = (urgent or waiting).popleft()
+            if path in seen or path in self._passed:
+                continue
+            if path not in self._listings:
+                new += 1
+                if new > MOST_NEW_FOLDERS:
+                    self._passed.add(path)
+                    continue
+            seen[path], folders[path] = scope, _UNLISTED
             listing = self._listing(path, scope)
+            for file in listing.files if listing is not None else ():
+                yield file, scope
             if listing is not None:
-                for file in listing.files:
-                    yield file, scope
+                urgent += listing.near
                 waiting += listing.below
-        if len(self._listings) > len(seen):
-            self._listings = {path: listing for path, listing in self._listings.items() if path in seen}
+            folders[path] = scope
+
+    def _forget_most(self, seen: Mapping[str, _Scope]) -> None:
+        """Look into these directories no more: those beyond MOST_FOLDERS with no protected file in or below them."""
+        plain = [path for path, scope in seen.items() if scope == "tree"]
+        if len(plain) > MOST_FOLDERS:
+            kept = set(plain[:MOST_FOLDERS])
+            for path in plain[MOST_FOLDERS:]:
+                listing = self._listings.get(path)
+                if listing is not None and (listing.files or listing.near):
+                    while path not in kept:
+                        kept.add(path)
+                        path = path.rpartition("/")[0]
+            self._passed.update(path for path in plain if path not in kept)
+            for path, listing in [(path, self._listings[path]) for path in kept if path in self._listings]:
+                below = tuple(each for each in listing.below if each[0] not in self._passed)
+                self._listings[path] = listing._replace(below=below)
+        if len(self._listings) > len(seen) or len(plain) > MOST_FOLDERS:
+            kept_paths = seen.keys() - self._passed
+            self._listings = {path: known for path, known in self._listings.items() if path in kept_paths}
 
     def _listing(self, path: str, scope: _Scope) -> _Listing | None:
         try:
@@ -188,18 +247,26 @@ class ProtectedFiles:
             if known is not None and known.key == key:
                 return known
             with os.scandir(path) as entries:
-                listed = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+                listed = sorted(
+                    (entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries
+                )
         except (OSError, ValueError):
             self._listings.pop(path, None)
             return None
         files, below = _LISTED[scope](path, listed, self._workspace)
         # one that is too young to rely on is listed again
-        listing = self._listings[path] = _Listing(key if _is_settled(info) else (), tuple(files), tuple(below))
+        below = [each for each in below if each[0] not in self._passed]
+        near = tuple(each for each in below if _is_near(*each))
+        plain = tuple(each for each in below if not _is_near(*each))
+        listing = _Listing(key if is_settled_folder(info) else (), tuple(files), near, plain)
+        self._listings[path] = listing
         return listing
 
-    def _repositories_around(self) -> Iterator[tuple[str, _Scope]]:
+    def _repositories_around(self, included: Iterable[str]) -> Iterator[tuple[str, _Scope]]:
         """The git directories that commands in the workspace use: of a directory above, of a worktree, a hooks path."""
         folder = self._workspace
+        for hooks in self._hooks_named((*self._git_settings, *included)):
+            yield _beside(folder, hooks), "hooks"
         while True:
             yield from self._git_of(f"{folder}/.git")
             if folder in {self._home, "/"}:
@@ -207,34 +274,57 @@ class ProtectedFiles:
             folder = folder.rpartition("/")[0] or "/"
 
     def _git_of(self, git: str) -> Iterator[tuple[str, _Scope]]:
-        pointed = self._text(git)
-        if pointed.startswith("gitdir:"):
-            git = _beside(git.rpartition("/")[0], pointed.removeprefix("gitdir:").strip())
+        own = git = self._git_folder(git)
+        if self._text(f"{git}/commondir"):
             yield git, "git"
             git = _beside(git, self._text(f"{git}/commondir").strip() or ".")
-        config = self._text(f"{git}/config")
-        if config:
+        if self._text(f"{git}/config"):
             yield git, "git"
-        for value in _HOOKS_PATH.findall(config):
-            hooks = _beside(git.rpartition("/")[0], os.path.expanduser(value.strip().strip('"')))  # noqa: PTH111
-            yield hooks, "hooks"
+        for hooks in self._hooks_named((f"{git}/config", f"{own}/config.worktree")):
+            yield _beside(git.rpartition("/")[0], hooks), "hooks"
+        if os.path.islink(f"{git}/hooks"):  # noqa: PTH114 - asked for each action
+            yield os.path.realpath(f"{git}/hooks"), "linked"
+
+    def _git_folder(self, git: str) -> str:
+        """The directory that a `.git` stands for, which is a file in worktrees and submodules."""
+        pointed = self._text(git)
+        if not pointed.startswith("gitdir:"):
+            return git
+        return _beside(git.rpartition("/")[0], pointed.removeprefix("gitdir:").strip())
+
+    def _hooks_named(self, files: Iterable[str]) -> Iterator[str]:
+        for file in files:
+            yield from git_settings.hooks_paths(self._text(file))
+
+    def _included(self) -> list[str]:
+        """The files that the settings of git include, of the user's and of the repository around the workspace."""
+        git = self._git_folder(f"{self._workspace}/.git")
+        common = _beside(git, self._text(f"{git}/commondir").strip() or ".")
+        waiting = [*self._git_settings, f"{common}/config", f"{git}/config.worktree"]
+        own = len(waiting)
+        for file in waiting:  # grows while it is walked
+            for path in git_settings.included(self._text(file)) if len(waiting) < own + _MOST_INCLUDES else ():
+                waiting.append(_beside(file.rpartition("/")[0], path))
+        return list(dict.fromkeys(waiting[own:]))
 
     def _text(self, path: str) -> str:
         """The content of a small regular file, read again when its stat differs; empty where there is none."""
+        if path in self._up_to_date:
+            return self._texts[path][1]
+        known = self._texts.get(path, ((), ""))
         try:
             info = os.stat(path)  # noqa: PTH116 - asked for each action
             if not stat.S_ISREG(info.st_mode):
-                return ""
-            known = self._texts.get(path)
-            if known is None or known[0] != stat_key(info) or not _is_settled(info):
+                known = (), ""
+            elif known[0] != stat_key(info):
+                key = stat_key(info) if has_settled(info) else ()
                 with open(path, "rb") as file:  # noqa: PTH123
-                    known = self._texts[path] = (stat_key(info), file.read(MOST_BYTES).decode(errors="replace"))
+                    known = key, file.read(MOST_BYTES).decode(errors="replace")
         except (OSError, ValueError):
-            return ""
+            known = (), ""
+        self._texts[path] = known
+        self._up_to_date.add(path)
         return known[1]
-
-
-_HOOKS_PATH = re.compile(r"(?im)^\s*hookspath\s*=\s*(.+?)\s*$")
 
 
 def changes(before: Baseline, after: Baseline) -> list[PathChange]:
@@ -254,78 +344,87 @@ def changes(before: Baseline, after: Baseline) -> list[PathChange]:
     return found
 
 
-def _tree(path: str, listed: list[tuple[str, bool]], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+def _is_near(path: str, scope: _Scope) -> bool:
+    """Whether files of the directory are protected, or of some below it: however many others are made, it is found."""
+    return scope != "tree" or path.rpartition("/")[2].casefold() in CODE_BEGINNINGS
+
+
+_Entry: TypeAlias = tuple[str, bool, bool]
+"""A name in a directory, whether it is a directory itself, and whether it is a link."""
+
+
+def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """Protected files of a directory of the workspace, and the directories below it."""
     files: list[str] = []
     below: list[tuple[str, _Scope]] = []
-    for name, is_folder in listed:
+    for name, is_folder, is_link in listed:
         whole, folded = f"{path}/{name}", name.casefold()
-        reason = code_reason(whole[len(workspace) :])
+        # a link may stand for a directory in which some files are protected
+        reason = code_reason(whole[len(workspace) :]) or (is_link and folded in CODE_BEGINNINGS)
         if is_folder and folded == ".git":
             below.append((whole, "git"))
         elif is_folder and folded not in _PASSED_OVER:
             below.append((whole, "all" if reason else "tree"))
         elif not is_folder and reason:
             files.append(whole)
+            below += [(os.path.realpath(whole), "linked")] if is_link else []
     return files, below
 
 
-def _all(path: str, listed: list[tuple[str, bool]], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """Every file of a protected directory, and of those below."""
-    files, below = _hooks(path, listed, workspace)
-    below += [(f"{path}/{name}", "all") for name, is_folder in listed if is_folder]
-    return files, below
+    files = [f"{path}/{name}" for name, is_folder, _ in listed if not is_folder]
+    return files, [(f"{path}/{name}", "all") for name, is_folder, _ in listed if is_folder]
 
 
-def _hooks(path: str, listed: list[tuple[str, bool]], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Every file of a directory of hooks, which may be any directory."""
-    return [f"{path}/{name}" for name, is_folder in listed if not is_folder], []
+def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+    """Every file of a directory of hooks, which may be any directory: those below are what they are without it."""
+    below = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
+    return [f"{path}/{name}" for name, is_folder, _ in listed if not is_folder], below
 
 
-def _git(path: str, listed: list[tuple[str, bool]], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """What makes git run something; objects, index and refs change with each use."""
     below: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
     below.append((f"{path}/worktrees", "modules"))
     files = [f"{path}/{name}" for name in _IN_GIT]
     # a link in the place of one of the directories
-    files += [f"{path}/{name}" for name, is_folder in listed if not is_folder and name in {"hooks", "info", "modules"}]
+    folders = ("hooks", "info", "modules")
+    files += [f"{path}/{name}" for name, is_folder, _ in listed if not is_folder and name in folders]
     return files, below
 
 
-def _modules(path: str, listed: list[tuple[str, bool]], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+def _modules(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """The git directories of submodules and worktrees, whose names may hold a slash."""
     below: list[tuple[str, _Scope]] = []
-    for name, is_folder in listed:
+    for name, is_folder, _ in listed:
         if is_folder:
             is_git = any(os.path.lexists(f"{path}/{name}/{file}") for file in ("config", "HEAD", "gitdir"))
             below.append((f"{path}/{name}", "git" if is_git else "modules"))
     return [], below
 
 
-_Listed: TypeAlias = Callable[[str, list[tuple[str, bool]], str], tuple[list[str], list[tuple[str, _Scope]]]]
-_LISTED: Mapping[_Scope, _Listed] = {"tree": _tree, "all": _all, "hooks": _hooks, "git": _git, "modules": _modules}
+_Listed: TypeAlias = Callable[[str, list[_Entry], str], tuple[list[str], list[tuple[str, _Scope]]]]
+_LISTED: Mapping[_Scope, _Listed] = {
+    "tree": _tree,
+    "all": _all,
+    "hooks": _hooks,
+    "linked": _hooks,
+    "git": _git,
+    "modules": _modules,
+}
 
 
-def stat_key(info: os.stat_result) -> _Key:
-    """Return what differs with each change of a file."""
-    return info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev, info.st_size, info.st_mode
-
-
-def _is_settled(info: os.stat_result) -> bool:
-    """Whether the last change is old enough for an equal ctime to mean that there was no other."""
-    return abs(time.time_ns() - info.st_ctime_ns) >= _GRAIN_NS
-
-
-def _state(path: str, known: PathState | None, *, follows: bool) -> PathState | None:
-    """What the path holds, None for nothing; `follows` adds what a link to a file leads to."""
+def _state(path: str, known: PathState | None) -> PathState | None:
+    """What the path holds, None for nothing; of a link to a file also what that holds."""
     try:
         info = os.lstat(path)
-        key, is_settled, target = stat_key(info), _is_settled(info), None
+        key, is_settled, target = stat_key(info), has_settled(info), None
         is_link = stat.S_ISLNK(info.st_mode)
-        if is_link and follows:
+        if is_link:
             target = _target(path)
             key += stat_key(target) if target is not None else ()
-            is_settled = is_settled and (target is None or _is_settled(target))
+            is_settled = is_settled and (target is None or has_settled(target))
         if known is not None and known.is_settled and known.key == key:
             return known
         if is_link:
@@ -368,16 +467,6 @@ def _beside(folder: str, path: str) -> str:
     return os.path.normpath(path if path.startswith("/") else f"{folder}/{path}")
 
 
-_HARMLESS_KEY = re.compile(
-    r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)|"
-    r"branch\..*\.(?:merge|rebase)|extensions\.(?:objectformat|refstorage)|submodule\..*\.active|submodule\.active|"
-    r"remote\..*\.fetch|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion"
-)
-_HARMLESS_VALUE = re.compile(r"[\w./+*:@ ^<>-]*")
-_REMOTE_KEY = re.compile(r"branch\..*\.remote|remote\..*\.url|submodule\..*\.url")
-_REMOTE = re.compile(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?!.*::)[\w@.:/~+ %-]*")
-
-
 def _is_inert(change: PathChange) -> bool:
     """Whether what changed makes no program run: samples of hooks, branches and remotes of git, hosts met by ssh."""
     folder, _, name = change.path.rpartition("/")
@@ -403,47 +492,9 @@ def _is_plain_pointer(change: PathChange) -> bool:
 
 
 def _is_inert_config(change: PathChange) -> bool:
-    old, new = _settings(change.before), _settings(change.after)
-    if old is None or new is None or change.after is None:
+    before, after = change.before, change.after
+    if after is None or after.content is None or (before is not None and before.content is None):
         return False
-    if change.before is not None and change.before.mode != change.after.mode:
+    if before is not None and before.mode != after.mode:
         return False
-    for key in old.keys() | new.keys():
-        before, now = old.get(key, ()), new.get(key, ())
-        if before == now:
-            continue
-        if _REMOTE_KEY.fullmatch(key):
-            # a remote may come, or go; where commits are sent is not turned round unseen
-            if (before and now and not key.startswith("branch.")) or not all(map(_REMOTE.fullmatch, now)):
-                return False
-        elif not _HARMLESS_KEY.fullmatch(key) or not all(map(_HARMLESS_VALUE.fullmatch, now)):
-            return False
-    return True
-
-
-_SECTION = re.compile(r'\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
-_SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
-
-
-def _settings(state: PathState | None) -> dict[str, tuple[str, ...]] | None:
-    """The settings of a configuration of git; None for what is not plainly read."""
-    if state is None:
-        return {}
-    if state.content is None or b"\\\n" in state.content or b"\0" in state.content:
-        return None
-    found: dict[str, tuple[str, ...]] = {}
-    section = ""
-    for line in state.content.decode(errors="replace").splitlines():
-        text = line.strip()
-        head = _SECTION.match(text)
-        if head:
-            section = head[1].lower() + (f".{head[2]}" if head[2] is not None else "")
-            text = text[head.end() :]
-        if not text or text[0] in "#;":
-            continue
-        setting = _SETTING.fullmatch(text)
-        if setting is None or not section:
-            return None
-        key = f"{section}.{setting[1].lower()}"
-        found[key] = (*found.get(key, ()), setting[2] or "")
-    return found
+    return git_settings.is_harmless(before.content if before and before.content else b"", after.content)

@@ -22,7 +22,8 @@ _PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/
 _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
 _REMEMBERED = 2_048
 _CODE_FOLDERS = frozenset(names.CODE_FOLDERS)
-_IN_CODE_PATHS = frozenset(path.partition("/")[0] for path in names.CODE_PATHS)
+CODE_BEGINNINGS = frozenset(path.partition("/")[0] for path in names.CODE_PATHS)
+"""The first directories of protected paths, which are protected themselves where they are links."""
 _CODE_ENDINGS = tuple(names.CODE_ENDINGS)
 _OF_A_PROCESS = re.compile(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
 _USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
@@ -199,7 +200,7 @@ def code_reason(path: str) -> str:
         return next(names.CODE_FOLDERS[part] for part in parts if part in names.CODE_FOLDERS)
     if parts[-1] in names.CODE_NAMES:
         return names.CODE_NAMES[parts[-1]]
-    for piece, reason in names.CODE_PATHS.items() if not _IN_CODE_PATHS.isdisjoint(parts) else ():
+    for piece, reason in names.CODE_PATHS.items() if not CODE_BEGINNINGS.isdisjoint(parts) else ():
         if f"/{piece}/" in f"{folded}/":
             return reason
     if not folded.endswith(_CODE_ENDINGS):

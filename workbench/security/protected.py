@@ -159,3 +159,30 @@ MADE_AGAIN = frozenset(
 )
 """Folders that a build or an install makes again."""
 MADE_AGAIN_ENDINGS = (".pyc", ".pyo", ".o", ".log", ".tmp", ".egg-info", ".class", ".bak", ".orig", ".swp", ".cache")
+
+HOME_FILES = words(
+    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
+    ".kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession .gitconfig .git-credentials .netrc .npmrc .yarnrc "
+    ".yarnrc.yml .pypirc .condarc .gemrc .curlrc .wgetrc .tmux.conf .screenrc .vimrc .exrc .nanorc .emacs .pdbrc "
+    ".pythonrc .irbrc .gdbinit .lldbinit .sqliterc .psqlrc .mcp.json .claude.json .envrc .direnvrc .pgpass .hgrc "
+    ".claude/settings.json .claude/CLAUDE.md .codex/config.toml .codex/AGENTS.md .gemini/settings.json "
+    ".cursor/mcp.json .cargo/config.toml .cargo/config .cargo/env .pip/pip.conf .m2/settings.xml "
+    ".gradle/init.gradle .docker/config.json .kube/config .aws/config .aws/credentials .gvimrc .vim/vimrc "
+    ".vim/gvimrc .emacs.el .emacs.d/init.el .emacs.d/early-init.el .julia/config/startup.jl .Rprofile .login .logout "
+    ".byobu/.tmux.conf .windsurf/mcp.json .codeium/windsurf/mcp_config.json .gnupg/gpg.conf .gnupg/gpg-agent.conf"
+)
+CONFIG_FILES = words(
+    "nvim/init.lua nvim/init.vim emacs/init.el emacs/early-init.el tmux/tmux.conf helix/config.toml "
+    "helix/languages.toml zed/settings.json zed/tasks.json nushell/config.nu nushell/env.nu zsh/.zshrc zsh/.zshenv "
+    "zsh/.zprofile zsh/.zlogin bash/bashrc containers/registries.conf opencode/opencode.json goose/config.yaml "
+    "kak/kakrc micro/settings.json micro/init.lua "
+    + " ".join(
+        f"{code}/User/{name}"
+        for code in ("Code", "VSCodium", "Cursor", "Windsurf")
+        for name in ("settings.json", "tasks.json", "mcp.json", "keybindings.json")
+    )
+)
+"""Files below the directory of configurations."""
+CONFIG_FOLDERS = words("ohw git systemd/user autostart environment.d fish pip uv direnv mise")
+HOME_FOLDERS = words(".ssh .bashrc.d .zshrc.d .local/share/applications .ipython/profile_default/startup .jupyter")
+ZSH = words(".zshrc .zshenv .zprofile .zlogin .zlogout")

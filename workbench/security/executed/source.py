@@ -10,12 +10,12 @@ import hashlib
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.security.protected import words
+from workbench.security.stat_keys import has_settled
 
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]
 
@@ -25,8 +25,6 @@ _LONGEST_TEXT: Final = 256_000
 _MOST_COMMANDS: Final = 400
 _MOST_NAMES: Final = 200
 _MOST_KNOWN: Final = 1_024
-_GRAIN_NS: Final = 50_000_000
-"""Two changes of a file within this time may leave the same ctime."""
 CODE_ENDINGS: Final = tuple(
     f".{ending}"
     for ending in words(
@@ -69,6 +67,8 @@ class Source(NamedTuple):
 
 
 _KNOWN: dict[tuple[str, str, int, int, int, int, int], Source] = {}
+_ANALYSED: dict[tuple[str, str, str], Source] = {}
+"""By digest, ending and kind."""
 
 
 def source_of(path: str, kind: Kind = "") -> Source | None:
@@ -128,10 +128,9 @@ def _read(descriptor: int, path: str, kind: Kind) -> Source | None:
     if info.st_size > LARGEST:
         return Source(_state(info))
     key = (path, kind, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-    # a ctime as young as the clock's grain says nothing: the next write may leave the same one
-    is_settled = info.st_ctime_ns + _GRAIN_NS < time.time_ns()
-    if is_settled and (known := _KNOWN.get(key)) is not None:
+    if (known := _KNOWN.get(key)) is not None:
         return known
+    is_settled = has_settled(info)
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         found = _analysed(path, file.read(LARGEST + 1), kind)
     if is_settled and _state(os.fstat(descriptor)) == _state(info):
@@ -142,7 +141,17 @@ def _read(descriptor: int, path: str, kind: Kind) -> Source | None:
 
 
 def _analysed(path: str, content: bytes, kind: Kind) -> Source:
+    """What the content says, which is looked through once; a file that is not settled is only hashed again."""
     digest = hashlib.sha256(content).hexdigest()[:32]
+    key = (digest, PurePath(path).suffix, kind)
+    if key not in _ANALYSED:
+        if len(_ANALYSED) >= _MOST_KNOWN:
+            _ANALYSED.clear()
+        _ANALYSED[key] = _looked_through(path, digest, content, kind)
+    return _ANALYSED[key]
+
+
+def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Source:
     if len(content) > _LONGEST_TEXT or b"\0" in content[:4_000]:
         return Source(digest)
     text = content.decode(errors="replace")

@@ -17,8 +17,10 @@ from typing import Final
 
 from workbench.config import Locations
 from workbench.security.assessment import ANY, Assessment
-from workbench.security.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes, stat_key
+from workbench.security.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes
 from workbench.security.places import within
+from workbench.security.protected import ZSH
+from workbench.security.stat_keys import stat_key
 from workbench.session.events import VersionTaken
 from workbench.text import counted, visible
 from workbench.tools.anchored import Entry, Root
@@ -55,10 +57,13 @@ class Permit:
 
     def allows(self, change: PathChange) -> bool:
         """Whether the change was shown."""
-        if self.everything or change.path in self.files:
-            return True
+        paths = [change.path]
+        if change.is_behind_link:
+            paths.append(os.path.realpath(change.path))
         folders = (*self.folders, *self.deleted) if change.after is None else self.folders
-        return any(within(change.path, each) for each in folders)
+        return self.everything or any(
+            path in self.files or any(within(path, each) for each in folders) for path in paths
+        )
 
 
 NO_CHANGES: Final = Permit()
@@ -91,7 +96,7 @@ class _Shared:
     """Changes that stay as they are until the user has been asked about them."""
 
 
-_WORKSPACES: dict[tuple[str, str, str], _Shared] = {}
+_WORKSPACES: dict[tuple[str, ...], _Shared] = {}
 _WORKSPACES_LOCK = threading.Lock()
 
 
@@ -100,15 +105,16 @@ class IntegrityGuard:
 
     def __init__(self, workspace: str, state: Path | None = None) -> None:
         """What is put back is kept in `state`; without it nothing is put back, only asked about."""
-        home, config = str(Path.home()), str(Locations.from_environment().config)
+        home, locations = str(Path.home()), Locations.from_environment()
+        config, settings = str(locations.config.parent), _named_settings(locations)
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
         # a workspace around the home directory holds files that are more than a project's
         self._aside = state / "put-back" if state and not within(os.path.realpath(home), self._workspace) else None
         with _WORKSPACES_LOCK:
-            key = (self._workspace, home, config)
+            key = (self._workspace, home, config, *settings)
             if key not in _WORKSPACES:
-                _WORKSPACES[key] = _Shared(ProtectedFiles(self._workspace, home, config))
+                _WORKSPACES[key] = _Shared(ProtectedFiles(self._workspace, home, config, settings))
             self._shared = _WORKSPACES[key]
 
     @property
@@ -234,6 +240,14 @@ class IntegrityGuard:
         return visible(path, lines=False)
 
 
+def _named_settings(locations: Locations) -> tuple[str, ...]:
+    """Files that the environment names in the place of usual ones, and what the user has trusted."""
+    named = [str(locations.data / "trusted.json"), os.environ.get("GIT_CONFIG_GLOBAL", "")]
+    zsh = os.environ.get("ZDOTDIR", "")
+    named += [f"{zsh}/{name}" for name in sorted(ZSH) if zsh]
+    return tuple(os.path.normpath(path) for path in named if path.startswith("/"))
+
+
 def permit_of(found: Assessment, workspace: str, shown: Iterable[str], *, by_user: bool, by_rule: bool) -> Permit:
     """Return what an action may change: the files of its preview (`shown`), and the protected paths that its question
     named, where the user approved it, or that a rule names.
@@ -268,7 +282,7 @@ def _in_real_folder(path: str) -> str:
 def _is_own_write(change: PathChange) -> bool:
     if change.after is None:
         return is_own_write(change.path, b"")
-    return change.after.kind == "file" and is_own_write(change.path, change.after.digest)
+    return change.after.kind == "file" and bool(change.after.digest) and is_own_write(change.path, change.after.digest)
 
 
 def _is_equal(one: PathState | None, other: PathState | None) -> bool:
@@ -313,8 +327,13 @@ def put_back(change: PathChange, root: Root, aside: Path) -> bool:
 
 
 def _is_restorable(change: PathChange) -> bool:
-    """Whether both sides are files or links of known content, and a repository that is gone is not made up again."""
-    known = all(state is None or (state.kind != "other" and state.content is not None) for state in change[1:])
+    """Whether both sides are files or links of known content, and not the same link; a repository that is gone is not
+    made up again.
+    """
+    if change.is_behind_link:
+        return False
+    states = (change.before, change.after)
+    known = all(state is None or (state.kind != "other" and state.content is not None) for state in states)
     above, is_git, _ = change.path.partition("/.git/")
     return known and (not is_git or (os.path.isdir(f"{above}/.git") and not os.path.islink(f"{above}/.git")))  # noqa: PTH112, PTH114
 

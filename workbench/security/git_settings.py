@@ -1,0 +1,79 @@
+"""What the settings of git say of programs: hooks, further files of settings, and whether a change runs something.
+
+A setting is read here by its usual form alone; what is written in any other way is never harmless.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+_HARMLESS_KEY = re.compile(
+    r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)|"
+    r"branch\..*\.(?:merge|rebase)|extensions\.(?:objectformat|refstorage)|submodule\..*\.active|submodule\.active|"
+    r"remote\..*\.fetch|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion"
+)
+_HARMLESS_VALUE = re.compile(r"[\w./+*:@ ^<>-]*")
+_REMOTE_KEY = re.compile(r"branch\..*\.remote|remote\..*\.url|submodule\..*\.url")
+_REMOTE = re.compile(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?!.*::)[\w@.:/~+ %-]*")
+_HOOKS_PATH = re.compile(r"(?im)^\s*(?:\[core\]\s*)?hookspath\s*=\s*(.+?)\s*$")
+_INCLUDED = re.compile(r"(?im)^\s*\[\s*include(?:if\s+\"[^\"\n]*\")?\s*\](?:\s*[#;][^\n]*\n)*\s*path\s*=\s*(.+?)\s*$")
+
+
+def hooks_paths(text: str) -> Iterator[str]:
+    """Return the directories of hooks that are set; a relative one is relative to the working tree."""
+    return map(_unquoted, _HOOKS_PATH.findall(text))
+
+
+def included(text: str) -> Iterator[str]:
+    """Return the files of settings that are included, on whatever condition; relative to the file that does."""
+    return map(_unquoted, _INCLUDED.findall(text))
+
+
+def _unquoted(value: str) -> str:
+    return os.path.expanduser(value.strip('"'))  # noqa: PTH111 - a string comes out
+
+
+def is_harmless(before: bytes, after: bytes) -> bool:
+    """Whether no setting that differs makes git run a program, or send commits elsewhere."""
+    old, new = _settings(before), _settings(after)
+    if old is None or new is None:
+        return False
+    for key in old.keys() | new.keys():
+        earlier, now = old.get(key, ()), new.get(key, ())
+        if earlier == now:
+            continue
+        if _REMOTE_KEY.fullmatch(key):
+            # a remote may come, or go; where commits are sent is not turned round unseen
+            if (earlier and now and not key.startswith("branch.")) or not all(map(_REMOTE.fullmatch, now)):
+                return False
+        elif not _HARMLESS_KEY.fullmatch(key) or not all(map(_HARMLESS_VALUE.fullmatch, now)):
+            return False
+    return True
+
+
+_SECTION = re.compile(r'\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
+_SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
+
+
+def _settings(content: bytes) -> dict[str, tuple[str, ...]] | None:
+    """The settings of a configuration of git; None for what is not plainly read."""
+    if b"\\\n" in content or b"\0" in content:
+        return None
+    found: dict[str, tuple[str, ...]] = {}
+    section = ""
+    for line in content.decode(errors="replace").split("\n"):
+        text = line.strip()
+        head = _SECTION.match(text)
+        if head:
+            section = head[1].lower() + (f".{head[2]}" if head[2] is not None else "")
+            text = text[head.end() :]
+        if not text or text[0] in "#;":
+            continue
+        setting = _SETTING.fullmatch(text)
+        if setting is None or not section:
+            return None
+        key = f"{section}.{setting[1].lower()}"
+        found[key] = (*found.get(key, ()), setting[2] or "")
+    return found

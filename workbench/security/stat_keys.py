@@ -1,0 +1,60 @@
+"""Whether a file can have changed since it was read, by its stat alone; used wherever contents are remembered.
+
+No program can set a ctime, but an equal one does not always mean an equal content. Two writes within the grain of the
+clock leave the same ctime. A page that is mapped for writing gets a new one with the first write after the kernel wrote
+it back, which it does within 35 s by default (`vm.dirty_expire_centisecs`, `dirty_writeback_centisecs`); the writes in
+between leave the stat as it is. A file system in memory never writes back.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeAlias
+
+StatKey: TypeAlias = tuple[int | str, ...]
+
+_GRAIN_NS: Final = 30_000_000
+_WRITTEN_BACK_NS: Final = 60_000_000_000
+_IN_MEMORY: Final = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
+_MOUNTS: Final = "/proc/self/mountinfo"
+_in_memory: dict[int, bool] = {}
+"""Whether the file system of a device number is held in memory."""
+
+
+def stat_key(info: os.stat_result) -> StatKey:
+    """Return what differs with each change of a file that `has_settled`."""
+    return info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev, info.st_size, info.st_mode
+
+
+def is_settled_folder(info: os.stat_result) -> bool:
+    """Whether an equal stat of a directory will mean equal entries: they cannot be mapped."""
+    return _age(info) >= _GRAIN_NS
+
+
+def has_settled(info: os.stat_result) -> bool:
+    """Whether an equal stat of a regular file or link, from now on, will mean an equal content."""
+    return _age(info) >= _WRITTEN_BACK_NS and not _is_in_memory(info.st_dev)
+
+
+def _age(info: os.stat_result) -> int:
+    return abs(time.time_ns() - info.st_ctime_ns)
+
+
+def _is_in_memory(device: int) -> bool:
+    if device not in _in_memory:
+        _in_memory.update(_mounted())
+    return _in_memory.setdefault(device, False)
+
+
+def _mounted() -> dict[int, bool]:
+    """The mounted devices, see proc_pid_mountinfo(5); none where the system does not tell."""
+    devices: dict[int, bool] = {}
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path(_MOUNTS).read_text(encoding="utf-8", errors="replace").splitlines():
+            mount, _, source = line.partition(" - ")
+            major, _, minor = mount.split()[2].partition(":")
+            devices[os.makedev(int(major), int(minor))] = source.split()[0] in _IN_MEMORY
+    return devices
