@@ -172,7 +172,7 @@ def test_a_file_in_memory_never_settles():
 
 
 def test_new_folders_push_no_known_one_out(repo, home, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(integrity, "MOST_FOLDERS", 20)
+    monkeypatch.setattr(integrity, "MOST_DIRECTORIES", 20)
     deep = repo / "packages/one/.vscode"
     deep.mkdir(parents=True)
     (deep / "tasks.json").write_text("{}")

@@ -61,7 +61,7 @@ def _settings(content: bytes) -> dict[str, tuple[str, ...]] | None:
     """The settings of a configuration of git; None for what is not plainly read."""
     if b"\\\n" in content or b"\0" in content:
         return None
-    found: dict[str, tuple[str, ...]] = {}
+    settings: dict[str, tuple[str, ...]] = {}
     section = ""
     for line in content.decode(errors="replace").split("\n"):
         text = line.strip()
@@ -75,5 +75,5 @@ def _settings(content: bytes) -> dict[str, tuple[str, ...]] | None:
         if setting is None or not section:
             return None
         key = f"{section}.{setting[1].lower()}"
-        found[key] = (*found.get(key, ()), setting[2] or "")
-    return found
+        settings[key] = (*settings.get(key, ()), setting[2] or "")
+    return settings

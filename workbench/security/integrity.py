@@ -19,11 +19,11 @@ from workbench.security import git_settings
 from workbench.security import protected as names
 from workbench.security.places import CODE_BEGINNINGS, code_reason, within
 from workbench.security.protected import words
-from workbench.security.stat_keys import StatKey, has_settled, is_settled_folder, stat_key
+from workbench.security.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
 
-MOST_FOLDERS: Final = 500
+MOST_DIRECTORIES: Final = 500
 """Directories without protected files that are looked at in each scan, those nearest to the workspace first."""
-MOST_NEW_FOLDERS: Final = 1_000
+MOST_NEW_DIRECTORIES: Final = 1_000
 """Directories that are looked through for the first time in one scan."""
 MOST_FILES: Final = 1_000
 """Protected files that are compared."""
@@ -100,7 +100,7 @@ class Baseline(NamedTuple):
     files: Mapping[str, PathState]
     scopes: Mapping[str, _Scope]
     """The scope by which each file was found."""
-    folders: Mapping[str, _Scope]
+    directories: Mapping[str, _Scope]
     """Every directory that was looked into, or would have been had it existed."""
     listings: Mapping[str, _Listing]
 
@@ -109,13 +109,13 @@ class Baseline(NamedTuple):
 
         A hooks path that was set since, or a directory beyond the limit, makes no old file a new one.
         """
-        folder, child = path.rpartition("/")[0], ""
-        if folder in self.folders or scope == "linked":
-            return self.folders.get(folder) == scope
-        while folder and folder not in self.folders:
-            child, folder = folder, folder.rpartition("/")[0]
-        listing = self.listings.get(folder)
-        if self.folders.get(folder, _UNLISTED) == _UNLISTED:
+        directory, child = path.rpartition("/")[0], ""
+        if directory in self.directories or scope == "linked":
+            return self.directories.get(directory) == scope
+        while directory and directory not in self.directories:
+            child, directory = directory, directory.rpartition("/")[0]
+        listing = self.listings.get(directory)
+        if self.directories.get(directory, _UNLISTED) == _UNLISTED:
             return False
         return listing is None or all(name != child for name, _ in (*listing.near, *listing.below))
 
@@ -134,9 +134,9 @@ class ProtectedFiles:
         for path in sorted(files.union(settings)):
             self._named.setdefault(path.rpartition("/")[0], []).append(path)
         self._existing: dict[str, tuple[StatKey, list[str]]] = {}
-        folders = [f"{each}/{name}" for each in configs for name in sorted(names.CONFIG_FOLDERS)]
-        folders += [f"{self._home}/{name}" for name in sorted(names.HOME_FOLDERS)]
-        self._starts: tuple[tuple[str, _Scope], ...] = tuple((path, "all") for path in folders)
+        directories = [f"{each}/{name}" for each in configs for name in sorted(names.CONFIG_DIRECTORIES)]
+        directories += [f"{self._home}/{name}" for name in sorted(names.HOME_DIRECTORIES)]
+        self._starts: tuple[tuple[str, _Scope], ...] = tuple((path, "all") for path in directories)
         self._git_settings = (f"{self._home}/.gitconfig", *(f"{each}/git/config" for each in configs), *settings)
         self._listings: dict[str, _Listing] = {}
         self._passed: set[str] = set()
@@ -151,91 +151,91 @@ class ProtectedFiles:
         self._up_to_date.clear()
         found: dict[str, PathState] = {}
         scopes: dict[str, _Scope] = {}
-        folders: dict[str, _Scope] = dict.fromkeys(self._named, "all")
-        for path, scope in self._paths(folders):
+        directories: dict[str, _Scope] = dict.fromkeys(self._named, "all")
+        for path, scope in self._paths(directories):
             if len(found) >= MOST_FILES:
                 break
             state = self._state(path, scope)
             if state is not None:
                 found[path], scopes[path] = state, scope
         self._states = found
-        return Baseline(found, scopes, folders, self._listings)
+        return Baseline(found, scopes, directories, self._listings)
 
     def _state(self, path: str, scope: _Scope) -> PathState | None:
         is_inside = within(path, self._workspace)
         state = _state(path, self._states.get(path))
-        # of files outside, the content is kept only where the kind of change is judged by it
+        # of files outside, the content is retained only where the kind of change is judged by it
         if state is None or is_inside or scope == "git" or path.endswith("/known_hosts"):
             return state
         return state if state.content is None or state.kind == "link" else state._replace(content=None)
 
-    def _paths(self, folders: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
+    def _paths(self, directories: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
         """All there may be, the files of the workspace before those of the home directory."""
         included = self._included()
         for path in (*self._named_files(), *included):
             yield path, "all"
-        seen: dict[str, _Scope] = {}
+        visited: dict[str, _Scope] = {}
         starts = [*self._repositories_around(included), (self._workspace, "tree")]
-        folders.update((path, _UNLISTED) for path, _ in (*starts, *self._starts))
-        yield from self._walked(starts, folders, seen)
-        yield from self._walked(self._starts, folders, seen)
-        self._forget_most(seen)
+        directories.update((path, _UNLISTED) for path, _ in (*starts, *self._starts))
+        yield from self._walked(starts, directories, visited)
+        yield from self._walked(self._starts, directories, visited)
+        self._forget_most(visited)
 
     def _named_files(self) -> Iterator[str]:
         """The files that are protected by their whole path, as far as there are any."""
-        for folder, paths in self._named.items():
+        for directory, paths in self._named.items():
             try:
-                info = os.stat(folder)  # noqa: PTH116 - asked for each action
+                info = os.stat(directory)  # noqa: PTH116 - asked for each action
             except OSError:
-                self._existing.pop(folder, None)
+                self._existing.pop(directory, None)
                 continue
-            known = self._existing.get(folder)
+            known = self._existing.get(directory)
             if known is None or known[0] != stat_key(info):
-                key = stat_key(info) if is_settled_folder(info) else ()
-                known = self._existing[folder] = key, [path for path in paths if os.path.lexists(path)]
+                key = stat_key(info) if is_settled_directory(info) else ()
+                known = self._existing[directory] = key, [path for path in paths if os.path.lexists(path)]
             yield from known[1]
 
     def _walked(
-        self, starts: Iterable[tuple[str, _Scope]], folders: dict[str, _Scope], seen: dict[str, _Scope]
+        self, starts: Iterable[tuple[str, _Scope]], directories: dict[str, _Scope], visited: dict[str, _Scope]
     ) -> Iterator[tuple[str, _Scope]]:
-        """Files of these directories and of those below, nearest first; `folders` gets those that are listed whole."""
+        """Files of these directories and of those below, nearest first; `directories` gets those listed whole."""
         urgent, waiting, new = deque[tuple[str, _Scope]](), deque(starts), 0
         while urgent or waiting:
             path, scope = (urgent or waiting).popleft()
-            if path in seen or path in self._passed:
+            if path in visited or path in self._passed:
                 continue
             if path not in self._listings:
                 new += 1
-                if new > MOST_NEW_FOLDERS:
+                if new > MOST_NEW_DIRECTORIES:
                     self._passed.add(path)
                     continue
-            seen[path], folders[path] = scope, _UNLISTED
+            visited[path], directories[path] = scope, _UNLISTED
             listing = self._listing(path, scope)
             for file in listing.files if listing is not None else ():
                 yield file, scope
             if listing is not None:
                 urgent += listing.near
                 waiting += listing.below
-            folders[path] = scope
+            directories[path] = scope
 
-    def _forget_most(self, seen: Mapping[str, _Scope]) -> None:
-        """Look into these directories no more: those beyond MOST_FOLDERS with no protected file in or below them."""
-        plain = [path for path, scope in seen.items() if scope == "tree"]
-        if len(plain) > MOST_FOLDERS:
-            kept = set(plain[:MOST_FOLDERS])
-            for path in plain[MOST_FOLDERS:]:
+    def _forget_most(self, visited: Mapping[str, _Scope]) -> None:
+        """Pass over, from now on, those beyond MOST_DIRECTORIES with no protected file in or below them."""
+        plain = [path for path, scope in visited.items() if scope == "tree"]
+        if len(plain) > MOST_DIRECTORIES:
+            retained = set(plain[:MOST_DIRECTORIES])
+            for path in plain[MOST_DIRECTORIES:]:
                 listing = self._listings.get(path)
                 if listing is not None and (listing.files or listing.near):
-                    while path not in kept:
-                        kept.add(path)
+                    while path not in retained:
+                        retained.add(path)
                         path = path.rpartition("/")[0]
-            self._passed.update(path for path in plain if path not in kept)
-            for path, listing in [(path, self._listings[path]) for path in kept if path in self._listings]:
+            self._passed.update(path for path in plain if path not in retained)
+            for path, listing in [(path, self._listings[path]) for path in retained if path in self._listings]:
                 below = tuple(each for each in listing.below if each[0] not in self._passed)
                 self._listings[path] = listing._replace(below=below)
-        if len(self._listings) > len(seen) or len(plain) > MOST_FOLDERS:
-            kept_paths = seen.keys() - self._passed
-            self._listings = {path: known for path, known in self._listings.items() if path in kept_paths}
+        if len(self._listings) > len(visited) or len(plain) > MOST_DIRECTORIES:
+            retained_paths = visited.keys() - self._passed
+            self._listings = {path: known for path, known in self._listings.items() if path in retained_paths}
 
     def _listing(self, path: str, scope: _Scope) -> _Listing | None:
         try:
@@ -258,23 +258,23 @@ class ProtectedFiles:
         below = [each for each in below if each[0] not in self._passed]
         near = tuple(each for each in below if _is_near(*each))
         plain = tuple(each for each in below if not _is_near(*each))
-        listing = _Listing(key if is_settled_folder(info) else (), tuple(files), near, plain)
+        listing = _Listing(key if is_settled_directory(info) else (), tuple(files), near, plain)
         self._listings[path] = listing
         return listing
 
     def _repositories_around(self, included: Iterable[str]) -> Iterator[tuple[str, _Scope]]:
         """The git directories that commands in the workspace use: of a directory above, of a worktree, a hooks path."""
-        folder = self._workspace
+        directory = self._workspace
         for hooks in self._hooks_named((*self._git_settings, *included)):
-            yield _beside(folder, hooks), "hooks"
+            yield _beside(directory, hooks), "hooks"
         while True:
-            yield from self._git_of(f"{folder}/.git")
-            if folder in {self._home, "/"}:
+            yield from self._git_of(f"{directory}/.git")
+            if directory in {self._home, "/"}:
                 return
-            folder = folder.rpartition("/")[0] or "/"
+            directory = directory.rpartition("/")[0] or "/"
 
     def _git_of(self, git: str) -> Iterator[tuple[str, _Scope]]:
-        own = git = self._git_folder(git)
+        own = git = self._git_directory(git)
         if self._text(f"{git}/commondir"):
             yield git, "git"
             git = _beside(git, self._text(f"{git}/commondir").strip() or ".")
@@ -285,7 +285,7 @@ class ProtectedFiles:
         if os.path.islink(f"{git}/hooks"):  # noqa: PTH114 - asked for each action
             yield os.path.realpath(f"{git}/hooks"), "linked"
 
-    def _git_folder(self, git: str) -> str:
+    def _git_directory(self, git: str) -> str:
         """The directory that a `.git` stands for, which is a file in worktrees and submodules."""
         pointed = self._text(git)
         if not pointed.startswith("gitdir:"):
@@ -298,7 +298,7 @@ class ProtectedFiles:
 
     def _included(self) -> list[str]:
         """The files that the settings of git include, of the user's and of the repository around the workspace."""
-        git = self._git_folder(f"{self._workspace}/.git")
+        git = self._git_directory(f"{self._workspace}/.git")
         common = _beside(git, self._text(f"{git}/commondir").strip() or ".")
         waiting = [*self._git_settings, f"{common}/config", f"{git}/config.worktree"]
         own = len(waiting)
@@ -357,15 +357,15 @@ def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], l
     """Protected files of a directory of the workspace, and the directories below it."""
     files: list[str] = []
     below: list[tuple[str, _Scope]] = []
-    for name, is_folder, is_link in listed:
+    for name, is_directory, is_link in listed:
         whole, folded = f"{path}/{name}", name.casefold()
         # a link may stand for a directory in which some files are protected
         reason = code_reason(whole[len(workspace) :]) or (is_link and folded in CODE_BEGINNINGS)
-        if is_folder and folded == ".git":
+        if is_directory and folded == ".git":
             below.append((whole, "git"))
-        elif is_folder and folded not in _PASSED_OVER:
+        elif is_directory and folded not in _PASSED_OVER:
             below.append((whole, "all" if reason else "tree"))
-        elif not is_folder and reason:
+        elif not is_directory and reason:
             files.append(whole)
             below += [(os.path.realpath(whole), "linked")] if is_link else []
     return files, below
@@ -373,14 +373,14 @@ def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], l
 
 def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """Every file of a protected directory, and of those below."""
-    files = [f"{path}/{name}" for name, is_folder, _ in listed if not is_folder]
-    return files, [(f"{path}/{name}", "all") for name, is_folder, _ in listed if is_folder]
+    files = [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory]
+    return files, [(f"{path}/{name}", "all") for name, is_directory, _ in listed if is_directory]
 
 
 def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """Every file of a directory of hooks, which may be any directory: those below are what they are without it."""
     below = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
-    return [f"{path}/{name}" for name, is_folder, _ in listed if not is_folder], below
+    return [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory], below
 
 
 def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
@@ -389,16 +389,16 @@ def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], li
     below.append((f"{path}/worktrees", "modules"))
     files = [f"{path}/{name}" for name in _IN_GIT]
     # a link in the place of one of the directories
-    folders = ("hooks", "info", "modules")
-    files += [f"{path}/{name}" for name, is_folder, _ in listed if not is_folder and name in folders]
+    directories = ("hooks", "info", "modules")
+    files += [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory and name in directories]
     return files, below
 
 
 def _modules(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """The git directories of submodules and worktrees, whose names may hold a slash."""
     below: list[tuple[str, _Scope]] = []
-    for name, is_folder, _ in listed:
-        if is_folder:
+    for name, is_directory, _ in listed:
+        if is_directory:
             is_git = any(os.path.lexists(f"{path}/{name}/{file}") for file in ("config", "HEAD", "gitdir"))
             below.append((f"{path}/{name}", "git" if is_git else "modules"))
     return [], below
@@ -463,20 +463,20 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _beside(folder: str, path: str) -> str:
-    return os.path.normpath(path if path.startswith("/") else f"{folder}/{path}")
+def _beside(directory: str, path: str) -> str:
+    return os.path.normpath(path if path.startswith("/") else f"{directory}/{path}")
 
 
 def _is_inert(change: PathChange) -> bool:
     """Whether what changed makes no program run: samples of hooks, branches and remotes of git, hosts met by ssh."""
-    folder, _, name = change.path.rpartition("/")
+    directory, _, name = change.path.rpartition("/")
     if change.after is not None and change.after.kind == "link":
         return False
-    if "/.git" in change.path and f"{folder}/".find("/hooks/") > 0 and name.endswith(".sample"):
+    if "/.git" in change.path and f"{directory}/".find("/hooks/") > 0 and name.endswith(".sample"):
         return change.before is None or change.after is None
-    if name == "config" and ("/.git/" in change.path or folder.endswith(".git")):
+    if name == "config" and ("/.git/" in change.path or directory.endswith(".git")):
         return _is_inert_config(change)
-    if folder.endswith("/.ssh") and name in {"known_hosts", "known_hosts.old"}:
+    if directory.endswith("/.ssh") and name in {"known_hosts", "known_hosts.old"}:
         old = change.before.content if change.before else b""
         new = change.after.content if change.after else b""
         return name.endswith(".old") or (bool(new) and new.startswith(old or b""))  # type: ignore[union-attr]

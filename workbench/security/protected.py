@@ -183,6 +183,6 @@ CONFIG_FILES = words(
     )
 )
 """Files below the directory of configurations."""
-CONFIG_FOLDERS = words("ohw git systemd/user autostart environment.d fish pip uv direnv mise")
-HOME_FOLDERS = words(".ssh .bashrc.d .zshrc.d .local/share/applications .ipython/profile_default/startup .jupyter")
+CONFIG_DIRECTORIES = words("ohw git systemd/user autostart environment.d fish pip uv direnv mise")
+HOME_DIRECTORIES = words(".ssh .bashrc.d .zshrc.d .local/share/applications .ipython/profile_default/startup .jupyter")
 ZSH = words(".zshrc .zshenv .zprofile .zlogin .zlogout")

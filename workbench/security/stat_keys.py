@@ -29,7 +29,7 @@ def stat_key(info: os.stat_result) -> StatKey:
     return info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev, info.st_size, info.st_mode
 
 
-def is_settled_folder(info: os.stat_result) -> bool:
+def is_settled_directory(info: os.stat_result) -> bool:
     """Whether an equal stat of a directory will mean equal entries: they cannot be mapped."""
     return _age(info) >= _GRAIN_NS
 
