@@ -8,7 +8,7 @@ from textual.widgets import Input, OptionList
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_pictures import text_on
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.trial import armed, wait_until, workbench_app
 from workbench.config import Locations, Settings, load_settings
 from workbench.tui.app import Opened
 from workbench.tui.screens.first_run import FirstRunScreen
@@ -49,7 +49,7 @@ async def ready(pilot, row: str = "Another model") -> FirstRunScreen:
     """The screen lists what was found, and takes an enter."""
     app = pilot.app
     await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen) and row in text_on(app))
-    app.screen._quiet_from = 0.0
+    await armed(pilot)
     return app.screen
 
 
@@ -57,7 +57,7 @@ async def chosen(pilot, screen, row: str) -> None:
     rows = screen.query_one(OptionList)
     labels = [rows.get_option_at_index(at).prompt.plain for at in range(rows.option_count)]
     rows.highlighted = next(at for at, label in enumerate(labels) if label.startswith(row))
-    screen._quiet_from = 0.0
+    await armed(pilot)
     await pilot.press("enter")
 
 
@@ -135,6 +135,7 @@ async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_
         line.value = "scripted/demo"
         await pilot.press("enter")
         await wait_until(pilot, lambda: "✓ scripted/demo" in text_on(app))
+        await armed(pilot)
         await pilot.press("enter")
         assert await wait_until(pilot, lambda: started == ["demo"])
 
@@ -171,7 +172,7 @@ async def test_escape_leads_to_the_advice_and_setup_back_again_and_help_lists_it
 
 
 async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(where, monkeypatch):
-    monkeypatch.setattr("workbench.tui.screens.first_run.QUIET", 3_600.0)  # the letters are never long ago
+    monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 3_600.0)  # the letters are never long ago
     held = threading.Event()
     app, started = first_app(where, lambda: (held.wait(30) and [WORKS]) or [WORKS])
     async with app.run_test(size=(80, 24)) as pilot:

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_main_screen import shown
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.trial import type_while_it_stands_still, wait_until, workbench_app
 from workbench.tui.approving.mode_switch import SETTLE
 from workbench.tui.never_ask import NeverAskQuestion
 from workbench.tui.screens.never_ask import NeverAskScreen
@@ -119,3 +119,14 @@ def test_a_session_that_would_begin_in_it_waits_for_the_confirmation(confirmed):
     question = NeverAskQuestion()
     question.answer(confirmed)
     assert question.wait() is confirmed
+
+
+async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press("shift+tab")
+        type_while_it_stands_still(app, "shift+tab", seconds=SETTLE + 0.6)
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("mode", "plan")]

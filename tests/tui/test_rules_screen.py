@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.security.rules.files import read_rules
 from workbench.session import events as ev
 from workbench.tui.screens.rules import RulesScreen
@@ -76,6 +76,7 @@ async def test_a_rule_is_tried_on_the_log_before_it_is_saved(file):
         await wait_until(pilot, lambda: not app.screen.query_one("#rules-scopes").display)
         await type_in(pilot, "deny $ make *")
         await wait_until(pilot, lambda: app.screen.query_one("#rules-scopes").display)
+        await armed(pilot)
         await pilot.press("down", "down", "enter")
         await wait_until(pilot, lambda: len(read_rules(file, "person").rules) == 2)
         await wait_until(pilot, lambda: "1 action " in text_on(app))
@@ -99,11 +100,32 @@ async def test_rules_are_deleted_by_asking_twice(file):
         await pilot.press("d")
         await wait_until(pilot, lambda: "d again deletes: deny $ git push *" in text_on(app))
         assert len(read_rules(file, "person").rules) == 1
+        await armed(pilot)
         await pilot.press("d")
         await wait_until(pilot, lambda: not read_rules(file, "person").rules)
         await wait_until(pilot, lambda: "allow $ pytest -q fits" in text_on(app))
         await pilot.press("d")
         await wait_until(pilot, lambda: "d again" in text_on(app))
+        await armed(pilot)
         await pilot.press("d")
         await wait_until(pilot, lambda: ("rule", None, "allow $ pytest -q") in link.commands)
         await wait_until(pilot, lambda: "There are no rules yet" in text_on(app))
+
+
+async def test_what_was_typed_while_the_screen_stood_still_neither_deletes_nor_saves_a_rule(file):
+    link = session()
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("d")
+        await wait_until(pilot, lambda: "d again deletes: deny $ git push *" in text_on(app))
+        type_while_it_stands_still(app, "d", "d")
+        await pilot.pause(0.1)
+        assert len(read_rules(file, "person").rules) == 1
+        await type_in(pilot, "allow $ make")
+        await wait_until(pilot, lambda: app.screen.query_one("#rules-scopes").display)
+        type_while_it_stands_still(app, "down", "enter", "enter")
+        await pilot.pause(0.1)
+        assert app.screen.query_one("#rules-scopes").display
+        assert len(read_rules(file, "person").rules) == 1
+    assert not [each for each in link.commands if each[0] == "rule"]

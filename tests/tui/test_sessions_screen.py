@@ -7,7 +7,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import START, Script
 from tests.tui.shelved import answer, ended, keep, touched
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.config import Locations
 from workbench.session import events as ev
 from workbench.session.storage.catalog import find_session
@@ -120,7 +120,7 @@ async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen(
 
 
 async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monkeypatch):
-    monkeypatch.setattr("workbench.tui.screens.sessions_doing.QUIET", 3_600.0)
+    monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 3_600.0)
     three()
     path = keep("s5", "somebody works here", at=START - timedelta(hours=1))
     lock = SessionLock.take(path)
@@ -136,12 +136,29 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
         await on_screen(pilot, "d again deletes for good: write a README")
         await pilot.press("d")  # too quick: it may have been typed ahead
         assert len(list(path.parent.glob("*.session"))) == 5
-        monkeypatch.setattr("workbench.tui.screens.sessions_doing.QUIET", 0.0)
+        monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 0.0)
         await pilot.press("d")
         await on_screen(pilot, "Sessions · 3", "deleted")
         left = sorted(each.name for each in path.parent.glob("*.session"))
         assert left == ["s1.session", "s3.session", "s4.session", "s5.session"]
     lock.release()
+
+
+async def test_what_was_typed_while_the_screen_stood_still_deletes_nothing():
+    three()
+    _, app = app_on()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await on_screen(pilot, "write a README")
+        await pilot.press("down", "d")
+        await on_screen(pilot, "d again deletes for good")
+        type_while_it_stands_still(app, "d", "d", "z")
+        await on_screen(pilot, "d again deletes for good")
+        await pilot.pause(0.1)
+        assert len(app.screen.shelf.rows("")) == 3
+        await armed(pilot)
+        await pilot.press("d")
+        await on_screen(pilot, "deleted")
 
 
 async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_told_apart():

@@ -7,7 +7,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.settings_form import edited, find, settings_in
 from tests.tui.test_pictures import text_on
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.config import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.setting_edit import SettingEdit
@@ -101,7 +101,7 @@ async def test_theme_key_and_mode_count_at_once(where):
 
 
 async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(where, monkeypatch):
-    monkeypatch.setattr("workbench.tui.screens.setting_edit.QUIET", 3_600.0)
+    monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 3_600.0)
     link, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "asked before")
@@ -114,6 +114,23 @@ async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(wh
         await wait_until(pilot, is_back(app))
     assert where.settings_file.read_text() == FILE
     assert link.commands == []
+
+
+async def test_what_was_typed_while_the_screen_stood_still_confirms_no_mode(where):
+    _, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, "asked before")
+        await edited(pilot)
+        app.screen.query_one(OptionList).highlighted = 3
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "without a question" in text_on(app))
+        type_while_it_stands_still(app, "enter", "enter")
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, SettingEdit)
+        assert where.settings_file.read_text() == FILE
+        await armed(pilot)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: load_settings(where, {}).mode == "never")
 
 
 async def test_a_key_is_never_asked_for_and_a_file_that_cannot_be_written_is_said(where):
@@ -153,6 +170,7 @@ async def test_a_profile_is_added_named_anew_and_removed_by_keys(where):
         await pilot.press("u")
         await wait_until(pilot, lambda: "removes all of the profile quick" in text_on(app))
         assert "quick" in load_settings(where, {}).models
+        await armed(pilot)
         await pilot.press("u")
         await wait_until(pilot, lambda: not app.settings.models)
     assert where.settings_file.read_text().startswith(FILE)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
+
+from textual import events
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE
@@ -19,4 +23,23 @@ def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
     return WorkbenchApp(opened, settings, clock=more.pop("clock", lambda: 0.0), **more)
 
 
-__all__ = ["wait_until", "workbench_app"]
+async def armed(pilot: Any) -> None:
+    """The screen takes a key for what it asks: it has been in sight for the quiet time."""
+    await wait_until(pilot, lambda: pilot.app.screen.confirmation.is_armed)
+
+
+def type_while_it_stands_still(app: WorkbenchApp, *keys: str, seconds: float = 0.9) -> None:
+    """Hold the event loop up, and have keys come meanwhile from another thread, as those of a terminal do."""
+
+    def type_in() -> None:
+        time.sleep(0.1)
+        for key in keys:
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+    typing = threading.Thread(target=type_in)
+    typing.start()
+    time.sleep(seconds)
+    typing.join()
+
+
+__all__ = ["armed", "type_while_it_stands_still", "wait_until", "workbench_app"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 QUIET = 0.5
 """Seconds a question must be visible without a key before it takes an answer.
 
@@ -37,6 +40,57 @@ class Arming:
         before it hears them.
         """
         return self._armed or (self._quiet_since is not None and at - self._quiet_since >= QUIET)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a key or a click may have answered: one came after the quiet time."""
+        return self._armed
+
+
+class Confirmation:
+    """Binds one answer on a panel to what is in sight: a second press, or a key below what it agrees to.
+
+    What is asked about is in sight from the frame on that shows it. A key or a click answers it when it was pressed
+    `QUIET` seconds after that frame and after any that came too early. When it was pressed counts, not when the screen
+    came to handle it, so that nothing typed blindly while the screen stood still is an answer.
+    """
+
+    PASSES: Final = frozenset({"escape", "up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab"})
+    """Keys that answer nothing anywhere: they work at once, and leave the quiet time as it is."""
+
+    def __init__(self, when_painted: Callable[[Callable[[], None]], object], clock: Callable[[], float]) -> None:
+        """`when_painted` has something called once what was put on the screen until now is painted."""
+        self._when_painted = when_painted
+        self._clock = clock
+        self._about: object = None
+        self._arming = Arming()
+
+    def ask(self, about: object) -> None:
+        """Ask about this, which the next frame shows; an earlier answer does not count for it."""
+        self._about, arming = about, Arming()
+        self._arming = arming
+        self._when_painted(lambda: arming.shown(self._clock()))
+
+    def forget(self) -> None:
+        """Nothing is asked about any more."""
+        self._about = None
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether a key pressed now may answer."""
+        return self._arming.is_armed(self._clock())
+
+    def hears(self, key: str, age: float) -> bool:
+        """Hear of a key (empty for a click) pressed `age` seconds ago; false for one that came too early to count."""
+        return self._about is None or key in self.PASSES or self._arming.key(self._clock() - max(0.0, age))
+
+    def is_asked(self, about: object) -> bool:
+        """Whether this is what is asked about."""
+        return self._about is not None and self._about == about
+
+    def is_given(self, about: object) -> bool:
+        """Whether this is what is asked about, and the last key or click that was heard answers it."""
+        return self.is_asked(about) and self._arming.is_over
 
 
 class Overheard:

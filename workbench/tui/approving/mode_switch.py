@@ -6,6 +6,7 @@ mode that never asks is not among the steps: it is chosen by its name, and confi
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final, cast
 
 from workbench.settings_check import MODE_CYCLE, NEVER
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SETTLE: Final = 0.8
 """Seconds without another press after which a mode counts."""
+_STALL: Final = 0.3
+"""Seconds that the pause may be late before the screen must have stood still: another press may wait to be heard."""
 
 
 class ModeSwitch:
@@ -28,6 +31,7 @@ class ModeSwitch:
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
         self._timer: Timer | None = None
+        self._since = 0.0
 
     def step(self) -> None:
         """To the next mode of the cycle, a moment from now."""
@@ -58,11 +62,15 @@ class ModeSwitch:
         """Have this mode count after the pause; an empty one drops what waits."""
         if self._timer is not None:
             self._timer.stop()
+        self._since = time.monotonic()
         self._timer = self._screen.set_timer(SETTLE, self._settle) if mode else None
         self._show(mode)
 
     def _settle(self) -> None:
         mode = self._screen.state.next_mode
+        if time.monotonic() - self._since > SETTLE + _STALL:
+            self._wait_for(mode)
+            return
         self._show("")
         if mode and mode != self._screen.state.mode:
             self._screen.link.set_mode(cast("Mode", mode))

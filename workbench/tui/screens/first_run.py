@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.approving.arming import QUIET
+from workbench.tui.approving.arming import Confirmation
 from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.setting.trials import Trials
@@ -59,7 +59,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._typed = typed
         self._ways: Sequence[Way] = ()
         self._trials = Trials()
-        self._quiet_from = 0.0
+        self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
         """What to do, what there is, a line for a name, and what came of the test."""
@@ -89,10 +89,17 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def on_key(self, event: events.Key) -> None:
         """Words are for the prompt, and an enter behind them is none for this screen."""
-        if event.is_printable and event.character and not isinstance(self.focused, Input):
+        if event.is_printable and event.character:
+            if not isinstance(self.focused, Input):
+                event.stop()
+                self._wait()
+                self._typed(event.character)
+        elif not self.confirmation.hears(event.key, time.monotonic() - event.time) and event.key == "enter":
             event.stop()
-            self._wait()
-            self._typed(event.character)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A click chooses as a key does."""
+        self.confirmation.hears("", time.monotonic() - event.time)
 
     def on_paste(self, event: events.Paste) -> None:
         """So is a paste."""
@@ -122,7 +129,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
         """A model is tested, then taken; the others do what they say."""
         name = chosen.option.id or ""
-        if not self.is_current or time.monotonic() < self._quiet_from:
+        if not self.is_current or not self.confirmation.is_given(self):
             return
         if name == "demo":
             self.dismiss(DEMO)
@@ -207,7 +214,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.query_one("#first-note", Static).update(Content("\n").join(parts))
 
     def _wait(self) -> None:
-        self._quiet_from = time.monotonic() + QUIET
+        """Take an answer only after a quiet time from now on."""
+        self.confirmation.ask(self)
 
 
 def _options(ways: Sequence[Way]) -> Iterator[Option]:

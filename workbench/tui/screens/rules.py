@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -22,6 +23,7 @@ from workbench.security.rules.book import RuleBook
 from workbench.security.rules.files import add_rule, checked, drop_rule
 from workbench.security.rules.rule import Rule, RuleError, parse_rule
 from workbench.text import counted, visible
+from workbench.tui.approving.arming import Confirmation
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.ruled import fitting
 from workbench.tui.fold.state import ActionItem, SessionState
@@ -57,7 +59,8 @@ class RulesScreen(ModalScreen[None]):
         self._rules: Sequence[Rule] = ()
         self._fits: dict[str, list[ActionItem]] = {}
         self._tried: Rule | None = None
-        self._dropping: Rule | None = None
+        self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
+        """Of the rule that is to be deleted, or of the one that was tried and is to be saved."""
 
     def compose(self) -> ComposeResult:
         """The rules, what the chosen one fits, and a line to try another."""
@@ -124,7 +127,8 @@ class RulesScreen(ModalScreen[None]):
     @on(OptionList.OptionHighlighted, "#rules-list")
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Another rule: what it fits."""
-        self._dropping = None
+        if self._tried is None:
+            self.confirmation.forget()
         if event.option_index < len(self._rules) and self._tried is None:
             self._show(self._rules[event.option_index])
 
@@ -140,6 +144,7 @@ class RulesScreen(ModalScreen[None]):
             return
         await self._look([rule])
         self._tried = rule
+        self.confirmation.ask(rule)
         self._show(rule)
         scopes = self.query_one("#rules-scopes", OptionList)
         scopes.display, scopes.highlighted = True, 0
@@ -149,9 +154,20 @@ class RulesScreen(ModalScreen[None]):
     async def on_saved(self, event: OptionList.OptionSelected) -> None:
         """Save the rule that was tried."""
         rule, scope = self._tried, _SCOPES[event.option_index][0]
+        if rule is not None and not self.confirmation.is_given(rule):
+            return
         self._end_trial()
         if rule is not None:
             await self._save(rule, scope)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that was pressed before the rule to delete or to save stood there does neither."""
+        if not self.confirmation.hears(event.key, time.monotonic() - event.time):
+            event.stop()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Nor does such a click."""
+        self.confirmation.hears("", time.monotonic() - event.time)
 
     async def _save(self, rule: Rule, scope: str) -> None:
         if scope == "session":
@@ -178,6 +194,7 @@ class RulesScreen(ModalScreen[None]):
 
     def _end_trial(self) -> None:
         self._tried = None
+        self.confirmation.forget()
         self.query_one("#rules-scopes").display = False
         self.query_one(Input).focus()
 
@@ -189,8 +206,8 @@ class RulesScreen(ModalScreen[None]):
         rule = self._rules[at]
         if rule.source == "folder":
             self._say(f"{rule.text} is a rule of the folder; take it out of its .ohw/rules.toml")
-        elif self._dropping is not rule:
-            self._dropping = rule
+        elif not self.confirmation.is_given(rule):
+            self.confirmation.ask(rule)
             self._say(f"d again deletes: {rule.text}")
         else:
             await self._drop(rule)

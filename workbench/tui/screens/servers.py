@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -21,6 +22,7 @@ from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers
 from workbench.security.secrets import KNOWN
 from workbench.text import counted, first_line, visible
+from workbench.tui.approving.arming import Confirmation
 from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
@@ -32,7 +34,10 @@ _NONE: Final = "There are no MCP servers. `ohw mcp add NAME COMMAND` adds one."
 
 
 class ServersScreen(ModalScreen[None]):
-    """Shows `found`; approving pins the changed tools, and they are offered from the next model call on."""
+    """Shows `found`; approving pins the changed tools, and they are offered from the next model call on.
+
+    All that would be approved was in sight, to its end and for the quiet time of a question, before a key approves it.
+    """
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -50,6 +55,9 @@ class ServersScreen(ModalScreen[None]):
         """What the person saw: only that is approved."""
         self._is_fresh = False
         """It changed under their eyes: they may not have read it yet."""
+        self._is_laid_out = self._is_seen = False
+        """What waits has its place on the screen; it was in sight to its end."""
+        self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
         """The servers, and below them the one the cursor stands on."""
@@ -60,6 +68,7 @@ class ServersScreen(ModalScreen[None]):
             box.border_subtitle = f"{keys[0]} approve changes · {keys[1]} log · {close} close"
             yield OptionList(id="servers-list")
             with VerticalScroll(id="servers-about"):
+                yield Static(id="servers-waiting")
                 yield Static(id="servers-told")
 
     async def on_mount(self) -> None:
@@ -67,6 +76,7 @@ class ServersScreen(ModalScreen[None]):
         await self._load()
         self.query_one("#servers-list" if self._found.found else "#servers-about").focus()
         self.set_interval(_SECONDS, self._load)
+        self.watch(self.query_one("#servers-about"), "scroll_y", self._scrolled)
 
     async def _load(self) -> None:
         entries = await in_daemon(self._read)
@@ -100,21 +110,61 @@ class ServersScreen(ModalScreen[None]):
         self._show(event.option_index)
 
     def _show(self, at: int) -> None:
+        waiting: list[Content] = []
         if at < len(self._found.found):
             server = self._found.found[at]
             self._shown = self._entries[server.key]
-            lines = list(_about(server, self._shown))
+            waiting = [*_head(server, self._shown), *_changes(_to_approve(self._shown)), Content("")]
+            lines = list(_tools(self._shown))
         else:
-            self._shown = Entry()
+            server, self._shown = None, Entry()
             lines = [Content(_NONE)]
         lines += [Content.styled(visible(line, lines=False), "$warning") for line in self._found.problems]
+        self.query_one("#servers-waiting", Static).update(Content("\n").join(waiting))
         self.query_one("#servers-told", Static).update(Content("\n").join(lines))
+        self._ask(server)
+
+    def _ask(self, server: Server | None) -> None:
+        """Ask about what waits of this server, if that is not what was asked about before."""
+        about = (server.key, *_to_approve(self._shown)) if server is not None and self._shown is not None else ()
+        if len(about) < 2:
+            self.confirmation.forget()
+        elif not self.confirmation.is_asked(about):
+            self._is_laid_out = self._is_seen = False
+            self.confirmation.ask(about)
+            self.query_one("#servers-about").scroll_home(animate=False)
+            self.call_after_refresh(self._laid_out)
+
+    def _laid_out(self) -> None:
+        self._is_laid_out = True
+        self._look()
+
+    def _scrolled(self) -> None:
+        self.call_after_refresh(self._look)
+
+    def _look(self) -> None:
+        """Note when what waits is in sight to its end."""
+        about, waiting = self.query_one("#servers-about"), self.query_one("#servers-waiting")
+        height = about.size.height
+        if self._is_laid_out and height and about.scroll_offset.y + height >= waiting.size.height:
+            self._is_seen = True
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that was pressed before what waits stood there approves nothing."""
+        if not self.confirmation.hears(event.key, time.monotonic() - event.time):
+            event.stop()
 
     async def action_approve(self) -> None:
         """Pin the tools of this server as they are shown."""
         server, shown = self._server, self._shown
         if server is None or shown is None or not _to_approve(shown):
             self.notify("Nothing of this server waits for approval.", markup=False)
+            return
+        self._look()
+        if not self._is_seen:
+            self.notify("Scroll to the end of what changed first: tab, then page down.", markup=False)
+            return
+        if not self.confirmation.is_given((server.key, *_to_approve(shown))):
             return
         if self._is_fresh:
             self._is_fresh = False
@@ -168,7 +218,8 @@ def _state(server: Server, entry: Entry) -> tuple[str, str]:
     return (f"● {counted(count, 'tool')}", "$success") if entry.listed else ("○ never started", "$dim")
 
 
-def _about(server: Server, entry: Entry) -> Iterator[Content]:
+def _head(server: Server, entry: Entry) -> Iterator[Content]:
+    """How it is started, where it was named, and what is wrong with it."""
     known_secrets(server)
     yield Content.styled(visible(KNOWN.masked(server.place), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
@@ -176,10 +227,10 @@ def _about(server: Server, entry: Entry) -> Iterator[Content]:
         yield Content.styled(visible(entry.failure, lines=False), "$error")
     yield from (Content.styled(visible(line, lines=False), "$warning") for line in entry.faults)
     yield Content("")
-    lines = _to_approve(entry)
-    if lines:
-        yield from _changes(lines)
-        yield Content("")
+
+
+def _tools(entry: Entry) -> Iterator[Content]:
+    """Its tools, prompts and resources."""
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
         reads = hints.get("readOnlyHint") and name in entry.approved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
@@ -16,6 +17,7 @@ from textual.widgets import Input, Static
 
 from workbench.errors import WorkbenchError
 from workbench.session.storage.shelf import Found
+from workbench.tui.approving.arming import Confirmation
 from workbench.tui.background import in_daemon
 from workbench.tui.screens.sessions_doing import SessionsDoing
 from workbench.tui.shelf import Shelf
@@ -63,6 +65,7 @@ class SessionsScreen(SessionsDoing):
         super().__init__(id="sessions")
         self.shelf = shelf
         self.set_title = set_title
+        self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
         self._begin = search
         self._line = self._shown = "filter"  # what the line is for, and what the rows are
         self._query = ""

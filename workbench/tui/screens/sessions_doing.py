@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.approving.arming import QUIET
+from workbench.tui.approving.arming import Confirmation
 from workbench.tui.background import in_daemon
 from workbench.tui.shelf import Shelf
 from workbench.tui.widgets.session_list import SessionList
@@ -36,8 +36,8 @@ class SessionsDoing(ModalScreen[str | None]):
     set_title: Callable[[str], None]
     _said = ""
     _said_of: SessionRow | None = None
-    _deleting = ""
-    _asked = 0.0
+    confirmation: Confirmation
+    """Of the session that is to be deleted."""
 
     @abstractmethod
     def refresh_rows(self) -> None:
@@ -83,18 +83,23 @@ class SessionsDoing(ModalScreen[str | None]):
             self.say("this is the session on the screen; open another one to delete it")
         elif row.is_busy:
             self.say("another process works in this session; end that first")
-        elif self._deleting != row.entry.id or time.monotonic() - self._asked < QUIET:
-            self._deleting, self._asked = row.entry.id, time.monotonic()
+        elif not self.confirmation.is_given(row.entry.id):
+            self.confirmation.ask(row.entry.id)
             self.say(f"d again deletes for good: {title(row.entry)}")
         else:
             await self._do(partial(self.shelf.delete, row.entry.id), "deleted")
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that was pressed before the question stood there deletes nothing."""
+        if not self.confirmation.hears(event.key, time.monotonic() - event.time):
+            event.stop()
 
     async def _do(self, work: Callable[[], None], said: str) -> None:
         try:
             await in_daemon(work)
         except WorkbenchError as error:
             said = str(error)
-        self._deleting = ""
+        self.confirmation.forget()
         if self.is_running:
             self.refresh_rows()
             self.say(said)
@@ -114,4 +119,5 @@ class SessionsDoing(ModalScreen[str | None]):
         """What was said was of another row."""
         if self._said_of is None or self.row is None or self._said_of.entry.id != self.row.entry.id:
             self._said = ""
+            self.confirmation.forget()
         self.tell_note()

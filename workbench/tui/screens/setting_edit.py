@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.approving.arming import QUIET
+from workbench.tui.approving.arming import Confirmation
 from workbench.tui.setting.rows import SettingRow
 from workbench.tui.widgets.painting import css_beside
 
@@ -37,7 +37,7 @@ class SettingEdit(ModalScreen[str | None]):
         self._entry = row.entry
         self._held = row.held
         self._check = check
-        self._warned = ("", 0.0)
+        self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
         """What it is, the line or the values, and what is wrong."""
@@ -84,9 +84,8 @@ class SettingEdit(ModalScreen[str | None]):
         """That value; one that takes a guard away is asked for twice."""
         name, _ = self._entry.choices[chosen.option_index]
         warning = _RISKY.get((self._entry.name, name), "")
-        before, at = self._warned
-        if warning and (before != name or time.monotonic() - at < QUIET):
-            self._warned = (name, time.monotonic())
+        if warning and not self.confirmation.is_given(name):
+            self.confirmation.ask(name)
             self._note(f"{warning} Enter again saves it.")
         elif problem := self._check(self._entry, name):
             self._note(problem)
@@ -96,9 +95,17 @@ class SettingEdit(ModalScreen[str | None]):
     @on(OptionList.OptionHighlighted)
     def on_looked_at(self) -> None:
         """What was warned of is left."""
-        if self._warned[0]:
-            self._warned = ("", 0.0)
-            self._note("")
+        self.confirmation.forget()
+        self._note("")
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that was pressed before the warning stood there saves nothing."""
+        if not self.confirmation.hears(event.key, time.monotonic() - event.time):
+            event.stop()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Nor does such a click."""
+        self.confirmation.hears("", time.monotonic() - event.time)
 
     def _begin(self) -> str:
         """What one goes on from: the text that holds, where one can go on from it."""

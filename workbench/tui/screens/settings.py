@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,6 +15,7 @@ from textual.widgets import Input, Static
 
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.tui.approving.arming import Confirmation
 from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.mistakes import Mistakes
@@ -47,6 +49,7 @@ class SettingsScreen(ModalScreen[None]):
         super().__init__(id="settings")
         self._book = book
         self._rows: list[SettingRow] = []
+        self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
         self._said: tuple[Place, str] = ((), "")
 
     def compose(self) -> ComposeResult:
@@ -124,6 +127,8 @@ class SettingsScreen(ModalScreen[None]):
     def on_moved(self) -> None:
         """What the row under the cursor is about."""
         row = self.query_one(SettingList).current
+        if row is None or not self.confirmation.is_asked(row.entry.place):
+            self.confirmation.forget()
         lines = about(row) if row is not None else []
         place, said = self._said
         if row is not None and row.entry.place == place:
@@ -175,9 +180,11 @@ class SettingsScreen(ModalScreen[None]):
     def _remove(self, row: SettingRow) -> None:
         """A whole profile, when it is asked for twice."""
         warning = f"This removes all of the profile {row.held.text}; the same key again does it."
-        if self._said != (row.entry.place, warning):
+        if self._said != (row.entry.place, warning) or not self.confirmation.is_given(row.entry.place):
+            self.confirmation.ask(row.entry.place)
             self._say(warning)
             return
+        self.confirmation.forget()
         try:
             self._book.remove(row.entry)
         except WorkbenchError as error:
@@ -186,6 +193,11 @@ class SettingsScreen(ModalScreen[None]):
         self.query_one(Input).value = ""
         self.action_rows()
         self.run_worker(self._load())
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that was pressed before the warning stood there removes nothing."""
+        if not self.confirmation.hears(event.key, time.monotonic() - event.time):
+            event.stop()
 
     def _say(self, text: str) -> None:
         """A line below the setting under the cursor."""

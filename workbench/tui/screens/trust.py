@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import ClassVar, Final
 
@@ -10,17 +11,17 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.approving.arming import QUIET
 from workbench.tui.key_names import key_of
+from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.trusting import TrustQuestion, contents, kind_of, started_by
 from workbench.tui.widgets.painting import css_beside
 
 _MOST: Final = 8
+_QUIET: Final = "yes in a moment…"
 _CHOICES: Final = (
     "No: leave them out in this session",
     "Read them first",
@@ -28,46 +29,75 @@ _CHOICES: Final = (
 )
 
 
-class TrustScreen(ModalScreen[bool]):
-    """Dismisses with whether the folder is trusted; what is written meanwhile goes to the prompt."""
+class TrustScreen(QuestionScreen[bool]):
+    """Dismisses with whether the folder is trusted; what is written meanwhile goes to the prompt.
 
-    takes_words = True
-    """Letters are for the prompt: none of them is a key of the app."""
+    "No" is taken at once; "yes" only by a key or a click after the quiet time of a question, as it was pressed.
+    """
+
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "No, not now", id="trust.no")]
 
-    def __init__(self, question: TrustQuestion, typed: Callable[[str], None]) -> None:
+    def __init__(
+        self, question: TrustQuestion, typed: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """`typed` takes what was meant for the prompt."""
-        super().__init__(id="trust")
+        super().__init__(clock)
+        self.id = "trust"
         self._question = question
         self._typed = typed
-        self.is_armed = False
+        self._has_moved = False
 
     def compose(self) -> ComposeResult:
         """What it brings, what that means, and the three answers."""
         with Vertical(id="trust-box") as box:
             box.border_title = "Trust this folder?"
-            box.border_subtitle = "yes in a moment…"
+            box.border_subtitle = _QUIET
             yield Static(self._said(), id="trust-said")
             yield OptionList(*(Option(Content(choice)) for choice in _CHOICES), id="trust-choices")
 
     def on_mount(self) -> None:
         """The cursor stands on no."""
+        super().on_mount()
         choices = self.query_one(OptionList)
         choices.focus()
         choices.highlighted = 0
-        self.set_timer(QUIET, self._arm)
+
+    def tell(self) -> None:
+        """Show the keys that work now."""
+        close = key_of(self.app, "trust.no", "escape")
+        now = Content(f"↑↓ enter · {close} no") if self.is_armed else Content(_QUIET)
+        self.query_one("#trust-box").border_subtitle = now
+
+    def unanswered(self) -> bool:
+        """Nothing is trusted."""
+        return False
 
     def on_key(self, event: events.Key) -> None:
-        """Words are for the prompt."""
+        """Words are for the prompt, and begin the quiet time anew."""
+        may_answer = self.heard(event)
         if event.is_printable and event.character:
             event.stop()
-            self._typed(event.character)
+            self._pass_on(event.character)
+        elif event.key == "enter":
+            if self._has_moved and not may_answer:
+                event.stop()
+        else:
+            self._has_moved = True
+        self.tell()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A click answers as a key does."""
+        self.heard(event)
 
     def on_paste(self, event: events.Paste) -> None:
-        """So is a paste."""
+        """A paste is for the prompt too."""
         event.stop()
-        self._typed(event.text)
+        self._pass_on(event.text)
+
+    def _pass_on(self, text: str) -> None:
+        self._typed(text)
+        self.arming.shown(self.clock())
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
@@ -76,17 +106,12 @@ class TrustScreen(ModalScreen[bool]):
             return  # a second enter, behind the one that answered
         if chosen.option_index == 1:
             self._read()
-        elif chosen.option_index == 0 or self.is_armed:
-            self.dismiss(chosen.option_index == 2)
+        elif chosen.option_index == 0 or self.arming.is_over:
+            self.leave(chosen.option_index == 2)
 
     def action_refuse(self) -> None:
         """Not now."""
-        self.dismiss(False)
-
-    def _arm(self) -> None:
-        self.is_armed = True
-        close = key_of(self.app, "trust.no", "escape")
-        self.query_one("#trust-box").border_subtitle = Content(f"↑↓ enter · {close} no")
+        self.leave(False)
 
     def _read(self) -> None:
         from workbench.tui.screens.pager import PagerScreen

@@ -1,0 +1,72 @@
+"""The trust screen: "yes" is an answer only when it was pressed below what had been in sight for a while."""
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.trial import type_while_it_stands_still, wait_until, workbench_app
+from workbench.config import Locations
+from workbench.tools.trust import fingerprint
+from workbench.tui.screens.trust import TrustScreen
+from workbench.tui.trusting import TrustQuestion
+
+
+@pytest.fixture
+def question(tmp_path):
+    (tmp_path / ".ohw").mkdir()
+    rules = tmp_path / ".ohw/rules.toml"
+    rules.write_text('[[deny]]\ncommand = "git push *"\n')
+    where = Locations.from_environment({"HOME": str(tmp_path / "home")})
+    return TrustQuestion(where, tmp_path, (rules,), fingerprint(tmp_path))
+
+
+async def asked(pilot, question, answers, typed):
+    await wait_until(pilot, lambda: pilot.app.state.session_id)
+    pilot.app.push_screen(TrustScreen(question, typed.append), answers.append)
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen) and pilot.app.screen._ticks)
+
+
+@pytest.mark.parametrize("keys", [("up", "enter"), ("down", "down", "enter", "left"), ("up", "x", "enter", "enter")])
+async def test_what_was_typed_while_the_screen_stood_still_trusts_nothing(question, keys):
+    answers, typed = [], []
+    app = workbench_app(FakeLink(Script().start().events))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(pilot, question, answers, typed)
+        type_while_it_stands_still(app, *keys)
+        await pilot.pause(0.2)
+        assert True not in answers
+        assert typed == [key for key in keys if len(key) == 1]
+
+
+async def test_keys_of_one_burst_trust_nothing_and_later_ones_do(question):
+    answers, typed = [], []
+    app = workbench_app(FakeLink(Script().start().events))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(pilot, question, answers, typed)
+        await pilot.press("up", "enter")
+        assert answers == []
+        await wait_until(pilot, lambda: app.screen.is_armed)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: answers == [True])
+
+
+async def test_no_is_taken_at_once(question):
+    answers, typed = [], []
+    app = workbench_app(FakeLink(Script().start().events))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(pilot, question, answers, typed)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: answers == [False])
+
+
+async def test_a_click_on_yes_counts_after_the_quiet_time(question, monkeypatch):
+    monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 3_600.0)
+    answers, typed = [], []
+    app = workbench_app(FakeLink(Script().start().events))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(pilot, question, answers, typed)
+        await pilot.click("#trust-choices", offset=(8, 2))
+        assert answers == []
+        monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 0.0)
+        await pilot.click("#trust-choices", offset=(8, 2))
+        await wait_until(pilot, lambda: answers == [True])
