@@ -10,9 +10,10 @@ from workbench.tui.trusting import started_by, trust_question
 
 SERVERS = {
     "tracker": {"command": "npx", "args": ["-y", "some tracker", "--token", "${TOKEN}"]},
-    "web": {"url": "https://example.org/\x1b[31mmcp"},
+    "web": {"url": "https://example.org/\x1b[31mmcp", "headers": {"X-Key": "${OPENAI_API_KEY}"}},
+    "node": {"command": "node", "args": ["x.js"], "env": {"NODE_OPTIONS": "--require ./y.js", "K": "${\x1b[31mK}"}},
     "odd": {"command": "x", "colour": "red"},
-    **{f"more{number}": {"command": "sh"} for number in range(7)},
+    **{f"more{number}": {"command": "sh"} for number in range(6)},
 }
 
 
@@ -23,12 +24,13 @@ async def test_the_trust_screen_shows_what_would_be_started(tmp_path):
     assert question is not None
     lines = started_by(question, ".mcp.json")
     assert lines[0] == "tracker: npx -y some tracker --token ${TOKEN}"
-    assert lines[1] == "web: https://example.org/\\e[31mmcp"
-    assert lines[2].startswith("odd: left out: there is no 'colour'")
+    assert lines[1] == "web: https://example.org/\\e[31mmcp · with X-Key: ${OPENAI_API_KEY}"
+    assert lines[2] == "node: node x.js · with NODE_OPTIONS=--require ./y.js, K=${\\e[31mK}"
+    assert lines[3].startswith("odd: left out: there is no 'colour'")
     assert (len(lines), lines[-1]) == (9, "and 2 more")
     assert started_by(question, ".ohw/rules.toml") == []
     app = workbench_app(FakeLink(), folder=tmp_path)
-    async with app.run_test(size=(100, 40)) as pilot:
+    async with app.run_test(size=(140, 40)) as pilot:
         await app.push_screen(TrustScreen(question, lambda text: None))
         await wait_until(pilot, lambda: app.screen.query("#trust-said"))
         said = str(app.screen.query_one("#trust-said").render())

@@ -56,7 +56,8 @@ async def test_no_is_taken_at_once(question):
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(pilot, question, answers, typed)
         await pilot.press("enter")
-        await wait_until(pilot, lambda: answers == [False])
+        await wait_until(pilot, lambda: answers)
+        assert answers == [False]
 
 
 async def test_a_click_on_yes_counts_after_the_quiet_time(question, monkeypatch):

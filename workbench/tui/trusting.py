@@ -6,12 +6,15 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tools.trust import RULES, SERVERS, agree, brought, fingerprint, is_trusted
+
+if TYPE_CHECKING:
+    from workbench.mcp.servers import Server
 
 _MOST_SERVERS: Final = 8
 _KINDS: Final = {
@@ -67,11 +70,18 @@ def started_by(question: TrustQuestion, name: str) -> list[str]:
     lines = []
     for server, told in list(table.items())[:_MOST_SERVERS]:
         try:
-            place = read_server(server, told, name, str(question.folder)).place
+            start = _start_of(read_server(server, told, name, str(question.folder)))
         except WorkbenchError as error:
-            place = f"left out: {error}"
-        lines.append(visible(f"{server}: {place}", lines=False))
+            start = f"left out: {error}"
+        lines.append(visible(f"{server}: {start}", lines=False))
     return lines + ([f"and {len(table) - _MOST_SERVERS} more"] if len(table) > _MOST_SERVERS else [])
+
+
+def _start_of(server: Server) -> str:
+    """The command or URL of a server as it is written, with the variables and headers that it would get."""
+    more = [*(f"{name}={value}" for name, value in server.env.items())]
+    more += [f"{name}: {value}" for name, value in server.headers.items()]
+    return f"{server.place} · with {', '.join(more)}" if more else server.place
 
 
 def contents(question: TrustQuestion) -> str:

@@ -88,7 +88,7 @@ class Confirmation:
         """Whether this is what is asked about."""
         return self._about is not None and self._about == about
 
-    def is_given(self, about: object) -> bool:
+    def is_answered(self, about: object) -> bool:
         """Whether this is what is asked about, and the last key or click that was heard answers it."""
         return self.is_asked(about) and self._arming.is_over
 

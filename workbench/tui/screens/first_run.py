@@ -129,7 +129,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
         """A model is tested, then taken; the others do what they say."""
         name = chosen.option.id or ""
-        if not self.is_current or not self.confirmation.is_given(self):
+        if not self.is_current or not self.confirmation.is_answered(self):
             return
         if name == "demo":
             self.dismiss(DEMO)

@@ -154,7 +154,7 @@ class RulesScreen(ModalScreen[None]):
     async def on_saved(self, event: OptionList.OptionSelected) -> None:
         """Save the rule that was tried."""
         rule, scope = self._tried, _SCOPES[event.option_index][0]
-        if rule is not None and not self.confirmation.is_given(rule):
+        if rule is not None and not self.confirmation.is_answered(rule):
             return
         self._end_trial()
         if rule is not None:
@@ -206,7 +206,7 @@ class RulesScreen(ModalScreen[None]):
         rule = self._rules[at]
         if rule.source == "folder":
             self._say(f"{rule.text} is a rule of the folder; take it out of its .ohw/rules.toml")
-        elif not self.confirmation.is_given(rule):
+        elif not self.confirmation.is_answered(rule):
             self.confirmation.ask(rule)
             self._say(f"d again deletes: {rule.text}")
         else:

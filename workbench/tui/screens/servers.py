@@ -55,7 +55,7 @@ class ServersScreen(ModalScreen[None]):
         """What the person saw: only that is approved."""
         self._is_fresh = False
         """It changed under their eyes: they may not have read it yet."""
-        self._is_laid_out = self._is_seen = False
+        self._is_laid_out = self._end_reached = False
         """What waits has its place on the screen; it was in sight to its end."""
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
@@ -130,24 +130,24 @@ class ServersScreen(ModalScreen[None]):
         if len(about) < 2:
             self.confirmation.forget()
         elif not self.confirmation.is_asked(about):
-            self._is_laid_out = self._is_seen = False
+            self._is_laid_out = self._end_reached = False
             self.confirmation.ask(about)
             self.query_one("#servers-about").scroll_home(animate=False)
             self.call_after_refresh(self._laid_out)
 
     def _laid_out(self) -> None:
         self._is_laid_out = True
-        self._look()
+        self._check_scroll()
 
     def _scrolled(self) -> None:
-        self.call_after_refresh(self._look)
+        self.call_after_refresh(self._check_scroll)
 
-    def _look(self) -> None:
+    def _check_scroll(self) -> None:
         """Note when what waits is in sight to its end."""
         about, waiting = self.query_one("#servers-about"), self.query_one("#servers-waiting")
         height = about.size.height
         if self._is_laid_out and height and about.scroll_offset.y + height >= waiting.size.height:
-            self._is_seen = True
+            self._end_reached = True
 
     def on_key(self, event: events.Key) -> None:
         """A key that was pressed before what waits stood there approves nothing."""
@@ -160,11 +160,11 @@ class ServersScreen(ModalScreen[None]):
         if server is None or shown is None or not _to_approve(shown):
             self.notify("Nothing of this server waits for approval.", markup=False)
             return
-        self._look()
-        if not self._is_seen:
+        self._check_scroll()
+        if not self._end_reached:
             self.notify("Scroll to the end of what changed first: tab, then page down.", markup=False)
             return
-        if not self.confirmation.is_given((server.key, *_to_approve(shown))):
+        if not self.confirmation.is_answered((server.key, *_to_approve(shown))):
             return
         if self._is_fresh:
             self._is_fresh = False

@@ -83,7 +83,7 @@ class SessionsDoing(ModalScreen[str | None]):
             self.say("this is the session on the screen; open another one to delete it")
         elif row.is_busy:
             self.say("another process works in this session; end that first")
-        elif not self.confirmation.is_given(row.entry.id):
+        elif not self.confirmation.is_answered(row.entry.id):
             self.confirmation.ask(row.entry.id)
             self.say(f"d again deletes for good: {title(row.entry)}")
         else:

@@ -84,7 +84,7 @@ class SettingEdit(ModalScreen[str | None]):
         """That value; one that takes a guard away is asked for twice."""
         name, _ = self._entry.choices[chosen.option_index]
         warning = _RISKY.get((self._entry.name, name), "")
-        if warning and not self.confirmation.is_given(name):
+        if warning and not self.confirmation.is_answered(name):
             self.confirmation.ask(name)
             self._note(f"{warning} Enter again saves it.")
         elif problem := self._check(self._entry, name):

@@ -180,7 +180,7 @@ class SettingsScreen(ModalScreen[None]):
     def _remove(self, row: SettingRow) -> None:
         """A whole profile, when it is asked for twice."""
         warning = f"This removes all of the profile {row.held.text}; the same key again does it."
-        if self._said != (row.entry.place, warning) or not self.confirmation.is_given(row.entry.place):
+        if self._said != (row.entry.place, warning) or not self.confirmation.is_answered(row.entry.place):
             self.confirmation.ask(row.entry.place)
             self._say(warning)
             return

@@ -53,7 +53,7 @@ class TrustScreen(QuestionScreen[bool]):
         with Vertical(id="trust-box") as box:
             box.border_title = "Trust this folder?"
             box.border_subtitle = _QUIET
-            yield Static(self._said(), id="trust-said")
+            yield Static(self._summary(), id="trust-said")
             yield OptionList(*(Option(Content(choice)) for choice in _CHOICES), id="trust-choices")
 
     def on_mount(self) -> None:
@@ -119,7 +119,7 @@ class TrustScreen(QuestionScreen[bool]):
         title = Content(visible(f"What {self._question.folder} brings", lines=False))
         self.app.push_screen(PagerScreen(title, contents(self._question)))
 
-    def _said(self) -> Content:
+    def _summary(self) -> Content:
         folder, files = self._question.folder, self._question.files
         names = [str(path.relative_to(folder)) for path in files]
         rows = []

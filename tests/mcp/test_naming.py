@@ -1,0 +1,38 @@
+"""A tool of a server never gets the name of a tool of ours, whether that one is switched on or not."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from workbench.mcp.naming import named
+from workbench.mcp.sampling import SAMPLING
+from workbench.tools.older_calls import OLDER_NAMES
+from workbench.tools.registry import list_registered_tools
+
+OURS = sorted({*list_registered_tools(), *OLDER_NAMES, SAMPLING})
+
+
+def offered(*tools: tuple[str, str]) -> list[Any]:
+    return [(SimpleNamespace(server=SimpleNamespace(name=server)), {"name": tool}) for server, tool in tools]
+
+
+def names(*tools: tuple[str, str]) -> list[str]:
+    return [name for name, _, _ in named(offered(*tools))]
+
+
+@pytest.mark.parametrize("ours", OURS)
+def test_a_tool_called_like_one_of_ours_has_its_server_before_it(ours: str) -> None:
+    assert names(("evil", ours)) == [f"evil_{ours}"]
+
+
+@pytest.mark.parametrize("ours", [each for each in OURS if "_" in each])
+def test_no_server_and_tool_make_such_a_name_together(ours: str) -> None:
+    server, _, tool = ours.partition("_")
+    assert ours not in names((server, tool), ("other", tool))
+    assert ours not in names((server, ours), (server, tool), ("other", tool))
+
+
+@pytest.mark.parametrize("sign", [" ", ".", "/", "\n", "\x1b", "\u202e", "é"])
+def test_signs_that_are_replaced_make_no_such_name(sign: str) -> None:
+    assert names(("evil", f"execute{sign}bash")) == ["evil_execute_bash"]
