@@ -138,11 +138,20 @@ def _is_full(descriptor: int) -> bool:
     return struct.unpack("i", waiting)[0] >= 60_000
 
 
+def with_context(error: Exception, context: Exception) -> Exception:
+    """An error that came up while another one was handled."""
+    error.__context__ = context
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
         (MemoryError(), "the system refused more memory"),
         (RuntimeError("can't start new thread"), "the system refused more memory"),
+        (ImportError("x.so: failed to map segment from shared object"), "the system refused more memory"),
+        (ImportError("no module x"), "a fault of the workbench itself"),
+        (with_context(ModuleNotFoundError("no module x"), MemoryError()), "the system refused more memory"),
         (OSError(12, os.strerror(12)), "the system refused more memory"),
         (OSError(24, os.strerror(24)), "too many files are open"),
         (OSError(28, os.strerror(28), "/x"), "the disk is full; free some space (/x)"),

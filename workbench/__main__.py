@@ -3,6 +3,9 @@
 import os
 import sys
 
+_NO_MEMORY = b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
+"""Made beforehand: `cli` reports this too, but where nothing at all is left it cannot."""
+
 
 def main() -> int:
     """Run one command; the exit code."""
@@ -12,9 +15,13 @@ def main() -> int:
         here = ""
     if here:
         sys.path[:] = without_workspace(sys.path, here, os.environ.get("PYTHONPATH", ""))
-    from workbench.cli import main as run  # only now: before, its imports could be modules of that directory
+    try:
+        from workbench.cli import main as run  # only now: before, its imports could be modules of that directory
 
-    return run()
+        return run()
+    except MemoryError:
+        os.write(2, _NO_MEMORY)
+        return 1
 
 
 def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[str]:

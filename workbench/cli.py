@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_stdout()
         return 141
-    except (OSError, MemoryError, RuntimeError) as error:
+    except (OSError, MemoryError, RuntimeError, ImportError) as error:
         if isinstance(error, OSError) and _is_stdout_failing():
             _discard_stdout()
             _complain(WorkbenchError(f"standard output cannot be written: {error.strerror}"))
@@ -111,9 +111,13 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _complain(error: WorkbenchError) -> None:
-    from workbench.text import visible
+    try:
+        from workbench.text import visible
 
-    sys.stderr.write(f"ohw: {visible(str(error), lines=False)}\n")
+        line = visible(str(error), lines=False)
+    except (MemoryError, ImportError):  # nothing more can be loaded
+        line = ascii(str(error))[1:-1]
+    sys.stderr.write(f"ohw: {line}\n")
 
 
 def _command_at(words: Sequence[str]) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import re
+from collections.abc import Iterator
 
 
 class WorkbenchError(Exception):
@@ -18,6 +20,10 @@ class UsageError(WorkbenchError):
 
 
 _NO_MEMORY = "the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)"
+_NO_LIBRARY = re.compile(
+    r"failed to map segment|[Cc]annot allocate|out of memory|cannot create (?:shared object|link map)|start new thread"
+)
+"""What the loader of shared libraries (glibc, musl) and `threading` say where there is no memory."""
 _EXHAUSTED = {
     errno.ENOMEM: _NO_MEMORY,
     errno.EAGAIN: _NO_MEMORY,
@@ -32,10 +38,22 @@ _EXHAUSTED = {
 
 def exhaustion(error: BaseException) -> str:
     """What the system ran out of, and what to do; empty for any other exception."""
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "start new thread" in str(error)):
+    if any(_is_out_of_memory(each) for each in _chain(error)):
         return _NO_MEMORY
     known = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
     return f"{known} ({error.filename})" if known and isinstance(error, OSError) and error.filename else known
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The exception and those it was raised from: a module that cannot be loaded is often replaced by another one."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    is_library = isinstance(error, ImportError | RuntimeError) and _NO_LIBRARY.search(str(error))
+    return isinstance(error, MemoryError) or bool(is_library)
 
 
 def describe_fault(error: BaseException) -> str:

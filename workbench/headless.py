@@ -17,7 +17,7 @@ import pydantic  # noqa: F401 - whole before litellm's thread starts: two thread
 from workbench.config import Locations, Settings
 from workbench.engine.launch import log_path
 from workbench.engine.logs import write_logs_to
-from workbench.engine.worker import Worker
+from workbench.engine.worker import Worker, end_without_memory
 from workbench.errors import UsageError
 from workbench.llm.background import import_early, is_importing
 from workbench.llm.router import NO_MODEL
@@ -35,6 +35,7 @@ EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _QUESTION = 3
 _PIPE = 141
+_LOOK = 1.0  # seconds between two looks whether the worker lives
 _LAST_STEP = 1.5  # seconds an interrupted step may take
 _LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 
@@ -49,6 +50,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         sys.stderr.write("ohw: /exit ends a run; none was begun\n")
         return 0
     folder = checked_workspace(workspace)
+    end_without_memory()
     import_early(settings.profile(settings.model).model)
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
@@ -173,7 +175,9 @@ class _Run:
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             worker.start()
-            self._rested.wait()
+            # without memory a thread can end before it says anything
+            while not self._rested.wait(_LOOK) and worker.is_alive():
+                pass
             worker.stop()
             self.left = self._opened.delegates.waiting
             self._opened.delegates.leave()

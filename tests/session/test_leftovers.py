@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -111,6 +112,25 @@ def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch, dea
     leftovers.sweep_temporary()
     assert not gone.exists()
     assert all((folder / "file").exists() for folder in (*stay, link))
+
+
+def test_what_the_shells_of_dead_processes_left_running_ends(
+    tmp_path: Path, monkeypatch, dead: subprocess.Popen[bytes]
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = tmp_path / f"ohw-shell-{dead.pid}-{leftovers.mark().partition('-')[2]}-x"
+    folder.mkdir()
+    (folder / "shell-one").touch()
+    ours, other = (
+        subprocess.Popen(["sleep", "60"], env={"OHW_SHELL": nonce, "PATH": os.environ["PATH"]}, start_new_session=True)
+        for nonce in ("one", "two")
+    )
+    leftovers.sweep_temporary()
+    assert ours.wait(10) == -signal.SIGKILL
+    assert other.poll() is None
+    assert not folder.exists()
+    other.kill()
+    other.wait()
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])

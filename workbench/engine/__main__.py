@@ -22,6 +22,7 @@ from workbench.engine.protocol import Hello, Refused, to_line
 from workbench.engine.screens import Screens
 from workbench.engine.server import Server
 from workbench.engine.sockets import listen, socket_path
+from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.llm.background import import_early
 from workbench.session.opening import OpenedSession, open_session, start_session
@@ -37,6 +38,7 @@ def main() -> int:
     os.environ.update(launch.variables)
     write_logs_to(log_path(launch.locations, launch.session_id))
     faulthandler.enable()
+    end_without_memory()
     sys.excepthook = _log_fault
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,15 +1,44 @@
-"""The thread that drives a session: steps until a person is needed, then waits for the next command."""
+"""The thread that drives a session: steps until a person is needed, then waits for the next command.
+
+Also what happens when a thread of the process ends for want of memory.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
-from workbench.errors import describe_fault
+from workbench.errors import describe_fault, exhaustion
 
 logger = logging.getLogger(__name__)
+_NO_MEMORY: Final = (
+    b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
+)
+_RESERVE: Final = 4_000_000
+_reserve = bytearray()
+
+
+def end_without_memory() -> None:
+    """From now on, end this process with one line on stderr when a thread fails for want of memory.
+
+    What others wait for would never come: a lock, a result, an import. The session file holds all that was committed,
+    and supervisors end the commands that still run. Some memory is set aside for saying so.
+    """
+    global _reserve
+    _reserve = bytearray(_RESERVE)
+    threading.excepthook = _end_or_report
+
+
+def _end_or_report(failed: threading.ExceptHookArgs) -> None:
+    global _reserve
+    if failed.exc_value is not None and exhaustion(failed.exc_value):
+        _reserve = bytearray()
+        os.write(2, _NO_MEMORY)
+        os._exit(1)
+    threading.__excepthook__(failed)
 
 
 class Steps(Protocol):
@@ -54,12 +83,19 @@ class Worker(threading.Thread):
             self._changed.notify_all()
 
     def run(self) -> None:
-        """Wait, step, rest; until stopped."""
-        while self._wait():
-            self._drive()
-            with self._changed:
-                self._busy = False
-            self._on_rest()
+        """Wait, step, rest; until stopped. Whoever waits for a rest hears of it also where this thread fails."""
+        try:
+            while self._wait():
+                self._drive()
+                self._rest()
+        except BaseException:
+            self._rest()
+            raise
+
+    def _rest(self) -> None:
+        with self._changed:
+            self._busy = False
+        self._on_rest()
 
     def _wait(self) -> bool:
         with self._changed:

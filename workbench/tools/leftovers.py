@@ -17,6 +17,8 @@ from typing import Final
 
 SWEPT: Final = ("shell", "cells", "browser", "merge", "mcp")
 """Kinds of temporary folders that hold nothing of the user's."""
+SHELL_FILE: Final = "shell-"
+"""The beginning of the name of a file in the folder of a shell; its processes have the rest in their environment."""
 _NAME: Final = re.compile(rf"ohw-(?:{'|'.join(SWEPT)})-(\d+)-(\d+)-.*")
 
 _EDITED: Final = re.compile(r"\.ohw-(\d+)-(\d+)-[0-9a-f]{16}\.tmp")
@@ -55,12 +57,22 @@ def _is_zombie(pid: str) -> bool:
 
 
 def sweep_temporary() -> None:
-    """Delete the temporary folders of processes of ours that have ended."""
+    """Delete the temporary folders of processes of ours that have ended, and end what their shells left running."""
     with suppress(OSError):
         for entry in Path(tempfile.gettempdir()).glob("ohw-*-*"):
             match = _NAME.fullmatch(entry.name)
             if match and is_left(*match.groups()) and _is_own_folder(entry):
+                _end_shells(entry)
                 shutil.rmtree(entry, ignore_errors=True)
+
+
+def _end_shells(folder: Path) -> None:
+    """Kill what belongs to the shells of a killed process whose supervisor was killed as well."""
+    nonces = [path.name.removeprefix(SHELL_FILE) for path in folder.glob(f"{SHELL_FILE}*")]
+    if nonces:
+        from workbench.tools.execute_bash.sweep import sweep  # it is rarely needed
+
+        sweep(nonces)
 
 
 def sweep_edited(folder: Path) -> None:

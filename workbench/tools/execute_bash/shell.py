@@ -23,6 +23,7 @@ from workbench.tools.execute_bash.prompt import Prompt
 from workbench.tools.execute_bash.stream import Stream
 from workbench.tools.execute_bash.sweep import sweep
 from workbench.tools.execute_bash.terminal import Terminal
+from workbench.tools.leftovers import SHELL_FILE
 
 _START = 30.0
 _SIP, _BREATH = 0.005, 0.01
@@ -49,6 +50,7 @@ class Shell:
         self._turn = threading.Condition()
         self._wanted = self._closing = False
         self._script = scratch / f"command-{self.nonce}"
+        self._name = scratch / f"{SHELL_FILE}{self.nonce}"
         rc_file = scratch / f"rc-{self.nonce}"
         self.terminal = self._open(folder, rc_file, rc.rc_text(), hidden)
         self._prompt = Prompt(self.terminal)
@@ -63,6 +65,7 @@ class Shell:
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
         env = shell_environment(os.environ, self.nonce, hidden)
         try:
+            self._name.touch()
             rc_file.write_text(rc_text)
             return Terminal(argv, folder, env, rc_file.parent)
         except OSError as error:
@@ -198,6 +201,7 @@ class Shell:
         clean = self.terminal.close()
         if not clean:
             sweep((self.nonce,))
+        self._name.unlink(missing_ok=True)
         self.stream.close()
         self._background.close()
         self._script.unlink(missing_ok=True)
