@@ -35,7 +35,7 @@ EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _QUESTION = 3
 _PIPE = 141
-_LOOK = 1.0  # seconds between two looks whether the worker lives
+_POLL = 1.0  # seconds between two looks whether the worker lives
 _LAST_STEP = 1.5  # seconds an interrupted step may take
 _LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 
@@ -176,7 +176,7 @@ class _Run:
         try:
             worker.start()
             # without memory a thread can end before it says anything
-            while not self._rested.wait(_LOOK) and worker.is_alive():
+            while not self._rested.wait(_POLL) and worker.is_alive():
                 pass
             worker.stop()
             self.left = self._opened.delegates.waiting

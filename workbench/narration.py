@@ -44,7 +44,8 @@ class Narrator:
         """A line for what a reader of the log would want to see."""
         match event:
             case SessionStarted():
-                self._say(f"session {event.id} in {event.workspace}, model {event.model}, mode {event.mode}", _DIM)
+                directory = visible(event.workspace, lines=False)
+                self._say(f"session {event.id} in {directory}, model {event.model}, mode {event.mode}", _DIM)
             case ModelResponded() if event.text.strip():
                 self._say(event.text.strip())
             case ActionProposed():

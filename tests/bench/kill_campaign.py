@@ -48,8 +48,8 @@ _END, _OVER = "All is done.", "My script is over"
 _EVENTS = 74
 """A whole session has a few more: a kill after one of these meets a session that still runs."""
 _PATIENCE = 45.0
-_GONE = 20.0
-"""Seconds after which no process may be left: the engine may finish its run first."""
+_GONE = 30.0
+"""Seconds after which no process may be left: an engine may finish its run, or wait 20 s for its first screen."""
 
 Row = tuple[int, str, str]
 """Number, kind and JSON of an event."""

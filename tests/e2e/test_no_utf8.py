@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import bash
+from tests.fakes.model_turns import finish as wire_finish
 from tests.terminal.terminal import Terminal
-from tests.world import World, finish
+from tests.world import World, finish, wait_for
 
 
 def screen(world: World, *args: str) -> Terminal:
@@ -49,6 +54,42 @@ def test_a_folder_with_such_a_name_is_worked_in(world: World):
     world.project = folder
     with screen(world, "look") as terminal:
         assert still_works(terminal)
+
+
+def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(world: World):
+    folder = world.project / "d\udce9"
+    folder.mkdir()
+    world.project = folder
+    with screen(world, "look") as terminal:
+        assert still_works(terminal)
+    (name,) = [path.stem for path in world.locations.sessions.glob("*.session")]
+    with Terminal(["resume", name], 110, 34, world.env) as terminal:
+        terminal.wait_for("Again done.")
+        terminal.type("!pwd > here && echo so\t")
+        terminal.press("enter")
+        wait_for((folder / "here").exists, "a command to run there")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert "Traceback" not in terminal.text()
+    assert (folder / "here").read_bytes() == os.fsencode(folder) + b"\n"
+    assert name in world.ohw("sessions").stdout
+    for how in ("--markdown", "--html", "--svg", "--cast", "--jsonl"):
+        done = world.ohw("export", how, "-o", str(world.home / f"x{how}"), name)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), how
+    taken = world.ohw("import", str(world.home / "x--jsonl"))
+    assert taken.returncode == 0, taken.stderr
+
+
+def test_a_model_over_the_wire_works_in_a_folder_with_such_a_name(world: World):
+    folder = world.project / "d\udce9"
+    folder.mkdir()
+    world.project = folder
+    with ModelServer([bash("touch made-it"), wire_finish("Made it.")]) as server:
+        more = {"OHW_API_KEY": "x"}
+        done = world.ohw("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "high", **more)
+    assert (done.returncode, done.stdout) == (0, "Made it.\n"), done.stderr
+    assert "Traceback" not in done.stderr
+    assert (folder / "made-it").exists()
 
 
 def test_a_name_chosen_from_the_list_is_sent(world: World):

@@ -22,6 +22,7 @@ from workbench.session.storage.leftovers import KEPT_BYTES, prune_kept, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
 from workbench.session.storage.store import Store
 from workbench.tools import leftovers
+from workbench.tools.execute_bash.sweep import sweep as end_marked
 
 KILLED = """
 import os, sys
@@ -109,7 +110,7 @@ def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch, dea
         (folder / "file").touch()
     link = tmp_path / f"ohw-cells-{dead.pid}-{namespace}-x"
     link.symlink_to(stay[-1])
-    leftovers.sweep_temporary()
+    leftovers.sweep_temporary(end_marked)
     assert not gone.exists()
     assert all((folder / "file").exists() for folder in (*stay, link))
 
@@ -125,7 +126,7 @@ def test_what_the_shells_of_dead_processes_left_running_ends(
         subprocess.Popen(["sleep", "60"], env={"OHW_SHELL": nonce, "PATH": os.environ["PATH"]}, start_new_session=True)
         for nonce in ("one", "two")
     )
-    leftovers.sweep_temporary()
+    leftovers.sweep_temporary(end_marked)
     assert ours.wait(10) == -signal.SIGKILL
     assert other.poll() is None
     assert not folder.exists()

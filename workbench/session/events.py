@@ -5,9 +5,11 @@ Payloads are plain data (JSON), so a log can be read without importing a single 
 
 from __future__ import annotations
 
+import json
+import os
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from workbench.security.policy import Mode as Mode
 from workbench.security.risk import Risk as Risk
@@ -203,6 +205,26 @@ Event: TypeAlias = Annotated[
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
-def event_from_json(line: str | bytes) -> Event:
+def event_from_json(line: str) -> Event:
     """Read one event; raises pydantic.ValidationError for an unknown kind or a wrong payload."""
-    return EVENT.validate_json(line)
+    try:
+        return EVENT.validate_json(line)
+    except ValidationError:
+        started = _started_in_bytes(line)
+        if started is None:
+            raise
+        return started
+
+
+def _started_in_bytes(line: str) -> SessionStarted | None:
+    """The first event of a session whose workspace has a path that is not UTF-8; None for any other line.
+
+    Such a byte is a lone surrogate in Python and an escape in the line, which pydantic does not read.
+    """
+    try:
+        started = SessionStarted.model_validate(json.loads(line))
+        started.model_copy(update={"workspace": ""}).model_dump_json()
+        os.fsencode(started.workspace)
+    except (ValueError, RecursionError):
+        return None
+    return started

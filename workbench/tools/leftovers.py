@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 import tempfile
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -56,23 +57,19 @@ def _is_zombie(pid: str) -> bool:
         return False
 
 
-def sweep_temporary() -> None:
-    """Delete the temporary folders of processes of ours that have ended, and end what their shells left running."""
+def sweep_temporary(end_shells: Callable[[Collection[str]], None]) -> None:
+    """Delete the temporary folders of processes of ours that have ended.
+
+    What their shells left running, since the supervisor was killed as well, goes by its nonces to `end_shells`.
+    """
     with suppress(OSError):
         for entry in Path(tempfile.gettempdir()).glob("ohw-*-*"):
             match = _NAME.fullmatch(entry.name)
             if match and is_left(*match.groups()) and _is_own_folder(entry):
-                _end_shells(entry)
+                nonces = [path.name.removeprefix(SHELL_FILE) for path in entry.glob(f"{SHELL_FILE}*")]
+                if nonces:
+                    end_shells(nonces)
                 shutil.rmtree(entry, ignore_errors=True)
-
-
-def _end_shells(folder: Path) -> None:
-    """Kill what belongs to the shells of a killed process whose supervisor was killed as well."""
-    nonces = [path.name.removeprefix(SHELL_FILE) for path in folder.glob(f"{SHELL_FILE}*")]
-    if nonces:
-        from workbench.tools.execute_bash.sweep import sweep  # it is rarely needed
-
-        sweep(nonces)
 
 
 def sweep_edited(folder: Path) -> None:

@@ -23,6 +23,7 @@ from workbench.errors import WorkbenchError
 from workbench.session.names import SUFFIX, session_path
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.store import APPLICATION_ID, delete_file
+from workbench.tools.execute_bash.sweep import sweep as end_marked
 from workbench.tools.leftovers import sweep_edited, sweep_temporary
 
 logger = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ def sweep(locations: Locations) -> list[str]:
 
 
 def _sweep_folders(locations: Locations) -> None:
-    sweep_temporary()
+    sweep_temporary(end_marked)
     mark = locations.data / "state" / ".pruned"
     try:
         if time.time() - mark.stat().st_mtime < _PRUNE_EVERY:

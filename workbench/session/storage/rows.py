@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from workbench.session.events import EVENT, Event
+from workbench.session.events import EVENT, Event, SessionStarted
 from workbench.session.storage.blobs import LIMIT, is_named, put_back, take_out
 from workbench.text import well_formed
 
@@ -102,6 +102,10 @@ def _as_json(event: Event) -> tuple[Event, str]:
         return event, event.model_dump_json()
     except ValueError:  # a lone surrogate from a tool or a model cannot be stored
         clean: Event = EVENT.validate_python(_clean(event.model_dump()))
+        if isinstance(event, SessionStarted):
+            # the session must find its directory again: there, a byte that is not UTF-8 is an escape of JSON
+            clean = clean.model_copy(update={"workspace": event.workspace})
+            return clean, json.dumps({**clean.model_dump(), "at": clean.at.isoformat()})
         return clean, clean.model_dump_json()
 
 

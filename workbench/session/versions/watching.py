@@ -160,6 +160,8 @@ class Watcher:
                     self._on_change()
             if not self._stop.is_set():
                 self.give_up("the system tells of no more changes")
+        except UnicodeEncodeError:
+            self.give_up("the path of the workspace is not UTF-8")
         except (OSError, RuntimeError) as error:
             self.give_up(_said(error))
         while not self._stop.wait(max(_LEAST_PAUSE, self._pause())):
