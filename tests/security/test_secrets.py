@@ -1,11 +1,13 @@
 """Secrets are masked wherever they stand and however they come; what only looks like one stays."""
 
+import base64
 import re
 import string
 import time
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -270,3 +272,80 @@ def test_masking_is_quick():
         secrets.masked(text)
         spent.append(time.process_time() - began)
     assert min(spent) < 0.01  # 1 ms on a machine that is free
+
+
+WRITTEN = {
+    "a password with a dollar": ("password = {}", "hT9$kLm2!vQx"),
+    "in a URL": ("postgres://app:{}@db.example.org/x", "hT9$kLm2!vQx"),
+    "in an option": ("mysql --password={} x", "hT9$kLm2!vQx"),
+    "curl's user": ("curl -sS -u admin:{} https://x.example", "hT9$kLm2!vQx"),
+    "a short login": ("> Authorization: Basic {}", "YTpiY2RlZg=="),
+    "a cookie that is set": ("< Set-Cookie: {}; Path=/; HttpOnly", "sid=a8F3kLm92XcVbN4qWe7RtY6u"),
+    "pgpass": ("db.example.org:5432:app:bob:{}", "hT9$kLm2!vQx"),
+    "pgpass for all": ("*:*:*:postgres:{}", "hT9$kLm2!vQx"),
+    "an element of XML": ("<password>{}</password>", "hT9$kLm2!vQx"),
+    "attributes of XML": ('<add key="ApiKey" value="{}" />', "a8F3kLm92XcVbN4q"),
+    "a variable of Kubernetes": ("- name: DB_PASSWORD\n  value: {}\n", "hT9kLm2vQx"),
+    "a variable in JSON": ('{{"name": "API_TOKEN", "value": "{}"}}', "a8F3kLm92XcVbN4q"),
+    "a block of YAML": ("password: |\n  {}\nuser: x\n", "hT9kLm2vQx"),
+    "JSON in JSON": ('{{\\"password\\": \\"{}\\"}}', "hT9kLm2vQx"),
+    "Figma": ("x {}", JOINED(("fi", "gd_", "a8F3kLm92XcVbN4qWe7RtY6u"))),
+    "Google's OAuth": ("x {}", JOINED(("GOC", "SPX-", "a8F3kLm92XcVbN4qWe7RtY6u"))),
+    "Terraform": ("x {}", JOINED(("a8F3kLm92XcVbN", ".atlas", "v1.", LONG * 2))),
+    "a job of GitLab": ("x {}", JOINED(("glc", "bt-64_", "a8F3kLm92XcVbN4q"))),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_secret_is_masked_as_people_and_programs_write_it(name):
+    form, value = WRITTEN[name]
+    text = form.format(value)
+    whole = Secrets().masked(text)
+    assert value not in whole
+    for size in (2, 5, 11):
+        stream = SecretStream(Secrets())
+        pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        assert value not in "".join([*pieces, stream.rest()])
+
+
+PLAIN = """
+curl -u user: https://x.example
+the value of the key: value12345
+- name: token_count
+  value: 12345678
+if password>limit1234 then
+<password></password>
+5432: listening
+db:5432: ready
+Authorization: Basic realm
+password: |
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_what_is_written_alike_stays(line):
+    assert Secrets().masked(line) == line
+
+
+KNOWN_VALUE = "Zq7-Kp93mVx/2Lw8Rt5Y"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        base64.b64encode(KNOWN_VALUE.encode()).decode(),
+        base64.b64encode(f"user:{KNOWN_VALUE}".encode()).decode(),
+        base64.b64encode(f"me:{KNOWN_VALUE}\n".encode()).decode(),
+        base64.urlsafe_b64encode(f"u:{KNOWN_VALUE}".encode()).decode(),
+        KNOWN_VALUE.encode().hex(),
+        quote(KNOWN_VALUE, safe=""),
+        f"{KNOWN_VALUE[:9]}\n{KNOWN_VALUE[9:]}",
+        f"  {KNOWN_VALUE[:7]}\n    {KNOWN_VALUE[7:14]}\n    {KNOWN_VALUE[14:]}",
+    ],
+)
+def test_a_known_value_is_masked_encoded_or_wrapped(text):
+    secrets = Secrets()
+    secrets.add("MY_KEY", KNOWN_VALUE)
+    masked = secrets.masked(f"before\n{text}\nbehind")
+    assert masked.split() == ["before", "‹secret", "MY_KEY›", "behind"]
+    assert secrets.may_stand_in(text) or "\n" in text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key")
@@ -18,18 +18,27 @@ MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key")
 _LONGEST_HEAD = 400
 """Characters of a line that are looked at in front of a name."""
 _LONGEST_NAME = 100
-_SET = re.compile(r"[\w.-]*[\"']?[ \t]*[=:](?!=)[=>]?[ \t]*[^\s=(\[{]")
+_SET = re.compile(
+    r"[\w.-]*(?:\\?[\"']?[ \t]*[=:](?!=)[=>]?[ \t]*[^\s=(\[{]|>[^\s<]|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:])"
+)
 """Quick: whether anything is set at all."""
 _HEAD = re.compile(r"[\w.-]*\Z")
 _NAME_END = re.compile(r"[\w.-]*")
-_SIGN = re.compile(r"[\"']?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*")
+_SIGN = re.compile(
+    r"\\?[\"']?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*(?:[|>][+-]?[ \t]*\n[ \t]+)?|(?P<tag>>)"
+    r"|(?P<pair>[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:][ \t]*)",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
+_PAIR_HEAD = re.compile(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
+"""What stands before a name whose value follows under a name of its own, as in lists of Kubernetes and of XML."""
 _VALUE = re.compile(
-    r"\"(?P<double>[^\"\n\\]{5,})\"|'(?P<single>[^'\n]{5,})'|(?P<bare>[^\s\"'`,;<>‹›(){}\[\]$|]{5,}(?![(\[{]))"
+    r"\\?\"(?P<double>[^\"\n\\]{5,})\\?\"|'(?P<single>[^'\n]{5,})'|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|]|\$(?![({])){5,}(?![(\[{]))"
 )
 _LINE_END = re.compile(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
 _VARIABLE_END = re.compile(r"[\s;&|]|\Z")
 _LINE_START = re.compile(
-    r"(?:[^\s\"'=(]{0,200}?[:-]\d+[:-])?[ \t]*(?:\d+[:|\t ][ \t]*)?[+>|:-]?[ \t]*"
+    r"(?:[^\s\"'=(]{0,200}?[:-]\d+[:-])?[ \t]*(?:\d+[:|\t ][ \t]*)?[+><|:-]?[ \t]*"
     r"(?:(?:export|set|setx|env|arg|const|let|var|declare -x)[ \t]+)?[\"']?\Z",
     re.IGNORECASE,
 )
@@ -79,10 +88,15 @@ class Setting(NamedTuple):
     name: str
 
 
-def settings_in(text: str, lowered: str) -> list[Setting]:
+def marks_in(lowered: str) -> list[str]:
+    """Return which of the marks stand in a text in lower case."""
+    return [mark for mark in MARKS if mark in lowered]
+
+
+def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list[Setting]:
     """Each setting of a secret, in order; `lowered` is the text in lower case, as long as it."""
     found: list[Setting] = []
-    places = {place for mark in MARKS for place in _places(lowered, mark) if _SET.match(lowered, place)}
+    places = {place for mark in marks for place in _places(lowered, mark) if _SET.match(lowered, place)}
     for place in sorted(places):
         if (not found or place >= found[-1].end) and (setting := _setting_at(text, place)):
             found.append(setting)
@@ -99,6 +113,13 @@ def begins_a_setting(line: str) -> bool:
     """Whether a line that goes on may hold a setting of a secret, so that its value has to be waited for."""
     lowered = lower_case(line)
     return any(_SET.match(lowered, place) for mark in MARKS for place in _places(lowered, mark))
+
+
+def names_what_follows(line: str) -> bool:
+    """Whether a whole line names a secret that stands on the next one."""
+    lowered = lower_case(line)
+    ends = (_NAME_END.match(lowered, at) for mark in MARKS for at in _places(lowered, mark))
+    return any(end is not None and _OPEN.match(lowered, end.end()) for end in ends)
 
 
 def _places(text: str, mark: str) -> Iterator[int]:
@@ -122,8 +143,8 @@ def _setting_at(text: str, place: int) -> Setting | None:
     found = value.group(kind)
     if kind == "bare" and text[place - 1 : place] in ("?", "&"):
         found = found.partition("&")[0]
-    is_variable = name.isupper() and sign.group() == "="
-    if not _stands_in_a_setting(text, place, value, sign["sign"], is_variable=is_variable):
+    is_variable = name.isupper() and sign["sign"] == "=" and sign.group() == "="
+    if not _stands(text, place, sign, value, is_variable=is_variable):
         return None
     if not _looks_secret(found, word, is_quoted=kind != "bare", is_variable=is_variable):
         return None
@@ -133,6 +154,14 @@ def _setting_at(text: str, place: int) -> Setting | None:
 def _ended(pattern: re.Pattern[str], text: str, place: int) -> int:
     found = pattern.match(text, place)
     return found.end() if found else place
+
+
+def _stands(text: str, start: int, sign: re.Match[str], value: re.Match[str], *, is_variable: bool) -> bool:
+    if sign["tag"]:
+        return text[start - 1 : start] == "<" and text.startswith("</", value.end())
+    if sign["pair"]:
+        return bool(_PAIR_HEAD.search(text[max(0, start - 20) : start]))
+    return _stands_in_a_setting(text, start, value, sign["sign"], is_variable=is_variable)
 
 
 def _stands_in_a_setting(text: str, place: int, value: re.Match[str], sign: str, *, is_variable: bool) -> bool:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+Words: TypeAlias = Literal["", "long", "dashed", "encoded"]
+"""A part of a text: all of it, its words of LONG characters, those with a hyphen or underscore, those that are no URL.
+"""
 
 
 class Shape(NamedTuple):
@@ -12,16 +16,22 @@ class Shape(NamedTuple):
 
     name: str
     marks: tuple[str, ...]
+    """One of them stands in each match."""
     pattern: re.Pattern[str]
-    in_word: int = 0
-    """A match holds no blank and has so many signs at least, so its mark stands in so long a word."""
+    words: Words = ""
+    """A match holds no blank, so that its mark stands in one of these words."""
     sign: str = ""
-    """One sign that stands in each match, and seldom elsewhere: looked for first, since that is quickest."""
+    """A text that stands in each match, and seldom elsewhere: it is looked for first."""
+    of_setting: str = ""
+    """Which of the marks of settings stands in each match, in any case: those are looked for anyway."""
     begins: bool = False
     """A match begins with its mark."""
 
-    def may_stand_in(self, text: str) -> bool:
-        """Whether there can be a match at all."""
+    def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str]) -> bool:
+        """Whether there can be a match at all in a text of these parts."""
+        if self.of_setting and self.of_setting not in setting_marks:
+            return False
+        text = parts[self.words]
         return self.sign in text and any(mark in text for mark in self.marks)
 
     def matches(self, text: str) -> list[re.Match[str]]:
@@ -35,18 +45,26 @@ class Shape(NamedTuple):
         return found
 
 
-SHORT, LONG = 14, 20
-"""The signs that a word has at least in which a secret is looked for."""
+LONG = 14
+"""Characters of the shortest word in which a secret is looked for."""
+
+
+def parts_of(text: str) -> dict[Words, str]:
+    """The text and its words in which secrets are looked for, each once: most words of a text stand in it again."""
+    words = {word for word in text.split() if len(word) >= LONG}
+    dashed = [word for word in words if "-" in word or "_" in word]
+    encoded = [word for word in words if "://" not in word]
+    return {"": text, "long": "\n".join(words), "dashed": "\n".join(dashed), "encoded": "\n".join(encoded)}
 
 
 _FREE = r"(?<![A-Za-z0-9_-])"
 
 
-def _token(name: str, marks: str, rest: str, in_word: int = LONG) -> Shape:
+def _token(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
     beginnings = marks.split()
     either = "|".join(re.escape(mark) for mark in beginnings)
     pattern = re.compile(f"{_FREE}(?:{either}){rest}")
-    return Shape(name, _shortest(beginnings), pattern, in_word=in_word, begins=True)
+    return Shape(name, _shortest(beginnings), pattern, words=words, begins=True)
 
 
 def _shortest(marks: list[str]) -> tuple[str, ...]:
@@ -66,57 +84,76 @@ SHAPES: tuple[Shape, ...] = (
         "private key",
         ("PRIVATE KEY",),
         re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?P<secret>.*?)(?=-----END|\Z)", re.DOTALL),
+        of_setting="key",
     ),
-    _token("AWS key", "AKIA ASIA", r"[0-9A-Z]{16}(?![A-Za-z0-9])"),
+    _token("AWS key", "AKIA ASIA", r"[0-9A-Z]{16}(?![A-Za-z0-9])", "long"),
     _token("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"[A-Za-z0-9_]{30,}"),
-    _token("GitLab token", "glpat- glrt- gldt-", r"(?=[\w.-]{0,80}\d)[\w.-]{8,}", SHORT),
+    _token("GitLab token", "glpat- glrt- gldt- glcbt- glptt- glft- gloas- glsoat-", r"(?=[\w.-]{0,80}\d)[\w.-]{8,}"),
     _token(
         "API key",
         "sk- gsk_ xai- sk_live_ rk_live_ sk_test_ whsec_",
         r"(?=[\w-]{0,80}\d)[A-Za-z0-9_-]{20,}",
     ),
-    _token("Google key", "AIza", r"[\w-]{35}"),
-    _token("Slack token", "xox xapp-", r"(?:(?<=xox)[abprs]-|(?<=xapp-))[\w-]{10,}", SHORT),
+    _token("Google key", "AIza", r"[\w-]{35}", "long"),
+    _token("Google secret", "GOCSPX-", r"[\w-]{20,}"),
+    _token("Google token", "ya29.", r"[\w-]{30,}", "long"),
+    _token("Slack token", "xox xapp-", r"(?:(?<=xox)[abprs]-|(?<=xapp-))[\w-]{10,}"),
     _token("Hugging Face token", "hf_", r"[A-Za-z0-9]{30,}"),
     _token("npm token", "npm_", r"[A-Za-z0-9]{36}"),
     _token("PyPI token", "pypi-AgE", r"[\w-]{50,}"),
-    _token("SendGrid key", "SG.", r"[\w-]{20,24}\.[\w-]{40,45}"),
+    _token("SendGrid key", "SG.", r"[\w-]{20,24}\.[\w-]{40,45}", "encoded"),
     _token(
         "access token",
-        "dop_v1_ shpat_ dckr_pat_ ATATT3 hvs.",
-        r"[\w.=-]{16,}",
+        "dop_v1_ shpat_ shpss_ shpca_ shppa_ dckr_pat_ lin_api_ figd_ sntrys_ sntryu_ glsa_ sbp_ pscale_tkn_ "
+        "pscale_pw_ rubygems_ NRAK- tskey-",
+        r"(?=[\w.=-]{0,80}\d)[\w.=-]{16,}",
     ),
-    _token("Databricks token", "dapi", r"[0-9a-f]{32}"),
+    _token("access token", "ATATT3 hvs. dp.pt.", r"[\w.=-]{16,}", "encoded"),
+    _token("access token", "secret_ r8_", r"(?=[A-Za-z]{0,80}\d)[A-Za-z0-9]{32,}"),
+    Shape(
+        "Terraform token",
+        (".atlasv1.",),
+        re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+        words="encoded",
+    ),
+    _token("Databricks token", "dapi", r"[0-9a-f]{32}", "encoded"),
     _token("age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
-    _token("web token", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+    _token("web token", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}", "long"),
     Shape(
         "Slack hook",
         ("hooks.slack.com",),
         re.compile(r"hooks\.slack\.com/services/(?P<secret>[\w/]{20,})"),
-        in_word=LONG,
+        words="long",
     ),
     Shape(
         "Azure secret",
         ("Q~",),
         re.compile(r"(?<![\w~.-])(?P<secret>[\w~.-]{3}[78]Q~[\w~.-]{31,34})(?![\w~.-])"),
-        in_word=LONG,
+        words="long",
         sign="~",
     ),
     Shape(
         "header",
-        ("uthorization", "UTHORIZATION", "earer "),
+        ("uthorization", "UTHORIZATION"),
         re.compile(
-            r"\b(?:authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?|bearer\s+)"
-            r"(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)",
+            r"\bauthorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?"
+            r"(?P<secret>(?:(?<=basic )(?=[\w+/-]*(?-i:[A-Z\d+/=]))|(?=[\w.~+/-]{16})(?=[\w.~+/-]{0,200}\d))"
+            r"[\w.~+/-]{6,}=*)",
             re.IGNORECASE,
         ),
+        of_setting="auth",
+    ),
+    Shape(
+        "header",
+        ("earer ",),
+        re.compile(r"\bbearer\s+(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)", re.IGNORECASE),
     ),
     Shape(
         "password",
         ("://",),
         re.compile(
             r"://(?:[^\s/:@\"']{0,100}:(?!(?i:password|passwd|pass|pwd|secret|token|pw)@)|(?=[\w-]{20,200}@)(?=[\w-]*\d))"
-            r"(?P<secret>[^\s/@\"'‹${}<>*]{3,200})@(?=[\w\[-])"
+            r"(?P<secret>(?!\$)(?:[^\s/@\"'‹${}<>*]|\$(?![{(])){3,200})@(?=[\w\[-])"
         ),
         sign="@",
     ),
@@ -124,5 +161,21 @@ SHAPES: tuple[Shape, ...] = (
         "password",
         ("machine ", "default login"),
         re.compile(r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*\s+password\s+(?P<secret>[^\s‹]{3,})"),
+        of_setting="pass",
+    ),
+    Shape(
+        "password",
+        ("curl ",),
+        re.compile(
+            r"\bcurl [^\n]{0,400}?(?<=\s)(?:-u|-U|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}:"
+            r"(?P<secret>[^\s\"'‹]{4,200})"
+        ),
+    ),
+    # .pgpass: host:port:database:user:password
+    Shape(
+        "password",
+        (":5432:", ":*:"),
+        re.compile(r"^[ \t]*[\w.*/-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:‹]{4,})[ \t]*$", re.MULTILINE),
+        words="encoded",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.security.secret_settings import begins_a_setting
+from workbench.security.secret_settings import begins_a_setting, names_what_follows
 from workbench.security.secret_shapes import SHAPES
 from workbench.security.secrets import Secrets
 
@@ -57,6 +57,10 @@ class SecretStream:
         if block and len(held) - block.start() < _LONGEST_BLOCK:
             return block.start()
         start = max(held.rfind("\n"), held.rfind("\r")) + 1
+        before = held.rfind("\n", 0, start - 1) + 1 if start else 0
+        last = (self._shown if before == 0 else "") + held[before : start - 1] if start else ""
+        if 0 < len(last) < _LONGEST_WORD and names_what_follows(last):
+            return before
         line = held[start:]
         blank = start + max(line.rfind(" "), line.rfind("\t")) + 1
         if len(line) > max(_LONGEST_WORD, 2 * self._secrets.longest):

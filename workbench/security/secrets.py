@@ -5,15 +5,22 @@ A mask reads `‹secret NAME›`. Hashes and ids are left alone: a shape needs t
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from workbench.secret_names import holds_secret
-from workbench.security.secret_settings import lower_case, settings_in
-from workbench.security.secret_shapes import LONG, SHAPES, SHORT, Shape
+from workbench.security.secret_settings import lower_case, marks_in, settings_in
+from workbench.security.secret_shapes import LONG, SHAPES, Shape, Words, parts_of
 
 _SHORTEST = 8
+_SHORTEST_FORM = 12
+_LONGEST_WRAPPED = 40_000
+"""Characters of a text in which a value is looked for that stands on several lines; outputs are cut below that."""
 _SIGN = re.compile(r"[^\n]")
 Cover = Callable[[str, str], str]
 """What stands in the place of a secret, of its name and its text."""
@@ -28,6 +35,7 @@ class Secrets:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._known: re.Pattern[str] | None = None
+        self._forms: dict[str, str] = {}
 
     @property
     def longest(self) -> int:
@@ -44,8 +52,9 @@ class Secrets:
         value = (value or "").strip()
         if len(value) < _SHORTEST or value in self._names or value.isalpha() or value.startswith("/"):
             return
-        names = {**self._names, value: name}
+        names = {**self._names, value: name, quote(value, safe=""): name}
         known = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
+        self._forms = {**dict.fromkeys(_forms(value), name), **self._forms}
         self._names, self._known = names, known
 
     def add_all(self, env: Mapping[str, str]) -> None:
@@ -64,21 +73,37 @@ class Secrets:
 
     def may_stand_in(self, text: str) -> bool:
         """Whether a text can hold a secret at all: where it cannot, no part of it can. Quick for a long text."""
-        if any(mark in text for mark in _MARKS) or any(value in text for value in self._names):
+        if any(mark in text for mark in _MARKS) or any(value in text for value in (*self._names, *self._forms)):
             return True
         return bool(settings_in(text, lower_case(text)))
 
     def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
             return text
-        if self._known and any(value in text for value in self._names):
-            text = self._known.sub(lambda found: cover(self._names[found.group()], found.group()), text)
-        short = [word for word in text.split() if len(word) >= SHORT]
-        where_of = {0: text, SHORT: "\n".join(short), LONG: "\n".join([word for word in short if len(word) >= LONG])}
+        parts, lowered = parts_of(text), lower_case(text)
+        if self._known and any(value in parts[_part_for(value)] for value in self._names):
+            text = self._known.sub(lambda match: cover(self._names[match.group()], match.group()), text)
+        text = self._without_forms(text, parts["encoded"], cover)
+        marks = marks_in(lowered)
         for shape in SHAPES:
-            if shape.may_stand_in(where_of[shape.in_word]):
+            if shape.may_stand_in(parts, marks):
                 text = _hidden(text, shape, cover)
-        return _without_settings(text, cover)
+        return _without_settings(text, marks, cover) if marks else text
+
+    def _without_forms(self, text: str, words: str, cover: Cover) -> str:
+        """The text, which has these longer words, without known values that are encoded or stand on several lines."""
+        for form, name in self._forms.items() if words else ():
+            if form in words:
+                text = re.sub(rf"[\w+/=%-]*{re.escape(form)}[\w+/=%-]*", partial(_covered_form, cover, name), text)
+        if len(text) > _LONGEST_WRAPPED or not self._names:
+            return text
+        whole = "".join(text.split())
+        for value, name in self._names.items():
+            squeezed = "".join(value.split())
+            if squeezed in whole:
+                wrapped = r"\s*".join(map(re.escape, squeezed))
+                text = re.sub(wrapped, partial(_covered_form, cover, name), text)
+        return text
 
     def masked_data(self, value: Any) -> Any:
         """Plain data with all its texts masked; the same object where there is nothing to mask."""
@@ -131,9 +156,30 @@ def _in_mask(found: re.Match[str], name: str, cover: Cover) -> str:
     return whole[: found.start("secret") - start] + covered + whole[found.end("secret") - start :]
 
 
-def _without_settings(text: str, cover: Cover) -> str:
+def _part_for(value: str) -> Words:
+    """The part of a text that has the value where the text has it."""
+    return "long" if len(value) >= LONG and not any(map(str.isspace, value)) else ""
+
+
+def _forms(value: str) -> set[str]:
+    """What stands in a text for a value that is encoded: in base64 at any offset, in hexadecimal, in JSON."""
+    raw = value.encode(errors="surrogatepass")
+    forms = {raw.hex(), json.dumps(value)[1:-1]}
+    for offset in range(3):
+        # the first characters depend on what stands before, the last on what stands behind
+        encoded = base64.b64encode(b"\0" * offset + raw).decode()
+        core = encoded[(0, 2, 3)[offset] : (offset + len(raw)) // 3 * 4]
+        forms |= {core, core.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= _SHORTEST_FORM and value not in form}
+
+
+def _covered_form(cover: Cover, name: str, match: re.Match[str]) -> str:
+    return cover(name, match.group())
+
+
+def _without_settings(text: str, marks: Collection[str], cover: Cover) -> str:
     pieces, end = [], 0
-    for setting in settings_in(text, lower_case(text)):
+    for setting in settings_in(text, lower_case(text), marks):
         pieces += [text[end : setting.start], cover(setting.name, text[setting.start : setting.end])]
         end = setting.end
     return "".join([*pieces, text[end:]]) if pieces else text
