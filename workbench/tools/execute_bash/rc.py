@@ -35,7 +35,7 @@ __ohw_prompt() {
   [[ -e /proc/$$/cwd ]] || __ohw_folder=$(builtin pwd -P)
 }
 __ohw_begin() {
-  PROMPT_COMMAND='{ __ohw_prompt; builtin trap - DEBUG; } 2>/dev/null'
+  PROMPT_COMMAND='{ \__ohw_prompt; \builtin trap - DEBUG; } 2>/dev/null'
   case $__ohw_flags in *v*) builtin set -v ;; esac
   case $__ohw_flags in *x*) builtin set -x ;; esac
   return "$1"
@@ -43,7 +43,7 @@ __ohw_begin() {
 __ohw_mend() {
   { __ohw_kept=$? __ohw_flags=$-; builtin set +xv; } 2>/dev/null
   unset PROMPT_COMMAND
-  PROMPT_COMMAND='{ __ohw_prompt; builtin trap - DEBUG; } 2>/dev/null'
+  PROMPT_COMMAND='{ \__ohw_prompt; \builtin trap - DEBUG; } 2>/dev/null'
   [[ -t 2 ]] || exec 2>/dev/tty
 }
 readonly -f __ohw_prompt __ohw_begin __ohw_mend
