@@ -14,6 +14,8 @@ from typing import Any
 from workbench.errors import UsageError
 
 _MOST_NOTES = 1_000
+_LARGEST_NOTED = 200_000
+"""Bytes of a content that is noted; of larger protected files the content is never compared."""
 _own_writes: dict[str, bytes] = {}
 """What this process wrote last, so that a session does not take it for the work of a command."""
 
@@ -50,6 +52,9 @@ def note_own_write(path: Path, raw: bytes | None) -> None:
     """Note that this process is about to give the file this content (None: to delete it)."""
     if len(_own_writes) >= _MOST_NOTES:
         _own_writes.pop(next(iter(_own_writes)), None)
+    if raw is not None and len(raw) > _LARGEST_NOTED:
+        _own_writes.pop(str(path), None)
+        return
     _own_writes[str(path)] = hashlib.sha256(raw).digest() if raw is not None else b""
 
 

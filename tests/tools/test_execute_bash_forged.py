@@ -137,3 +137,13 @@ def test_a_line_that_bash_abandons_shows_nothing_of_the_question(bash: Bash, scr
     seen = bash(script)
     assert "133" not in seen.output
     assert bash("echo $?; (exit 3)").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["builtin", "trap", "__ohw_prompt", "__ohw_begin", "__ohw_mend", "eval", "unset", "exec"]
+)
+def test_an_alias_takes_the_place_of_no_command_of_the_prompt(bash: Bash, tmp_path: Path, name: str) -> None:
+    bash(f"shopt -s expand_aliases; alias {name}='echo hijacked'")
+    bash("trap 'echo traced' DEBUG")
+    assert bash("echo one").output == "one\n"
+    is_true(bash, tmp_path)

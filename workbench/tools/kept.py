@@ -7,6 +7,23 @@ from pathlib import Path
 
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
+_ONE_WRITE = 512
+"""Bytes that are written in place by one call: no kill and no power cut leaves half of them."""
+
+
+def _overwritten(path: Path, content: bytes) -> bool:
+    """Whether the file was there with as many bytes, and holds these now: that saves a new file and a rename."""
+    try:
+        opened = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.fstat(opened).st_size == len(content) == os.pwrite(opened, content, 0)
+    except OSError:
+        return False
+    finally:
+        os.close(opened)
+
 
 class Kept:
     """A drawer for one session; names look like `undo/3f2a/1`. Without a folder everything is held in memory."""
@@ -21,6 +38,8 @@ class Kept:
             self._memory[name] = content
             return
         place = self._folder / name
+        if len(content) <= _ONE_WRITE and _overwritten(place, content):
+            return
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = place.with_name(f"{place.name}.tmp")
         with os.fdopen(os.open(unfinished, _FRESH, 0o600), "wb") as file:

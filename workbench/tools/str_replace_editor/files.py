@@ -197,7 +197,7 @@ class Files:
             return
         if self._seen and plan.stale and not self._seen.was_offered(plan.path, plan.was):
             raise EditorError(f"{plan.path} was changed by something else at this moment. View it again.")
-        step = Step.between(plan.raw_before, plan.raw_after, plan.was)
+        step = Step.between(plan.raw_before, plan.raw_after, plan.was, _shared_ends(plan))
         self._undo.push(plan.path, step)
         try:
             self._write(plan)
@@ -263,6 +263,17 @@ class Files:
             now = read_bytes(plan.path, self.root_of(plan.path)) if os.path.lexists(plan.path) else None
             if now == plan.raw_before or plan.raw_before is None:
                 self._undo.drop(plan.path)
+
+
+def _shared_ends(plan: Plan) -> tuple[int, int] | None:
+    """How many bytes an edit leaves at both ends, where a character is a byte; None where they have to be compared."""
+    edited, before, after = plan.edited, plan.raw_before, plan.raw_after
+    if edited is None or before is None or after is None or plan.before is None or plan.after is None:
+        return None
+    if (len(before), len(after)) != (len(plan.before), len(plan.after)):
+        return None
+    # a newline that an insertion begins with stands before its `start`
+    return max(0, edited.start - 1), len(after) - edited.stop
 
 
 def _shown(path: Path) -> str:

@@ -28,11 +28,14 @@ class Step:
     added: int = 0
 
     @classmethod
-    def between(cls, before: bytes | None, after: bytes, was: str) -> Step:
-        """The edit that made `after` out of `before`, whose digest is `was`."""
+    def between(cls, before: bytes | None, after: bytes, was: str, ends: tuple[int, int] | None = None) -> Step:
+        """The edit that made `after` out of `before`, whose digest is `was`.
+
+        `ends` are numbers of bytes that are the same at the beginning and at the end, where they are known.
+        """
         if before is None:
             return cls("", digest(after))
-        head, tail = shared_ends(before, after)
+        head, tail = ends or shared_ends(before, after)
         return cls(was, digest(after), head, before[head : len(before) - tail], len(after) - head - tail)
 
     def taken_back(self, raw: bytes) -> bytes:
