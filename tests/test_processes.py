@@ -202,6 +202,26 @@ def test_programs_of_the_folder_are_not_taken_for_those_of_the_system(
     assert "/usr/bin" in processes.clean_environment(env)["PATH"].split(":")
 
 
+@pytest.mark.parametrize("inside", ["src", "vendor/inner", ".git"])
+@pytest.mark.parametrize("entry", ["bin", ".venv/bin", "src/../node_modules/.bin"])
+def test_programs_of_the_repository_around_the_folder_are_not_taken_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str, entry: str
+):
+    monkeypatch.setattr(processes, "_workspaces", set())
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "vendor/inner").mkdir(parents=True)
+    (tmp_path / "vendor/inner/.git").write_text("gitdir: ../../.git\n")
+    (tmp_path / entry).mkdir(parents=True)
+    (tmp_path / entry / "git").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / entry / "git").chmod(0o755)
+    env = {"PATH": f"{tmp_path / entry}:/usr/bin"}
+    assert str(processes.find_program("git", env) or "").startswith(str(tmp_path))
+    processes.keep_out_of(tmp_path / inside)
+    assert not str(processes.find_program("git", env) or "").startswith(str(tmp_path))
+    assert processes.clean_environment(env)["PATH"] == "/usr/bin"
+
+
 def test_a_relative_program_with_a_slash_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edit").write_text("#!/bin/sh\n")

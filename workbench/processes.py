@@ -31,11 +31,17 @@ _RUN += "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
 def keep_out_of(workspace: Path | str) -> None:
     """Never take a program of ours (git, rg, bash, the editor) from this directory, wherever PATH has it.
 
-    The home directory and those above it stay: the user's own programs are there.
+    Nor from the repositories around it: who works in a part of a clone trusts the whole of it no more. The home
+    directory and those above it stay: the user's own programs are there.
     """
     folder = os.path.realpath(workspace)
-    if not _is_below(str(Path.home()), folder):
-        _workspaces.add(folder)
+    home = str(Path.home())
+    _workspaces.update(each for each in (folder, *_repositories_around(folder)) if not _is_below(home, each))
+
+
+def _repositories_around(folder: str) -> list[str]:
+    """The directories above this one that hold a `.git`."""
+    return [str(each) for each in Path(folder).parents if os.path.lexists(each / ".git")]
 
 
 def isolated_python(module: str, *words: str) -> list[str]:

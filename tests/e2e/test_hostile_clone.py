@@ -215,3 +215,49 @@ def test_the_canaries_sing_for_who_is_careless(world: World, mark: Path):
     clean = {**world.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
     subprocess.run(["git", "diff", "HEAD"], cwd=world.project, env=clean, capture_output=True)
     assert sang(mark)
+
+
+@pytest.fixture
+def parts(world: World, mark: Path) -> None:
+    """Parts of the clone with settings of their own: a repository whose `.git` is a file, and one without a tree."""
+    canary, env = world.home / "canary", {**world.env, "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull}
+
+    def git(*words: str, cwd: Path = world.project) -> None:
+        subprocess.run(["git", *words], cwd=cwd, env=env, check=True, capture_output=True)
+
+    inner, bare = world.project / "inner", world.project / "bare"
+    git("init", "-q", f"--separate-git-dir={world.project}/elsewhere", str(inner))
+    git("init", "-q", "--bare", str(bare))
+    git("config", "core.bare", "false", cwd=bare)
+    git("config", "core.worktree", str(world.project), cwd=bare)
+    for folder in (inner, bare):
+        for key in ("core.fsmonitor", "core.sshCommand", "diff.external", "filter.c.clean", "core.pager"):
+            git("config", key, str(canary), cwd=folder)
+    (inner / "f.txt").write_text("one\n")
+    (inner / ".gitattributes").write_text("* filter=c\n")
+
+
+@pytest.mark.usefixtures("parts")
+@pytest.mark.parametrize("part", ["inner", "bare", ".git"])
+def test_a_part_of_the_clone_fires_no_canary_either(world: World, mark: Path, part: str):
+    launcher = world.home / "ohw.py"
+    launcher.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
+    world.env["OHW_MODEL"] = world.script(bash("echo from the shell > made.txt"), finish("All done."))
+    for words in (["run", "go", "--mode", "never"], ["tools"], ["mcp"], ["restore"]):
+        done = subprocess.run(
+            [sys.executable, str(launcher), *words],
+            cwd=world.project / part,
+            env=world.env,
+            capture_output=True,
+            text=True,
+        )
+        assert "Traceback" not in done.stderr
+        assert sang(mark) == "", words
+
+
+@pytest.mark.usefixtures("parts")
+@pytest.mark.parametrize("part", ["inner", "bare"])
+def test_the_canaries_of_a_part_sing_for_who_is_careless(world: World, mark: Path, part: str):
+    clean = {**world.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
+    subprocess.run(["git", "status"], cwd=world.project / part, env=clean, capture_output=True)
+    assert sang(mark)

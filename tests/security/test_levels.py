@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.security.foreign import assess_foreign
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 
@@ -45,3 +46,20 @@ def test_what_a_descriptor_of_another_process_leads_to_is_not_looked_up_in_ours(
 )
 def test_what_is_too_dense_to_be_looked_at_in_time_is_high(shape):
     assert assess_command(shape, PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hints"),
+    [
+        ({"text": "a\x1b[31m"}, {}),
+        ({"url": "file:///etc/passwd"}, {}),
+        ({"path": "~/.ssh/id_rsa"}, {}),
+        ({}, {"destructiveHint": True}),
+        ({}, {}),
+    ],
+)
+def test_each_reason_to_ask_about_a_servers_tool_names_the_server(arguments, hints):
+    call = {"tool": "echo", "args": arguments, "annotations": hints, "call": "echo of the MCP server tracker"}
+    rated = assess_foreign(call)
+    assert rated.reasons
+    assert all(reason.endswith(": echo of the MCP server tracker") for reason in rated.reasons)

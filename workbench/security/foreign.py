@@ -21,8 +21,13 @@ METADATA = re.compile(
 def assess_foreign(described: Mapping[str, Any]) -> Assessment:
     """The rating of `{"tool", "annotations", "pinned", "description", "args"}`, or of an event that a server sent.
 
-    A `call` says in a line what is done, for the person.
+    A `call` says in a line what is done and by whom: it stands behind each reason.
     """
+    rated, call = _rated(described), str(described.get("call", ""))
+    return rated._replace(reasons=tuple(f"{reason}: {call}" for reason in rated.reasons)) if call else rated
+
+
+def _rated(described: Mapping[str, Any]) -> Assessment:
     tool = str(described.get("tool", ""))
     if "event" in described:
         return one("HIGH", "a server asks for something by itself", str(described["event"]))
@@ -37,9 +42,7 @@ def assess_foreign(described: Mapping[str, Any]) -> Assessment:
             return one("HIGH", "an address that runs code or reads files", tool)
         if value.startswith(("/", "~")) and is_secret(value):
             return one("HIGH", "names what holds secrets", tool)
-    call = str(described.get("call", ""))
-    rated = _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
-    return rated._replace(reasons=tuple(f"{reason}: {call}" for reason in rated.reasons)) if call else rated
+    return _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
 
 
 def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assessment:
