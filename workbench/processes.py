@@ -39,9 +39,9 @@ def keep_out_of(workspace: Path | str) -> None:
     _workspaces.update(each for each in (folder, *_repositories_around(folder)) if not _is_below(home, each))
 
 
-def _repositories_around(folder: str) -> list[str]:
+def _repositories_around(path: str) -> list[str]:
     """The directories above this one that hold a `.git`."""
-    return [str(each) for each in Path(folder).parents if os.path.lexists(each / ".git")]
+    return [str(each) for each in Path(path).parents if os.path.lexists(each / ".git")]
 
 
 def isolated_python(module: str, *words: str) -> list[str]:

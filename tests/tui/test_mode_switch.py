@@ -1,8 +1,10 @@
 """The mode key and the modes by name: what is in force, when it counts, and what is confirmed."""
 
 import asyncio
+import time
 
 import pytest
+from textual import events
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
@@ -130,3 +132,22 @@ async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
         type_while_it_stands_still(app, "shift+tab", seconds=SETTLE + 0.6)
         await wait_until(pilot, lambda: link.commands)
         assert link.commands == [("mode", "plan")]
+
+
+async def test_a_key_that_was_read_only_after_the_process_stood_still_confirms_nothing(monkeypatch):
+    monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 1.5)
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await app.run_action("mode('never')", app.screen)
+        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen._ticks)
+        time.sleep(1.8)  # the whole process: nobody reads the terminal
+        app.post_message(events.Key("y", "y"))
+        await pilot.pause(0.3)
+        assert isinstance(app.screen, NeverAskScreen)
+        assert link.commands == []
+        await wait_until(pilot, lambda: app.screen.is_armed)
+        time.sleep(1.0)  # it has been in sight for long: a key of now is an answer
+        app.post_message(events.Key("y", "y"))
+        await wait_until(pilot, lambda: link.commands == [("mode", "never", "confirmed")])
