@@ -103,3 +103,34 @@ def test_a_script_that_stays_mapped_is_hashed_again(tmp_path):
         mapped[5:8] = b"two"
         assert script.stat() == stat
         assert found(tmp_path, "sh run.sh") != before
+
+
+REACHED = {
+    "a folder of the script": ("bash sub/a.sh", {"sub/a.sh": 'source "${BASH_SOURCE%/*}/b.sh"\n', "sub/b.sh": "x"}),
+    "a variable of make": ("make", {"Makefile": "S=do/run.sh\nall:\n\tbash $(S)\n", "do/run.sh": "x"}),
+    "a plugin of pytest": ("pytest -p plug", {"plug.py": ""}),
+    "a plugin in its settings": ("pytest", {"pytest.ini": "[pytest]\naddopts = -q -p plug\n", "plug.py": ""}),
+    "plugins of a conftest": ("pytest", {"conftest.py": "pytest_plugins = ['tests.fix']\n", "tests/fix.py": ""}),
+    "settings of a project": ("python -m pytest", {"pyproject.toml": "addopts = '-p plug'\n", "plug.py": ""}),
+    "a path of modules": ("PYTHONPATH=lib python x.py", {"x.py": "", "lib/sitecustomize.py": ""}),
+    "a module by name": ("python x.py", {"x.py": "import_module('plug.a')", "plug/__init__.py": "", "plug/a.py": ""}),
+    "text that is run": ("python x.py", {"x.py": "exec(open('code.txt').read())", "code.txt": "1"}),
+    "tox": ("tox", {"tox.ini": "[testenv]\ncommands = python run.py\n", "run.py": ""}),
+    "pre-commit": ("pre-commit run", {".pre-commit-config.yaml": "- entry: ./chk.sh\n", "chk.sh": "x"}),
+    "hooks elsewhere": ("git -c core.hooksPath=h commit -m x", {"h/pre-commit": "x"}),
+    "an application": ("flask --app web run", {"web.py": ""}),
+    "Django": ("python manage.py x", {"manage.py": "setdefault('S', 'site.settings')", "site/settings.py": ""}),
+    "rake": ("rake", {"Rakefile": "load 'x.rake'\n", "x.rake": ""}),
+    "Gradle": ("./gradlew b", {"gradlew": "#!/bin/sh\n", "build.gradle": "apply from: 'x.gradle'\n", "x.gradle": ""}),
+    "CMake": ("cmake -B b", {"CMakeLists.txt": "include(cmake/a.cmake)\n", "cmake/a.cmake": ""}),
+}
+
+
+@pytest.mark.parametrize("way", REACHED)
+def test_what_a_script_or_settings_name_is_found(tmp_path, way):
+    line, files = REACHED[way]
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    assert list(files)[-1] in names(tmp_path, found(tmp_path, line))

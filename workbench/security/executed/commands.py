@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,9 @@ _PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
 _MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
 _CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
+_MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
+"""Options behind which some programs are given a module that they load."""
+_ADDED_PLUGIN: Final = re.compile(r"(?<![\w-])-p[ \t=]*([A-Za-z_][\w.]*)")
 _VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
 _RECIPE_SIGNS: Final = "@-+"
 _INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
@@ -58,6 +62,8 @@ def executed_files(
     for part in parts:
         if part.words:
             command(finder, part.words, (*(tuple(map(real_path, part.folders)) or start), *modules), 0)
+    for name in ("sitecustomize", "usercustomize") if modules else ():
+        finder.module(name, modules, 0)
     _unknown_before(finder, parts, text, start)
     for value in _CODE_SET.findall(text):
         finder.program(value.strip("\"'"), start, 0, "shell")
@@ -194,6 +200,7 @@ def _unknown(found: Finder, program: str, rest: list[str], bases: Bases, depth: 
     """Other programs: what they look for by themselves, and operands that are scripts or may be executed."""
     _looked_for(found, program, rest, bases, depth)
     _flag_files(found, rest, bases, depth)
+    _named_modules(found, rest, bases, depth)
     for at, word in enumerate(rest[:20]):
         if program in table.RUNNERS and word in table.SCRIPTED and depth < _DEEPEST:
             command(found, rest[at:], bases, depth + 1)
@@ -231,6 +238,23 @@ def _looked_for(found: Finder, program: str, rest: list[str], bases: Bases, dept
         _package_scripts(found, rest, bases, depth)
     elif program == "pytest":
         _tests(found, rest, bases, depth)
+        _plugins(found, names, tuple(folders), depth)
+
+
+def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """The modules that options name, as `flask --app` and `pytest -p` do."""
+    for word, value in _with_next(rest):
+        flag, equals, inline = word.partition("=")
+        if flag in _MODULE_FLAGS:
+            finder.module((inline if equals else value).partition(":")[0], (*bases, finder.workspace), depth)
+
+
+def _plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:
+    """The plugins that settings of pytest add with `-p`."""
+    for path in (path for name in names for path in finder.at(name, bases)):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+            for module in _ADDED_PLUGIN.findall(file.read(_LONGEST)):
+                finder.module(module, bases, depth)
 
 
 def _package_scripts(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -274,6 +298,10 @@ def _git(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """Hooks that a verb runs, and the command lines that some verbs are given."""
     if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
         _hooks(found, bases, depth)
+    for word in rest[:8]:
+        key, _, path = word.partition("=")
+        if key.casefold() == "core.hookspath":
+            found.program(f"{path}/*", bases, depth, "shell")
     for at, word in enumerate(rest[:8]):
         if word in table.GIT_RUNS:
             _wrapped(found, rest[at + 1 :], bases, depth)

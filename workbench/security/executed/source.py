@@ -30,7 +30,7 @@ CODE_ENDINGS: Final = tuple(
     for ending in words(
         "sh bash zsh ksh fish py pyw pyz js mjs cjs jsx ts mts cts tsx rb pl pm php lua r jl awk "
         "sed tcl groovy kts exs ex ps1 mk ipynb bats go rs java jar scala clj nu scm el c cc cpp "
-        "cxx h hpp cs swift kt zig hs ml split "
+        "cxx h hpp cs swift kt zig hs ml split rake gradle cmake "
     )
 )
 _KINDS: Final[dict[str, Kind]] = {
@@ -51,6 +51,11 @@ _IMPORTS: Final = re.compile(
 _LOADED: Final = re.compile(
     r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once)?|import|from|load|dofile|use)\b\s*\(?\s*)["']([^"'\n]{1,200})["']"""
 )
+_EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
+_DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
+_RUNS_TEXT: Final = re.compile(r"\b(?:exec|eval|compile|run_path|spec_from_file_location|execfile)\s*\(")
+_PATH: Final = re.compile(r"[\w@+./-]{3,200}")
+_MOST_DOTTED: Final = 40
 _QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
 
 
@@ -159,10 +164,23 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
     shebang = tuple(filter(None, first.groups())) if first else ()
     kind = _KINDS.get(PurePath(path).suffix.casefold()) or _by_shebang(shebang) or kind
     if kind == "python":
-        return Source(digest, shebang, modules=tuple(modules_in(text)), names=tuple(quoted_names(text)))
+        modules = (*modules_in(text), *dict.fromkeys(_DOTTED.findall(text)[:_MOST_DOTTED]))
+        return Source(digest, shebang, modules=modules, names=tuple(quoted_names(text, any_name=_runs_text(text))))
     if kind in {"shell", "recipes"}:
-        return Source(digest, shebang, commands=tuple(commands_in(text)))
-    return Source(digest, shebang, names=(*loaded_names(text), *quoted_names(text)))
+        return Source(digest, shebang, commands=tuple(commands_in(text)), names=tuple(scripts_named(text)))
+    names = dict.fromkeys((*loaded_names(text), *quoted_names(text), *scripts_named(text)))
+    return Source(digest, shebang, names=tuple(names))
+
+
+def _runs_text(text: str) -> bool:
+    """Whether a program in Python runs what it reads, so that a file of any name may be code."""
+    return bool(_RUNS_TEXT.search(text))
+
+
+def scripts_named(text: str) -> list[str]:
+    """Paths anywhere in a text that end like those of scripts: variables of a Makefile, entries of settings."""
+    paths = dict.fromkeys(path for path in _PATH.findall(text) if path.endswith(CODE_ENDINGS))
+    return [path for path, _ in zip(paths, range(_MOST_NAMES), strict=False)]
 
 
 def _by_shebang(shebang: tuple[str, ...]) -> Kind:
@@ -177,7 +195,7 @@ def _by_shebang(shebang: tuple[str, ...]) -> Kind:
 
 def commands_in(text: str) -> Iterator[tuple[str, ...]]:
     """The words of each command in a shell text or in recipes; quotes are removed, variables stand as they are."""
-    text = text.replace("\\\n", " ")
+    text = _EXPANSION.sub("$_", text.replace("\\\n", " "))
     pieces = []
     for _ in range(3):
         pieces += _INNER.findall(text)
@@ -216,10 +234,10 @@ def loaded_names(text: str) -> list[str]:
     return [found[1] for found, _ in zip(_LOADED.finditer(text), range(_MOST_NAMES), strict=False)]
 
 
-def quoted_names(text: str) -> list[str]:
-    """Texts in quotes that are named like scripts, or like programs beside the code."""
+def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
+    """Texts in quotes that are named like scripts, or like programs beside the code; `any_name` takes all of them."""
     found = (match[1] for match in _QUOTED.finditer(text))
-    named = (name for name in found if name.endswith(CODE_ENDINGS) or name.startswith(("./", "../")))
+    named = (name for name in found if any_name or name.endswith(CODE_ENDINGS) or name.startswith(("./", "../")))
     return [name for name, _ in zip(named, range(_MOST_NAMES), strict=False)]
 
 
