@@ -54,6 +54,56 @@ def test_a_text_that_was_not_sent_is_there_again_after_resume(world: World, ends
         assert terminal.wait_exit() == 0
 
 
+@pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
+@pytest.mark.parametrize("has_model", [True, False])
+def test_a_text_typed_before_the_first_message_is_there_again_in_the_next_screen(
+    world: World, ends: str, has_model: bool
+):
+    more = ["--model", world.script(finish("All done."))] if has_model else []
+    with screen(world, *more) as terminal:
+        terminal.wait_for("Ask anything" if has_model else "F1")
+        if not has_model:
+            terminal.press("escape")
+            terminal.wait_for("Ask anything")
+        terminal.type("a first thought")
+        terminal.wait_for("a first thought")
+        if ends == "kill":
+            unsent = world.locations.data / "unsent"
+            wait_for(lambda: [path for path in unsent.glob("*/draft-*") if path.read_text() == "a first thought"], "it")
+            os.kill(terminal.pid, signal.SIGKILL)
+        elif ends == "terminate":
+            os.kill(terminal.pid, signal.SIGTERM)
+        elif ends == "hang up":
+            terminal.hang_up()
+        else:
+            terminal.press("ctrl+q")
+        wait_for(lambda: not psutil.pid_exists(terminal.pid) or terminal.process.isalive() is False, "it to end")
+    with Terminal(["--workspace", str(world.home), *more], 110, 34, world.env) as terminal:
+        terminal.wait_for("Ask anything" if has_model else "F1")
+        assert "a first thought" not in terminal.text(), "it belongs to another directory"
+    with screen(world, "--model", world.script(finish("All done."))) as terminal:
+        terminal.wait_for("a first thought")
+        terminal.press("enter")
+        terminal.wait_for("All done.")
+        wait_for(lambda: not list(world.locations.data.glob("unsent/*/*")), "the text to go with the message")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+def test_two_new_screens_of_a_directory_keep_their_own_texts(world: World):
+    model = ["--model", world.script(finish("All done."))]
+    with screen(world, *model) as first:
+        first.wait_for("Ask anything")
+        first.type("text of the first")
+        wait_for(lambda: list(world.locations.data.glob("unsent/*/*")), "it to be kept")
+        with screen(world, *model) as second:
+            second.wait_for("Ask anything")
+            second.type("and another")
+            second.wait_for("and another")
+            assert "text of the first" not in second.text()
+            wait_for(lambda: len(list(world.locations.data.glob("unsent/*/*"))) == 2, "both to be kept")
+
+
 def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_another(world: World):
     model = world.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     with screen(world, "make it", "--model", model) as terminal:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import secrets
 import unicodedata
@@ -32,6 +34,11 @@ def session_path(locations: Locations, session_id: str) -> Path:
 def state_folder(locations: Locations, session_id: str) -> Path:
     """Where the tools of a session keep undo copies and full outputs; it outlives the process."""
     return locations.data / "state" / session_path(locations, session_id).stem
+
+
+def unsent_directory(locations: Locations, workspace: Path) -> Path:
+    """Where the screens of a workspace keep what is typed before a session has its first message."""
+    return locations.data / "unsent" / hashlib.sha256(os.fsencode(workspace)).hexdigest()[:20]
 
 
 def _slug(text: str) -> str:

@@ -217,6 +217,7 @@ class WorkbenchApp(AppManners, AppKeys):
             writing=Writing(opened.workspace, self._history, arguments, offers, vim=self.has_vim_keys),
             message=opened.message,
             keep=opened.keep,
+            unsent=opened.unsent,
         )
         screen.add_class(*_sizes(self), update=False)
         return screen

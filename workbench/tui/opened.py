@@ -27,3 +27,5 @@ class Opened:
     """The confirmation of a mode that never asks, before the session begins in it."""
     keep: Callable[[str], Path] | None = None
     """The folder in which the screen keeps what belongs to a session, by the session's id."""
+    unsent: Path | None = None
+    """Where what is typed is kept before the first message of a new session."""

@@ -14,7 +14,7 @@ from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.processes import keep_out_of
 from workbench.profiles import NO_MODEL
 from workbench.secret_names import PASSED_ON
-from workbench.session.names import state_folder
+from workbench.session.names import state_folder, unsent_directory
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.farewell import farewell
 from workbench.tui.links.late_link import LateLink
@@ -98,8 +98,9 @@ class Opener:
 
     def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
         """A new session, or the one of that id; without a model there is no link."""
+        unsent = None if session_id or prompt else unsent_directory(self.locations, workspace)
         if not (self.settings.model or session_id):
-            return Opened(None, workspace, prompt)
+            return Opened(None, workspace, prompt, unsent=unsent)
         keep_out_of(workspace)
         asked = trust_question(self.locations, workspace, self.settings.trusted, self.said_no)
         never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
@@ -111,7 +112,9 @@ class Opener:
                 settings = without_never(settings)
             return self._link(settings, workspace, prompt, session_id)
 
-        return Opened(LateLink(link), workspace, prompt, asked, never_ask, partial(state_folder, self.locations))
+        return Opened(
+            LateLink(link), workspace, prompt, asked, never_ask, partial(state_folder, self.locations), unsent
+        )
 
     def on_model(self, name: str, workspace: Path) -> Opened:
         """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""

@@ -1,7 +1,12 @@
-"""What is typed and not sent, in a file beside the session's other state: it outlives the screen, however that ends."""
+"""What is typed and not sent, in a file beside the session's other state: it outlives the screen, however that ends.
+
+Until a first message is sent there is no session to come back to. What is typed is then kept for the directory, by
+process, and the next new screen there takes over what a screen that has ended left.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.config import private_folder
 from workbench.errors import WorkbenchError
 from workbench.text import well_formed
+from workbench.tools.leftovers import is_left, mark
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState, UserItem
 from workbench.whole_files import discard_file, replace_file
@@ -24,16 +30,22 @@ FILE: Final = "draft"
 _DELAY: Final = 0.4
 """Seconds after a key until the file holds it."""
 _LARGEST: Final = 4 << 20
+_UNSENT: Final = re.compile(rf"{FILE}-(\d+)-(\d+)")
 
 
 class Draft:
-    """Keeps the prompt's text of one main screen; `keep` gives the folder of a session's state, by its id.
+    """Keeps the prompt's text of one main screen.
 
-    Words of a server that stand in the prompt are not kept: back in the prompt they would pass for the user's.
+    `keep` gives the directory of a session's state, by its id; `unsent` is the one for texts before the first message,
+    None where the session is not new. Words of a server that stand in the prompt are not kept: back in the prompt they
+    would pass for the user's.
     """
 
-    def __init__(self, screen: Screen[None], state: SessionState, keep: Callable[[str], Path] | None) -> None:
+    def __init__(
+        self, screen: Screen[None], state: SessionState, keep: Callable[[str], Path] | None, unsent: Path | None
+    ) -> None:
         self._screen, self._state, self._keep = screen, state, keep
+        self._unsent = unsent / f"{FILE}-{mark()}" if unsent is not None else None
         self._writing = threading.Lock()
         self._text = ""
         self._is_due = False
@@ -41,7 +53,7 @@ class Draft:
     def note(self, prompt: Prompt) -> None:
         """The prompt holds something else: have it written soon, or at once when it is empty."""
         text = "" if prompt.is_foreign else prompt.pastes.expand(prompt.text)
-        if text == self._text or self._keep is None:
+        if text == self._text or (self._keep is None and self._unsent is None):
             return
         self._text = text
         if not self._is_due:
@@ -50,8 +62,11 @@ class Draft:
 
     def restore(self, prompt: Prompt) -> None:
         """Put back what the last screen of this session left, unless that was sent or something is typed already."""
+        if prompt.text:
+            return
+        self._take_over()
         path = self._path()
-        if path is None or prompt.text:
+        if path is None:
             return
         try:
             text = path.read_bytes().decode("utf-8", "replace") if path.stat().st_size <= _LARGEST else ""
@@ -83,7 +98,25 @@ class Draft:
                 replace_file(path, self._text.encode("utf-8", "replace"))
             else:
                 discard_file(path)
+            if self._unsent is not None and path != self._unsent:
+                discard_file(self._unsent)
 
     def _path(self) -> Path | None:
-        """The file, once the session has an id."""
+        """The file: of the directory as long as nothing was sent, then of the session once that has an id."""
+        if self._unsent is not None and not any(isinstance(item, UserItem) for item in self._state.items):
+            return self._unsent
         return self._keep(self._state.session_id) / FILE if self._keep and self._state.session_id else None
+
+    def _take_over(self) -> None:
+        """Give the newest text that a screen of this directory left before a first message to this one."""
+        if self._unsent is None or self._path() != self._unsent or self._unsent.exists():
+            return
+        with suppress(OSError):
+            entries = [path for path in self._unsent.parent.iterdir() if _is_left(path)]
+            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[-1:]:
+                path.rename(self._unsent)
+
+
+def _is_left(path: Path) -> bool:
+    match = _UNSENT.fullmatch(path.name)
+    return match is not None and is_left(*match.groups())

@@ -69,6 +69,7 @@ class MainScreen(Sending):
         writing: Writing,
         message: str = "",
         keep: Callable[[str], Path] | None = None,
+        unsent: Path | None = None,
     ) -> None:
         super().__init__()
         self._compositor = FrontFirst()
@@ -82,7 +83,7 @@ class MainScreen(Sending):
         self._review = Review(link, state, workspace, self.send, keep)
         self._asking = Asking(self, link, state)
         self._modes = ModeSwitch(self)
-        self._draft = Draft(self, state, keep)
+        self._draft = Draft(self, state, keep, unsent)
 
     @cached_property
     def follower(self) -> Follower:
