@@ -38,6 +38,7 @@ class Signals:
         self._ending = ending.encode()
         self._step_back = step_back
         self._interrupted = False
+        self._is_stopped = False
         self._terminal = _terminal_state()
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -53,15 +54,23 @@ class Signals:
         """
         go_on = signal.getsignal(signal.SIGCONT)
         if callable(go_on):
-            loop.add_signal_handler(signal.SIGCONT, go_on, signal.SIGCONT, None)
+            loop.add_signal_handler(signal.SIGCONT, self._go_on, go_on)
         stop = signal.getsignal(signal.SIGTSTP)  # the driver's: it gives back what it took, and stops
         if callable(stop):
             loop.add_signal_handler(signal.SIGTSTP, self._stop, stop)
 
     def _stop(self, stop: Callable[[int, None], object]) -> None:
         """Asked from outside, too: the key alone would tell the app before."""
+        if self._is_stopped:
+            return  # a second SIGTSTP, sent before the process had stopped: `fg` must not be followed by another stop
+        self._is_stopped = True
         self._step_back()
         stop(signal.SIGTSTP, None)
+
+    def _go_on(self, go_on: Callable[[int, None], object]) -> None:
+        """The loop calls this behind whatever was sent before the process stopped."""
+        self._is_stopped = False
+        go_on(signal.SIGCONT, None)
 
     def _interrupt(self) -> None:
         if self._interrupted:
