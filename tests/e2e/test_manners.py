@@ -36,6 +36,18 @@ def held(world: World) -> tuple[Path, str]:
     return go, f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
 
 
+def wait_for_stop(terminal: Terminal) -> None:
+    """Wait until the process has stopped, and take in all that it wrote before."""
+    process = psutil.Process(terminal.pid)
+
+    def has_stopped() -> bool:
+        terminal.text()  # nothing may wait for a full terminal
+        return process.status() == psutil.STATUS_STOPPED
+
+    wait_for(has_stopped, "it to stop")
+    terminal.text()
+
+
 def test_title_progress_and_a_notice_when_the_window_is_not_in_front(world: World):
     go, waits = held(world)
     name = world.project.name
@@ -127,8 +139,7 @@ def test_continued_at_the_same_size_it_is_drawn_whole_takes_keys_and_gives_the_t
         for number in stops:
             os.kill(it.pid, number)
         if stops:
-            process = psutil.Process(it.pid)
-            wait_for(lambda: it.text() is not None and process.status() == psutil.STATUS_STOPPED, "it to stop")
+            wait_for_stop(it)
             it.screen = Screen(110, 34)  # a shell wrote over it
         for _ in range(3):
             os.kill(it.pid, signal.SIGCONT)
@@ -164,8 +175,7 @@ def test_suspended_and_continued_the_session_goes_on(world: World, by_key: bool)
             terminal.press("ctrl+z")
         else:
             os.kill(terminal.pid, signal.SIGTSTP)
-        process = psutil.Process(terminal.pid)
-        wait_for(lambda: terminal.text() is not None and process.status() == psutil.STATUS_STOPPED, "it to stop")
+        wait_for_stop(terminal)
         assert not terminal.screen.is_alternate
         assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []
         assert terminal.raw[before:].count(b"\x1b[23;2t") == 1  # the title below is somebody else's
@@ -240,3 +250,24 @@ def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_
         assert b"Traceback" not in terminal.raw
         shown_last = terminal.raw.rfind(b"\x1b[?1049h")
         assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)
+
+
+def test_a_thousand_random_sizes_while_the_agent_works_lose_nothing(world: World):
+    chance = Random(11)
+    steps = [bash(f"sleep 0.1; seq 1 {number * 20}; echo {number} >> marks") for number in range(40)]
+    with screen(world, *steps, finish("All done.")) as terminal:
+        before = termios.tcgetattr(terminal.process.child_fd)
+        wait_for((world.project / "marks").exists, "the agent to work")
+        for _ in range(10):
+            sizes = [(chance.randint(1, 500), chance.randint(1, 200)) for _ in range(100)]
+            terminal.resize_often(sizes, 1.0)
+        terminal.resize(110, 34)
+        terminal.wait_for("All done.", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert b"Traceback" not in terminal.raw
+        assert not terminal.screen.is_alternate
+        assert termios.tcgetattr(terminal.process.child_fd)[3] | termios.PENDIN == before[3] | termios.PENDIN
+        shown_last = terminal.raw.rfind(b"\x1b[?1049h")
+        assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)
+    assert (world.project / "marks").read_text().split() == [str(number) for number in range(40)]
