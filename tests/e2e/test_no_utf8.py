@@ -65,7 +65,8 @@ def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(w
     (name,) = [path.stem for path in world.locations.sessions.glob("*.session")]
     with Terminal(["resume", name], 110, 34, world.env) as terminal:
         terminal.wait_for("Again done.")
-        terminal.type("!pwd > here && echo so\t")
+        terminal.type("!pwd > here")
+        terminal.wait_for("!pwd > here")
         terminal.press("enter")
         wait_for((folder / "here").exists, "a command to run there")
         terminal.press("ctrl+q")

@@ -39,6 +39,10 @@ KEYS = {
 }
 
 
+PATIENCE = 60.0
+"""Seconds until a test gives up: on a busy machine the import of a model's library alone may take half of them."""
+
+
 class Terminal:
     """One run of `ohw` with arguments; a context manager that ends what it started."""
 
@@ -83,11 +87,11 @@ class Terminal:
             pass
         return self.screen.text
 
-    def wait_for(self, text: str, seconds: float = 30.0) -> str:
+    def wait_for(self, text: str, seconds: float = PATIENCE) -> str:
         """Wait until the terminal shows this text; the whole picture."""
         return self.wait_until(lambda shown: text in shown, f"{text!r} to be shown", seconds)
 
-    def wait_until(self, is_so: Callable[[str], object], what: str, seconds: float = 30.0) -> str:
+    def wait_until(self, is_so: Callable[[str], object], what: str, seconds: float = PATIENCE) -> str:
         """Wait until the picture is as asked."""
         until = time.monotonic() + seconds
         while not is_so(shown := self.text()):

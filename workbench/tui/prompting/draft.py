@@ -48,7 +48,7 @@ class Draft:
         self._unsent = unsent / f"{FILE}-{mark()}" if unsent is not None else None
         self._writing = threading.Lock()
         self._text = ""
-        self._is_due = False
+        self._is_due = self._has_looked = False
 
     def note(self, prompt: Prompt) -> None:
         """The prompt holds something else: have it written soon, or at once when it is empty."""
@@ -64,10 +64,11 @@ class Draft:
         """Put back what the last screen of this session left, unless that was sent or something is typed already."""
         if prompt.text:
             return
-        self._take_over()
+        self._adopt()
         path = self._path()
-        if path is None:
+        if path is None or (path == self._unsent and self._has_looked):
             return
+        self._has_looked = True  # what was sent since is not sent twice, also where the engine has not told of it yet
         try:
             text = path.read_bytes().decode("utf-8", "replace") if path.stat().st_size <= _LARGEST else ""
         except OSError:
@@ -107,16 +108,16 @@ class Draft:
             return self._unsent
         return self._keep(self._state.session_id) / FILE if self._keep and self._state.session_id else None
 
-    def _take_over(self) -> None:
+    def _adopt(self) -> None:
         """Give the newest text that a screen of this directory left before a first message to this one."""
         if self._unsent is None or self._path() != self._unsent or self._unsent.exists():
             return
         with suppress(OSError):
-            entries = [path for path in self._unsent.parent.iterdir() if _is_left(path)]
+            entries = [path for path in self._unsent.parent.iterdir() if _is_abandoned(path)]
             for path in sorted(entries, key=lambda path: path.stat().st_mtime)[-1:]:
                 path.rename(self._unsent)
 
 
-def _is_left(path: Path) -> bool:
+def _is_abandoned(path: Path) -> bool:
     match = _UNSENT.fullmatch(path.name)
     return match is not None and is_left(*match.groups())
