@@ -119,7 +119,10 @@ REACHED = {
     "pre-commit": ("pre-commit run", {".pre-commit-config.yaml": "- entry: ./chk.sh\n", "chk.sh": "x"}),
     "hooks elsewhere": ("git -c core.hooksPath=h commit -m x", {"h/pre-commit": "x"}),
     "an application": ("flask --app web run", {"web.py": ""}),
-    "Django": ("python manage.py x", {"manage.py": "setdefault('S', 'site.settings')", "site/settings.py": ""}),
+    "Django": (
+        "python manage.py x",
+        {"manage.py": "d('DJANGO_SETTINGS_MODULE', 'site.settings')", "site/settings.py": ""},
+    ),
     "rake": ("rake", {"Rakefile": "load 'x.rake'\n", "x.rake": ""}),
     "Gradle": ("./gradlew b", {"gradlew": "#!/bin/sh\n", "build.gradle": "apply from: 'x.gradle'\n", "x.gradle": ""}),
     "CMake": ("cmake -B b", {"CMakeLists.txt": "include(cmake/a.cmake)\n", "cmake/a.cmake": ""}),

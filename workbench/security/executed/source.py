@@ -53,7 +53,9 @@ _LOADED: Final = re.compile(
 )
 _EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
 _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
-_RUNS_TEXT: Final = re.compile(r"\b(?:exec|eval|compile|run_path|spec_from_file_location|execfile)\s*\(")
+_LOADS_NAMED: Final = re.compile(r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module")
+"""What a text in Python loads modules with whose names stand in quotes; without it a dotted text is seldom one."""
+_RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
 _PATH: Final = re.compile(r"[\w@+./-]{3,200}")
 _MOST_DOTTED: Final = 40
 _QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
@@ -164,7 +166,8 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
     shebang = tuple(filter(None, first.groups())) if first else ()
     kind = _KINDS.get(PurePath(path).suffix.casefold()) or _by_shebang(shebang) or kind
     if kind == "python":
-        modules = (*modules_in(text), *dict.fromkeys(_DOTTED.findall(text)[:_MOST_DOTTED]))
+        dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
+        modules = (*modules_in(text), *dict.fromkeys(dotted))
         return Source(digest, shebang, modules=modules, names=tuple(quoted_names(text, any_name=_runs_text(text))))
     if kind in {"shell", "recipes"}:
         return Source(digest, shebang, commands=tuple(commands_in(text)), names=tuple(scripts_named(text)))
