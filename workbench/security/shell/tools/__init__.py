@@ -28,6 +28,7 @@ from workbench.security.shell.tools import (
     readers,
     scripts,
     searchers,
+    services,
     system,
     wrappers,
 )
@@ -53,6 +54,7 @@ RULES: dict[str, Rule] = {
     **cloud.RULES,
     **interpreters.RULES,
     **system.RULES,
+    **services.RULES,
     **builtins.RULES,
     **wrappers.RULES,
     **launchers.RULES,
@@ -60,6 +62,7 @@ RULES: dict[str, Rule] = {
 ALARMING = frozenset(
     {
         *system.RULES,
+        *services.RULES,
         *interpreters.RULES,
         *network.RULES,
         *ports.RULES,
@@ -190,7 +193,9 @@ _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "so
 def _versioned(program: str) -> Rule | None:
     """The rule of `python3.12` or `mkfs.ext4` is that of the name before the version or kind."""
     plain = re.sub(r"[-.]?[\d.]+\Z", "", program)
-    return RULES.get(plain) or RULES.get(program.partition(".")[0] if program.startswith("mkfs") else "")
+    if program.startswith("mkfs."):
+        return RULES.get("mkfs")
+    return RULES.get(plain) or services.systemd(program)
 
 
 def _unknown(call: Call) -> None:

@@ -312,11 +312,7 @@ RULES: dict[str, Rule] = {
         _agent,
     ),
     **dict.fromkeys(words("vi vim nvim ex view emacs nano ed code subl"), _editor),
-    **always(
-        "HIGH",
-        "runs a program in a place that nobody sees",
-        "screen at batch lldb",
-    ),
+    **always("HIGH", "runs a program in a place that nobody sees", "screen lldb"),
     **always("HIGH", _OTHER_SHELL, "powershell powershell.exe pwsh.exe cmd.exe"),
     "cmd": _cmd,
     **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),

@@ -49,6 +49,7 @@ def _rows() -> Iterator[Reach]:
 _NOT_DECLARED: Final = "takes code from a place that is not declared"
 _NOT_CONFIGURED: Final = "takes code from a place that is not configured"
 _FOR_PERSON: Final = "installs a program for this person"
+_STEERS: Final = "steers other programs"
 _SOURCES: Final = "changes where packages come from"
 _TABLE: Final = f"""
 make gmake remake | | -C --directory -f --file --makefile -I --include-dir | run |
@@ -91,6 +92,7 @@ gem | push yank owner signin | ! | high | publishes something
 composer | global | ! | high | {_FOR_PERSON}
 composer | config | repositories repo | high | {_SOURCES}
 cpan cpanm luarocks raco opam | install | ! | high | {_FOR_PERSON}
+vim nvim gvim vi mvim | | --remote --remote-silent --remote-wait --remote-send --remote-expr | high | {_STEERS}
 code codium cursor | | --install-extension --user-data-dir --extensions-dir | high | installs what the editor runs
 git | clone | -c --config | setting | changes what git runs
 git | clone init | --template | run |

@@ -52,6 +52,6 @@ def subcommands(table: Mapping[str, Spec], unknown: Spec, values: str = "") -> C
         verb = rest[0].text if rest else ""
         pair = f"{verb} {rest[1].text}" if len(rest) > 1 else ""
         call.words = rest[2:] if pair in table else rest[1:]
-        call.apply(table.get(pair) or table.get(verb, unknown))
+        call.apply((table.get(pair) if pair else None) or table.get(verb, unknown))
 
     return rule

@@ -10,15 +10,6 @@ from workbench.security.shell.tools.rule import Rule, always, subcommands, words
 from workbench.security.shell.words import literal
 
 _LOOK = Spec(operands="text")
-_systemctl = subcommands(
-    dict.fromkeys(
-        words("status show is-active is-enabled is-failed list-units list-unit-files cat list-timers --version"), _LOOK
-    ),
-    Spec("HIGH", "changes services", operands="text"),
-    "-H --host -M --machine -t --type --state",
-)
-
-
 _AT_ONCE = frozenset(("-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "--SIGNAL=KILL", "--SIGNAL=9", "--SIGNAL=SIGKILL"))
 
 
@@ -59,11 +50,6 @@ def _fuser(call: Call) -> None:
 
 _FUSER_KILLS = re.compile(r"-\w*k")
 _PORT = re.compile(r"\d+(?:/(?:tcp|udp))?|tcp|udp")
-
-
-def _crontab(call: Call) -> None:
-    looks = [word.text for word in call.words] == ["-l"]
-    call.raise_to(*(("MEDIUM", "shows what the clock starts") if looks else ("HIGH", "changes what the clock starts")))
 
 
 def _as_other(call: Call) -> None:
@@ -143,14 +129,12 @@ RULES: dict[str, Rule] = {
     **always(
         "HIGH",
         "changes the network or the firewall",
-        "iptables ip6tables nft ufw firewall-cmd pfctl ebtables nmcli "
-        "networksetup resolvectl tc iw wg wg-quick openvpn",
+        "iptables ip6tables nft ufw firewall-cmd pfctl ebtables networksetup tc iw wg wg-quick openvpn",
     ),
     **always(
         "HIGH",
         "leaves its surroundings",
-        "nsenter unshare chroot pivot_root bwrap firejail systemd-run systemd-nspawn "
-        "machinectl runc ctr crictl debugfs",
+        "nsenter unshare chroot pivot_root bwrap firejail runc ctr crictl debugfs",
     ),
     **always(
         "HIGH",
@@ -163,7 +147,6 @@ RULES: dict[str, Rule] = {
         "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
     ),
     **always("HIGH", "reads the memory or surroundings of a process", "gcore gdbserver procdump pmap pstack"),
-    **always("HIGH", "is started by itself later", "atrm update-rc.d chkconfig launchctl loginctl defaults"),
     **always(
         "HIGH",
         "reads what others type or show",
@@ -174,14 +157,10 @@ RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(("kill", "killall", "pkill", "killall5", "skill", "xkill"), _kill),
     "fuser": _fuser,
-    **dict.fromkeys(("systemctl", "service", "rc-service", "initctl", "supervisorctl"), _systemctl),
-    "crontab": _crontab,
     **dict.fromkeys(("date", "gdate"), _date),
     "mount": _mount,
     "umount": _mount,
     "hostname": _hostname,
-    "hostnamectl": _hostname,
-    "timedatectl": _hostname,
     "sysctl": _sysctl,
     "ldconfig": Spec("HIGH", "changes which libraries are loaded", operands="text"),
     "update-alternatives": Spec("HIGH", "changes which programs are run", operands="text"),

@@ -171,6 +171,9 @@ RULES: dict[str, Rule] = {
     "fakeroot": wrapper("-l -f -b --lib --faked", writes="-s", skip=0),
     "numactl": wrapper("-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred"),
     "systemd-inhibit": wrapper("--what --who --why --mode"),
+    "systemd-cat": wrapper(
+        "-t -p --identifier --priority --stderr-priority --level-prefix", risk="MEDIUM", reason="writes to the log"
+    ),
     "cpulimit": wrapper("-l -e -p -m --limit --exe --pid"),
     "cgexec": wrapper("-g"),
     "prlimit": wrapper("-p --pid -o --output"),
