@@ -10,7 +10,15 @@ from workbench.security.shell.scan import assess_command
 
 FILES = [
     Path(__file__).parent / "data" / name
-    for name in ("levels.txt", "reaching.txt", "directories.txt", "verbs.txt", "told.txt", "services.txt")
+    for name in (
+        "levels.txt",
+        "reaching.txt",
+        "directories.txt",
+        "verbs.txt",
+        "told.txt",
+        "services.txt",
+        "classes.txt",
+    )
 ]
 LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().splitlines()]
 PLACES = Places("/home/u/proj", "/home/u")

@@ -350,6 +350,35 @@ def test_a_swap_at_the_moment_of_the_decision_is_found(shell_desk, tmp_path):
     assert_asks_again(one, tmp_path, "run.sh changed")
 
 
+@pytest.mark.parametrize("mode", ["ask", "never"])
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("./run.sh", "run.sh"), ("sh run.sh", "run.sh"), ("make t", "Makefile"), ("make t", "run.sh"), ("./link", "link")],
+)
+def test_a_swap_behind_the_last_look_before_the_start_is_found_where_it_is_run(
+    shell_desk, tmp_path, monkeypatch, command, name, mode
+):
+    """The swap happens once the start is on record, when the decision was compared already."""
+    put(tmp_path, {"run.sh": ECHO, "Makefile": "t:\n\t@./run.sh\n"})
+    (tmp_path / "link").symlink_to("run.sh")
+    put(tmp_path, {"evil": EVIL if name != "Makefile" else "t:\n\t@echo evil >> ran\n"})
+    (tmp_path / "evil").chmod(0o755)
+
+    def heard(self, event) -> None:
+        self.events.append(event)
+        if event.kind == "action_started" and (tmp_path / "evil").exists():
+            (tmp_path / "evil").rename(tmp_path / name)
+
+    monkeypatch.setattr(Desk, "heard", heard)
+    one = shell_desk(command, mode=mode)
+    if mode == "ask":
+        one.answer()
+    assert ran(tmp_path) == []
+    result = next(event for event in one.events if event.kind == "action_observed")
+    assert not result.ran
+    assert f"{name} changed" in result.observation["content"][0]["text"] or "no link" in str(result.observation)
+
+
 def test_an_edited_command_is_bound_to_its_own_scripts(shell_desk, tmp_path):
     put(tmp_path, {"run.sh": ECHO, "other.sh": ECHO})
     one = shell_desk("./run.sh")

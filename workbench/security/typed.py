@@ -208,8 +208,16 @@ def _pager(text: str) -> tuple[Risk, str]:
 
 
 def _editor(text: str) -> tuple[Risk, str]:
-    harmless = re.fullmatch(r"\s*(?::?q!?|:?qa!?|:?wq?|:?x)?\s*", text)
+    harmless = re.fullmatch(rf"\s*(?:{_OF_EDITOR})?\s*", text)
     return ("MEDIUM", "ends an editor") if harmless else ("HIGH", "gives an editor commands to run")
+
+
+_OF_EDITOR: Final = (
+    r":?q!?|:?qa!?|:?wq?|:?wqa|:?x|:\d+|[jkhlGgnNu\d]+|[/?][\w .-]+|:noh\w*|:sy\w* on|:undo|:help?( \w+)?|"
+    r":set? (?:no|inv)?(?:number|nu|relativenumber|rnu|wrap|list|hlsearch|hls|incsearch|ignorecase|ic|smartcase|paste|"
+    r"spell|cursorline|expandtab|autoindent|ruler|(?:tabstop|ts|shiftwidth|sw|textwidth|tw)=\d+)"
+)
+"""What moves, shows, searches, saves or ends; an option not listed here may name a program or a file."""
 
 
 def _calculator(text: str) -> tuple[Risk, str]:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from workbench.security.assessment import ANY, Part, shortened
-from workbench.security.places import Places, is_secret, within
+from workbench.security.places import Places, is_made_again, is_secret, within
 from workbench.security.python.known_methods import home_of
 from workbench.security.python.reading import Reading
 from workbench.security.python.source import Lines
@@ -126,6 +126,14 @@ class Judge:
         deletes = kind in {"delete", "rmtree"}
         risk, reason = places.deleting(path, deep=kind == "rmtree") if deletes else places.writing(inner)
         some = is_open or is_listed
+        if (
+            deletes
+            and some
+            and risk == "MEDIUM"
+            and reason == "deletes"
+            and not is_made_again(path.replace(_FOUND, "x"))
+        ):
+            risk, reason = "HIGH", "deletes files that are not known before it runs"
         lost = f"{path.rpartition('/')[0] if some else path}{ANY if some or kind == 'below' else ''}"
         self.found(
             node,

@@ -100,6 +100,8 @@ class Scan:
         self.values = _known_variables(places)
         self.origins = Origins()
         self.functions: set[str] = set()
+        self.written: dict[str, str] = {}
+        """What commands of this line have written into files, by path."""
         self.parts: list[Part] = []
         self.reader = Reader(b"", self.values, self.origins)
         self.piped = False
@@ -219,6 +221,7 @@ class Scan:
         child.steps = self.steps
         child.reader = self.reader
         child.functions, child.movers, child.stack = self.functions, self.movers, list(self.stack)
+        child.written = self.written
         child.room = self.room
         return child
 

@@ -27,6 +27,7 @@ from workbench.security.shell.pieces import (
 from workbench.security.shell.reckoning import expanded, names_of_loop, reckoned
 from workbench.security.shell.tools import judge
 from workbench.security.shell.words import UNKNOWN, Word
+from workbench.security.shell.written import note_emptied, note_written
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -84,6 +85,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
             call.has_input, call.stdin = True, text
     call.redirects = tuple(scan.reader.raw(each) for each in outside)
     judge(call, name)
+    note_written(scan, call, at)
     scan.parts.insert(at, call.part())
 
 
@@ -110,7 +112,10 @@ def _redirected(scan: Scan, node: Node) -> None:
         redirects.insert(0, body)
     else:
         _beside(scan, lambda: visit(scan, body), piped=any(_is_input(scan, each) for each in redirects))
+    at = len(scan.parts)
     words = [word for redirect in redirects for word in _redirect(scan, redirect)[0]]
+    if body.type in _REDIRECTS and not words:
+        note_emptied(scan, at)
     if words:  # behind a variable that is set: `x=1 > out command`
         call = scan.call(words[0], words[1:], node)
         judge(call, words[0])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from workbench.security.local import executed_by
 from workbench.security.secrets import masks_in
-from workbench.session.acting.fingerprint import fingerprint
+from workbench.session.acting.fingerprint import executed_changes, fingerprint
 from workbench.session.acting.running import Readied
 from workbench.session.acting.stacking import left_before, stacked, stacking_reasons
 from workbench.session.acting.stale import stale_files
@@ -17,6 +18,7 @@ from workbench.tools.arguments import ArgumentError
 from workbench.tools.beneath import on_top_of
 from workbench.tools.tool import ToolDefinition
 
+_NO_TOOL = "there is no tool {name!r} here. The tools are: {tools}."
 _MASKED = (
     "it holds {mask}, which stands where a secret is hidden from you; written down it would destroy the secret. "
     "Leave that place as it is: change only what stands around it, or ask the person."
@@ -44,9 +46,7 @@ class Readying:
         """
         tool = self._tools.get(tool_name)
         if tool is None:
-            raise ArgumentError(
-                f"there is no tool {tool_name!r} here. The tools are: {', '.join(sorted(self._tools))}."
-            )
+            raise ArgumentError(_NO_TOOL.format(name=tool_name, tools=", ".join(sorted(self._tools))))
         action = tool.action_from_arguments(arguments)
         _check_masks(tool, arguments)
         beneath = self.beneath(action_id)
@@ -69,7 +69,24 @@ class Readying:
             stacked=on_top,
             beside=stacking_reasons(changes, beneath),
             executes=executes,
+            difference=partial(self._differs, tool, arguments, folder, beneath, executes),
         )
+
+    def _differs(
+        self,
+        tool: ToolDefinition,
+        arguments: dict[str, Any],
+        cwd: str,
+        before: Mapping[str, str | None],
+        executes: Mapping[str, str],
+    ) -> str:
+        """Return what differs now from the files that an action was checked to execute, in a line.
+
+        `before` holds the files that earlier actions of its batch write.
+        """
+        if not executes:
+            return ""
+        return executed_changes(executes, executed_by(tool, arguments, self._ledger.workspace, cwd, before), cwd)
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
         """What files will hold once the actions before this one have run."""

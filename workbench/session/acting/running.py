@@ -37,11 +37,16 @@ AT_ONCE = 4
 """How many actions may run side by side."""
 _GRACE = 1.0
 _NO_STOP = "it was interrupted and did not stop in time"
+_CHANGED = (
+    "{tool} was not run: {changed}. Somebody, or a program that runs, changed that after the action was checked. "
+    "Look at it, and call the tool again if it is still what you want."
+)
 _NOT_BEGUN = "This action was not run: the person interrupted."
 
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]
-_Seen: TypeAlias = tuple[Observation, float] | None
+_Seen: TypeAlias = tuple[Observation, float] | str | None
+"""What a call returned and how long it took; or why it did not run, or None where the user interrupted before."""
 Preparation: TypeAlias = Callable[[], Observation | None]
 """Done before an action can be shown; gives back why it cannot be run, or None."""
 
@@ -65,6 +70,8 @@ class Readied:
     """What is to be said of files that earlier actions write too."""
     executes: Mapping[str, str] = field(default_factory=dict)
     """The files that it runs or reads as code, each with a hash of what it holds."""
+    difference: Callable[[], str] | None = None
+    """Compares these files once more, and returns what differs in a line; None where there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +156,11 @@ class Runner:
             return None
         place = CallPlace(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
         CALL_PLACE.set(place)
+        # The files were compared when the action was taken from the queue; recording its start, copies of files and
+        # the wait for this thread lie in between.
+        changed = run.readied.difference() if run.readied.difference is not None else ""
+        if changed:
+            return _CHANGED.format(tool=run.proposed.tool, changed=changed)
         began = time.monotonic()
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
         with writing_only(file.path for file in run.readied.files):
@@ -189,4 +201,6 @@ def _result(run: Run, future: Future[_Seen] | None) -> Result:
     seen = future.result()
     if seen is None:
         return not_run(action_id, _NOT_BEGUN)
+    if isinstance(seen, str):
+        return not_run(action_id, seen)
     return observed(action_id, *seen, run.readied.files, told_of(run.readied.stale))

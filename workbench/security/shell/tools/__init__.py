@@ -37,6 +37,7 @@ from workbench.security.shell.tools.reaching import look_further
 from workbench.security.shell.tools.rule import Rule, words
 from workbench.security.shell.tools.verbs import asks_help, changes_data, destroys, verb_first
 from workbench.security.shell.words import UNKNOWN, Word, literal
+from workbench.security.shell.written import run_written
 
 RULES: dict[str, Rule] = {
     **readers.RULES,
@@ -134,6 +135,8 @@ def _judge_program(call: Call, given: list[Word]) -> None:
         _unknown(call)
     elif isinstance(rule, Spec):
         call.apply(rule)
+    elif _only_says(call):
+        call.raise_to("MEDIUM", "only says what it would do")
     elif rule is not None:
         rule(call)
         if call.name in _HAVE_VERBS and call.risk != "HIGH":
@@ -144,6 +147,26 @@ def _judge_program(call: Call, given: list[Word]) -> None:
         prove(call, call.in_usual_form or given, ROWS)
 
 
+def _only_says(call: Call) -> bool:
+    """Whether a program that publishes or changes a service is told to do nothing, and nothing else that it may run."""
+    if call.name not in _DRY or not all(word.is_literal for word in call.words):
+        return False
+    strings = [word.text for word in call.words]
+    return (
+        _DRY[call.name] <= {*strings[:1]}
+        and not _DRY_FLAGS.isdisjoint(strings)
+        and not _RUNS_MORE.search(" ".join(strings))
+    )
+
+
+_DRY = {
+    **dict.fromkeys(words("npm pnpm cargo poetry"), frozenset({"publish"})),
+    **dict.fromkeys(words("kubectl helm oc"), frozenset()),
+}
+_DRY_FLAGS = words("--dry-run --dry-run=client --dry-run=server --dry-run=true")
+_RUNS_MORE = re.compile(
+    r"--dry-run=(?:none|false)|post-renderer|://|--config|exec|plugin|(?<!\S)(?:proxy|run|cp|config)(?!\S)"
+)
 _HAVE_VERBS = words(
     "npm pnpm yarn bun pip pipx uv poetry pipenv pdm hatch rye pixi cargo go gem bundle composer conda mamba "
     "micromamba docker podman nerdctl docker-compose podman-compose gh glab hub hg svn jj rustup nix git"
@@ -270,6 +293,7 @@ def _program_at_path(call: Call, name: Word) -> None:
         call.raise_to("HIGH", "runs a program at a place that is not known")
         return
     call.paths.append(path)
+    run_written(call, path)
     real = call.scan.places.resolved(path)
     call.program = basename(real) if basename(real) != basename(name.text) else ""
     if any(path in part.changes or real in part.changes for part in call.scan.parts):

@@ -37,7 +37,7 @@ def _tar(call: Call) -> None:
     folder = given.get("-C") or given.get("--directory")
     makes, unpacks = bool(_MAKES & set(given)), bool(_UNPACKS & set(given))
     for word in operands if makes and "--remove-files" in given else ():
-        call.takes_away(word, all_of_it=True)
+        _taken_away(call, word)
     call.apply(_TAR if makes else replace(_TAR, operands="text"))
     if archive and archive.text != "-" and (":" in archive.text and not archive.text.startswith(("/", "."))):
         call.raise_to("HIGH", "packs to or from another machine")
@@ -49,6 +49,14 @@ def _tar(call: Call) -> None:
         call.raise_to("MEDIUM", "unpacks files")
         call.use(folder or Word(".", "."), "write")
         call.writes_below(folder or Word(".", "."))
+
+
+def _taken_away(call: Call, word: Word) -> None:
+    """Rate what is packed and then deleted like what is deleted; a name with a dot is taken for a file."""
+    call.takes_away(word, all_of_it=True)
+    path = call.scan.absolute(word)
+    is_directory = "." not in word.text.rstrip("/").rpartition("/")[2].lstrip(".")
+    call.raise_to(*(call.scan.places.deleting(path, deep=is_directory) if path else ("HIGH", "deletes what it packs")))
 
 
 def _old_style(letters: str, rest: list[Word]) -> list[Word]:
@@ -87,7 +95,7 @@ def _zip(call: Call) -> None:
         call.use(word, "deep" if at else "write")
         if at and moves:
             call.raise_to("MEDIUM", "packs files, and deletes them")
-            call.takes_away(word, all_of_it=True)
+            _taken_away(call, word)
 
 
 def _packs_in_place(call: Call) -> None:
@@ -107,6 +115,9 @@ def _seven(call: Call) -> None:
             call.use(Word(word.text[2:], word.raw, word.is_pattern, word.runs), "write")
         elif not word.text.startswith("-"):
             call.use(word, "read" if verb in {"x", "l", "t", "e"} else "write")
+    if any(word.text == "-sdel" for word in call.words):
+        for word in [word for word in call.words if not word.text.startswith("-")][1:]:
+            _taken_away(call, word)
     if verb in {"x", "e"}:
         into = next((word.text[2:] for word in call.words if word.text.startswith("-o")), "") or "."
         call.writes_below(Word(into, into))

@@ -9,6 +9,7 @@ from workbench.security.places import within
 from workbench.security.shell.call import Call, Option, Spec, flags, uses
 from workbench.security.shell.tools.rule import Rule, flag_names, named, words
 from workbench.security.shell.words import UNKNOWN, Word
+from workbench.security.shell.written import EMPTIES, is_code
 
 _INTO = uses("write", "-t --target-directory")
 _COPY_VALUES = words("-S --suffix -m -o -g --mode --owner --group --context")
@@ -91,6 +92,9 @@ def _target(options: list[Option]) -> Word | None:
 
 def _written_into(call: Call, target: Word, sources: list[Word], *, deep: bool = False) -> None:
     """The target, and what the sources are called when it is a folder."""
+    path = call.scan.absolute(target)
+    if path and [source.text for source in sources] == ["/dev/null"] and is_code(call.scan, path):
+        call.raise_to("HIGH", EMPTIES)
     call.use(target, "write")
     if deep or not all(source.is_literal for source in sources):
         call.writes_below(target)
@@ -108,8 +112,24 @@ def _mv(call: Call) -> None:
     for word in sources:
         call.use(word, "write")
         call.use(word, "read")
+        if targets and _leads_out(call, word, targets[0]):
+            call.raise_to(*call.scan.places.deleting(call.scan.absolute(word) or "", deep=_is_directory(word)))
     for word in targets:
         _written_into(call, word, sources)
+
+
+def _leads_out(call: Call, source: Word, target: Word) -> bool:
+    """Whether something of the workspace is moved out of it, which takes it away."""
+    paths = (call.scan.absolute(source), call.scan.absolute(target))
+    inside = [
+        path is not None and within(call.scan.places.resolved(path), call.scan.places.workspace) for path in paths
+    ]
+    return paths[1] is not None and inside == [True, False]
+
+
+def _is_directory(word: Word) -> bool:
+    """Whether a word may be a folder, by its name; what is there is looked at besides."""
+    return "." not in word.text.rstrip("/").rpartition("/")[2].lstrip(".")
 
 
 def _ln(call: Call) -> None:
@@ -173,6 +193,8 @@ def _dd(call: Call) -> None:
         if name in {"if", "of"}:
             call.use(Word(value, word.raw, word.is_pattern, word.runs), "write" if name == "of" else "read")
     call.raise_to("MEDIUM", "copies bytes")
+    if "if=/dev/null" in call.said and any(is_code(call.scan, path) for path in call.changes):
+        call.raise_to("HIGH", EMPTIES)
 
 
 def _tee(call: Call) -> None:
@@ -191,7 +213,15 @@ def _mktemp(call: Call) -> None:
 
 
 def _truncate(call: Call) -> None:
-    call.apply(Spec("MEDIUM", "empties or cuts files", operands="write", values=words("-s --size -r --reference")))
+    options, operands = call.options(_CUT)
+    sizes = {option.value.text for option in options if option.flag in {"-s", "--size"} and option.value}
+    paths = [call.scan.absolute(word) for word in operands]
+    if sizes == {"0"} and any(path and is_code(call.scan, path) for path in paths):
+        call.raise_to("HIGH", EMPTIES)
+    call.apply(_CUT)
+
+
+_CUT = Spec("MEDIUM", "empties or cuts files", operands="write", values=words("-s --size -r --reference"))
 
 
 _FORMATS = Spec(

@@ -8,6 +8,7 @@ from workbench.security.places import within
 from workbench.security.shell.call import Call, Spec, uses
 from workbench.security.shell.tools.rule import words
 from workbench.security.shell.words import UNKNOWN, Word, literal
+from workbench.security.shell.written import run_written
 
 UNKNOWN_CODE = "runs code that is not known before"
 _MODULES_HIGH = {
@@ -32,6 +33,7 @@ def run_script(call: Call, script: Word) -> None:
         call.raise_to("HIGH", "runs a script that is not known before")
         return
     call.paths.append(path)
+    run_written(call, path)
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
         call.raise_to("HIGH", "runs a script from outside the workspace" if risk == "MEDIUM" else reason)

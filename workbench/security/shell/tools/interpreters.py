@@ -16,7 +16,7 @@ from workbench.security.shell.words import UNKNOWN, Word
 _PIPED = "runs what is piped into it"
 _DANGEROUS_CODE = re.compile(
     r"\b(?:system|popen\w*|exec[lv]?[pe]*|spawn\w*|fork|subprocess|execSync|execFile\w*|child_process|shell_exec|passthru|"
-    r"rmtree|rmSync|rm(?=!?\s*\()|File\.rm\w*|System\.cmd|removeSync|os\.execute|io\.popen|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
+    r"rmtree|remove_tree|delete-(?:file|directory)|file\s+delete|rmSync|rm(?=!?\s*\()|File\.rm\w*|System\.cmd|removeSync|os\.execute|io\.popen|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
     r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
     r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|b64decode|"
     r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"

@@ -21,14 +21,26 @@ _AGAIN: tuple[Risk, str] = ("MEDIUM", "runs a command again and again")
 _SECRETS = "gives stored secrets to a command"
 _MOST_ARGUMENTS = 20
 
+_LEAVES = dict.fromkeys(
+    words(
+        "uninstall|toolchain uninstall|toolchain remove|env remove|self uninstall|virtualenv-delete|implode|prune|"
+        "purge|plugin remove|plugin uninstall|default remove",
+        "|",
+    ),
+    Spec("HIGH", "removes tools or environments of this user", operands="text"),
+)
+
 _rustup = subcommands(
     {
         **dict.fromkeys(words("list ls current which where version show check doc"), _LOOK),
+        **_LEAVES,
         "self": Spec("HIGH", "changes the programs of this person", operands="text"),
     },
     _TOOLS,
 )
-_tools = subcommands(dict.fromkeys(words("list ls current which where version versions info doctor"), _LOOK), _TOOLS)
+_tools = subcommands(
+    _LEAVES | dict.fromkeys(words("list ls current which where version versions info doctor"), _LOOK), _TOOLS
+)
 
 
 def _conda(call: Call) -> None:

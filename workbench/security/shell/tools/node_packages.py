@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.installing import (
@@ -110,7 +111,8 @@ _NPX = wrap("-w --workspace --prefix", texts="-c --call")
 
 def _npx(call: Call) -> None:
     """A program that is usual is there already, or else declared; others are fetched. What is run counts too."""
-    names = {word.text.partition("=")[0] for word in call.words}
+    own = takewhile(lambda word: word.text.startswith("-"), call.words)  # what follows is the program's
+    names = {word.text.partition("=")[0] for word in own}
     rest = [word for word in call.words if not word.text.startswith("-")]
     is_call = bool(names & {"-c", "--call"})
     known = is_call or (bool(rest) and (rest[0].text in _NPX_KNOWN or "--no" in names or "--no-install" in names))

@@ -65,7 +65,14 @@ tox nox | | -c -f --noxfile | run |
 cargo | | --manifest-path -C --path | run |
 cargo | | --config | high | changes what cargo runs
 cargo | add install | --git --registry --index | high | {_NOT_DECLARED}
-go | | -C | run |
+go | | -C -vettool | run |
+gcc g++ cc c++ clang clang++ | | -wrapper | high | runs another program
+gcc g++ cc c++ clang clang++ | | -fplugin -fpass-plugin -specs --specs -B -fuse-ld -load -Xclang | run |
+ld ld.gold ld.lld gold mold | | -plugin --plugin | run |
+rustc | | -C --codegen | run |
+javac | | -processorpath --processor-path -J-javaagent -J-agentpath | run |
+ghc | | -pgmF -pgmP -pgmL -pgmc -pgml -pgma -pgms -pgmi | run |
+nvcc | | -ccbin --compiler-bindir | run |
 pytest py.test | | -c --rootdir --confcutdir | run |
 npm pnpm yarn bun npx | | --prefix -C --dir --cwd | run |
 npm pnpm yarn bun | init create | 1 | high | runs a package that is not installed
@@ -212,6 +219,8 @@ def _git(call: Call, given: list[Word]) -> None:
         named = [word for before, word in pairwise(given) if before.text not in values and word in operands[2:]]
         for word in named[:1]:
             call.use(word._replace(text=f"{word.text.rstrip('/')}/made"), "write")
+    elif verb == "submodule" and inner == "deinit" and not {"-f", "--force"}.isdisjoint(word.text for word in given):
+        call.raise_to("HIGH", "loses work that is not committed")
     elif verb == "bundle" and inner == "create" and len(operands) > 2:
         call.use(operands[2], "write")
     elif verb == "ls-remote":

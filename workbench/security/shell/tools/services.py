@@ -12,7 +12,7 @@ from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.rule import Rule, always, named, subcommands, words
 from workbench.security.shell.tools.verbs import asks_help
 
-_LOOK = Spec("MEDIUM", "asks a service of the machine", operands="text")
+_ASKS = Spec("MEDIUM", "asks a service of the machine", operands="text")
 _FILES = Spec("MEDIUM", "asks a service of the machine", operands="read")
 _BUS = "has another process act, over the message bus"
 _SERVICES = "changes services"
@@ -23,7 +23,7 @@ _LATER = "is started by itself later"
 _STEERS = "steers other programs"
 
 
-def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, look: Spec = _LOOK) -> Rule:
+def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harmless: Spec = _ASKS) -> Rule:
     """Return a rule for a program with verbs: those of `looks` (parted by `|` where they have two words) ask, and all
     others are HIGH; without a verb it asks, if `bare`. `values` are flags with a value in front of the verb.
     """
@@ -36,7 +36,7 @@ def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, look:
         operands = [word.text for word in call.options(before)[1]]
         verb = " ".join(operands[: 2 if operands[:1] and operands[0] in longer else 1])
         asks = asks_help(call.words) or (verb in asking if verb else bare)
-        call.apply(look if asks else Spec("HIGH", reason, operands="text"))
+        call.apply(harmless if asks else Spec("HIGH", reason, operands="text"))
 
     return rule
 
@@ -45,7 +45,7 @@ def _dbus_send(call: Call) -> None:
     """One message: a method of the bus itself or of the standard interfaces that only ask, or any other."""
     operands = [word.text for word in call.words if not word.text.startswith("-")]
     asks = len(operands) > 1 and bool(_BUS_ASKS.fullmatch(operands[1])) and operands[0].startswith("/")
-    call.raise_to(*(("MEDIUM", _LOOK.reason) if asks else ("HIGH", _BUS)))
+    call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
 
 
 _BUS_ASKS = re.compile(
@@ -58,18 +58,18 @@ def _qdbus(call: Call) -> None:
     """A service, a path and a method; with less it lists."""
     operands = [word.text for word in call.words if not word.text.startswith("-")]
     asks = len(operands) < 3 or bool(_BUS_ASKS.fullmatch(operands[2]))
-    call.raise_to(*(("MEDIUM", _LOOK.reason) if asks else ("HIGH", _BUS)))
+    call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
 
 
 def _crontab(call: Call) -> None:
-    looks = [word.text for word in call.words] == ["-l"]
-    call.raise_to(*(("MEDIUM", "shows what the clock starts") if looks else ("HIGH", "changes what the clock starts")))
+    lists = [word.text for word in call.words] == ["-l"]
+    call.raise_to(*(("MEDIUM", "shows what the clock starts") if lists else ("HIGH", "changes what the clock starts")))
 
 
 def _at(call: Call) -> None:
     """`at -l` and `atq` list the jobs, `-c` shows one."""
-    looks = call.name == "atq" or [word.text for word in call.words[:1]] in (["-l"], ["-c"], ["-V"])
-    call.raise_to(*(("MEDIUM", "shows what the clock starts") if looks else ("HIGH", "runs a command later, unseen")))
+    lists = call.name == "atq" or [word.text for word in call.words[:1]] in (["-l"], ["-c"], ["-V"])
+    call.raise_to(*(("MEDIUM", "shows what the clock starts") if lists else ("HIGH", "runs a command later, unseen")))
 
 
 def _flagged(reason: str, looks: str) -> Rule:
@@ -80,7 +80,7 @@ def _flagged(reason: str, looks: str) -> Rule:
         """Rate by the flags."""
         flags = {word.text.partition("=")[0] for word in call.words if word.text.startswith("-")}
         asks = bool(flags) and flags <= asking
-        call.raise_to(*(("MEDIUM", _LOOK.reason) if asks else ("HIGH", reason)))
+        call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", reason)))
 
     return rule
 
@@ -91,8 +91,8 @@ def _changed_by(reason: str, changes: str) -> Rule:
 
     def rule(call: Call) -> None:
         """Rate by the flags."""
-        texts = [word.text.partition("=")[0] for word in call.words]
-        call.raise_to(*(("MEDIUM", _LOOK.reason) if changing.isdisjoint(texts) else ("HIGH", reason)))
+        flags = [word.text.partition("=")[0] for word in call.words]
+        call.raise_to(*(("MEDIUM", _ASKS.reason) if changing.isdisjoint(flags) else ("HIGH", reason)))
 
     return rule
 
@@ -130,7 +130,7 @@ _SYSTEMD: dict[str, Rule] = {
     "systemd-mount": _flagged("changes what is mounted", "--list --help --version"),
     "systemd-ask-password": Spec("HIGH", "asks the user for a password", operands="text"),
     **named(
-        _LOOK, "systemd-cgls systemd-cgtop systemd-detect-virt systemd-path systemd-escape systemd-delta systemd-notify"
+        _ASKS, "systemd-cgls systemd-cgtop systemd-detect-virt systemd-path systemd-escape systemd-delta systemd-notify"
     ),
 }
 """Those whose name begins with `systemd-` and that only look; the others are HIGH."""
@@ -154,7 +154,7 @@ RULES: dict[str, Rule] = {
     "gdbus": _acts(_BUS, "introspect monitor wait help"),
     "dbus-send": _dbus_send,
     **dict.fromkeys(words("qdbus qdbus6 qdbus-qt5 qdbus-qt6 qdbusviewer dcop"), _qdbus),
-    **named(_LOOK, "dbus-monitor dbus-uuidgen"),
+    **named(_ASKS, "dbus-monitor dbus-uuidgen"),
     **always(
         "HIGH", _BUS, "dbus-daemon dbus-broker dbus-broker-launch dbus-test-tool dbus-update-activation-environment"
     ),
@@ -219,7 +219,7 @@ RULES: dict[str, Rule] = {
         words("xdg-mime xdg-settings xdg-icon-resource xdg-desktop-menu"), _acts(_PREFERENCES, "query get check")
     ),
     "gio": _acts(
-        "has another program act, or changes files", "list info cat tree monitor help version open", look=_FILES
+        "has another program act, or changes files", "list info cat tree monitor help version open", harmless=_FILES
     ),
     "gapplication": _acts(_STEERS, "help version list-apps list-actions"),
     **always(

@@ -30,6 +30,8 @@ def _kill(call: Call) -> None:
         or any(not word.is_literal and not _ONE_PROGRAM.match(word.raw) for word in call.words)
     ):
         call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+    if any(_is_service(port) for word in call.words for port in _LISTENS.findall(word.raw)):
+        call.raise_to("HIGH", "ends a service or a data base")
     if call.name in {"killall5", "skill", "xkill"}:
         call.raise_to("HIGH", "ends processes that are not known before, or all of them")
     by_pattern = call.name == "pkill" or not {"-r", "--regexp"}.isdisjoint(texts)
@@ -44,10 +46,18 @@ def _fuser(call: Call) -> None:
     call.raise_to("MEDIUM", "asks who uses a file")
     texts = [word.text for word in call.words]
     if any(text == "--kill" or _FUSER_KILLS.match(text) for text in texts):
-        ports = all(_PORT.fullmatch(text) for text in texts if not text.startswith("-"))
+        ports = all(_PORT.fullmatch(text) and not _is_service(text) for text in texts if not text.startswith("-"))
         call.raise_to("MEDIUM" if ports else "HIGH", "ends all processes that use it")
 
 
+def _is_service(text: str) -> bool:
+    """Whether a port is one where a service of the machine or a data base listens, and no server in development."""
+    number = int(re.sub(r"\D", "", text) or 0)
+    return 0 < number < 1024 or number in _DATA_BASES
+
+
+_DATA_BASES = frozenset((1433, 1521, 2181, 3306, 5432, 5672, 6379, 6443, 7687, 8086, 9042, 9092, 9200, 11211, 27017))
+_LISTENS = re.compile(r"lsof[^|;)]*:(\d+)")
 _FUSER_KILLS = re.compile(r"-\w*k")
 _PORT = re.compile(r"\d+(?:/(?:tcp|udp))?|tcp|udp")
 
