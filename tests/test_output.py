@@ -13,7 +13,7 @@ import pytest
 
 from tests.world import World, bash, finish, wait_for
 from workbench.errors import describe_fault
-from workbench.session.events import ActionProposed, Event, RunEnded
+from workbench.protocol.events import ActionProposed, Event, RunEnded
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store

@@ -23,9 +23,9 @@ from tests.world import World, bash, finish
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Leave
 from workbench.errors import UsageError
-from workbench.session.events import ActionProposed
+from workbench.protocol.commands import Leave
+from workbench.protocol.events import ActionProposed
 from workbench.session.opening import open_session, start_session
 from workbench.tools import list_registered_tools
 from workbench.tools.choosing import choose

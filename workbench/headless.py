@@ -23,8 +23,9 @@ from workbench.llm.background import import_early, is_importing
 from workbench.llm.router import NO_MODEL
 from workbench.narration import Narrator, OpenQuestion
 from workbench.output import OutputChannel
+from workbench.protocol.events import Event, ModelResponded, RunEnded
+from workbench.protocol.live import LiveEvent
 from workbench.session.delegation.sub_agent import SubAgent
-from workbench.session.events import Event, LiveEvent, ModelResponded, RunEnded
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
 from workbench.session.session import EXIT, Session

@@ -6,23 +6,21 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAbandoned,
     ActionDecided,
     ActionObserved,
     ActionProposed,
     AgentNudged,
     DelegateStep,
-    EngineState,
     Event,
     HistoryCondensed,
-    LiveEvent,
     ModelResponded,
-    Notice,
     RunEnded,
     SessionStarted,
     VersionTaken,
 )
+from workbench.protocol.live import EngineState, LiveEvent, Notice
 from workbench.session.ledger import OpenAction
 from workbench.text import first_line, visible
 from workbench.tools.ask_human.question import read_question

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tests.bench.measure import Measure
 from tests.tui.diff_app import ScreenApp
-from workbench.session.events import FileDelta
+from workbench.protocol.events import FileDelta
 from workbench.tui.approving.asked import Asked
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.approval import ApprovalScreen

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.bench.measure import Measure
 from tests.session import long_run
 from tests.session.fake_agent import Desk, FakeAgent, calls, says
-from workbench.session.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
+from workbench.protocol.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 

@@ -24,10 +24,10 @@ from tests.bench.terminal_bench import environment, read_all
 from tests.tui.sample_session import Script
 from workbench.config import Locations
 from workbench.engine.broadcast import Broadcast
-from workbench.engine.protocol import Hello
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import listen, socket_path
-from workbench.session.events import EngineState, TextDelta
+from workbench.protocol.commands import Hello
+from workbench.protocol.live import EngineState, TextDelta
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 

@@ -21,7 +21,8 @@ from tests.bench.measure import Measure
 from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import Cancel, Delta, ModelRequest
-from workbench.session.events import LiveEvent, SessionStarted, TextDelta
+from workbench.protocol.events import SessionStarted
+from workbench.protocol.live import LiveEvent, TextDelta
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 

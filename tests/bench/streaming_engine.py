@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 from workbench.engine.broadcast import Broadcast
-from workbench.engine.protocol import Hello
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import listen
-from workbench.session.events import EngineState, TextDelta
+from workbench.protocol.commands import Hello
+from workbench.protocol.live import EngineState, TextDelta
 
 TOKENS_A_SECOND = 500
 _PARAGRAPH = 250

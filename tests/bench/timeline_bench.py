@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from tests.bench.measure import Measure
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import fold, long_session
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
 from workbench.tui.widgets.timeline import Timeline
@@ -57,7 +58,7 @@ async def _on_screen(state: SessionState) -> tuple[float, float, Sequence[float]
 
 async def _key(app: PanelApp, timeline: Timeline, number: int) -> float:
     """From the key to the painted line, with a delta of text before it, as twelve a second bring it."""
-    app.take(ev.TextDelta(text=f"word{number} " + ("\n\n" if number % 10 == 0 else "")))
+    app.take(live.TextDelta(text=f"word{number} " + ("\n\n" if number % 10 == 0 else "")))
     await asyncio.sleep(0.02)
     began = time.perf_counter()
     before = timeline.cursor

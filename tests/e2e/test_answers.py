@@ -7,7 +7,7 @@ from typing import Any
 from tests.e2e.test_questions import engine_of, kinds, log, say
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.events import ActionObserved
+from workbench.protocol.events import ActionObserved
 from workbench.session.storage.catalog import list_sessions
 
 OPTIONS = ["by date", "by amount"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.terminal.terminal import Terminal
 from tests.world import World
-from workbench.session.events import ActionDecided, ActionStarted, ModelResponded
+from workbench.protocol.events import ActionDecided, ActionStarted, ModelResponded
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store

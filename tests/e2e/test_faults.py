@@ -5,7 +5,7 @@ from subprocess import CompletedProcess
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
 from tests.world import World
-from workbench.session.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
+from workbench.protocol.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store

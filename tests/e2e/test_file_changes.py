@@ -9,8 +9,8 @@ from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Send
-from workbench.session.events import Event
+from workbench.protocol.commands import Send
+from workbench.protocol.events import Event
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 

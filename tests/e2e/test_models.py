@@ -9,7 +9,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn, bash, finish
 from tests.terminal.terminal import Terminal
 from tests.world import World, wait_for
-from workbench.session.events import SettingsChanged
+from workbench.protocol.events import SettingsChanged
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store

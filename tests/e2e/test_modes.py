@@ -10,7 +10,7 @@ from tests.e2e.test_questions import ask, engine_of, kinds, log
 from tests.plain.test_plain import answer, asked, leave
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.events import ActionDecided, SessionStarted, SettingsChanged
+from workbench.protocol.events import ActionDecided, SessionStarted, SettingsChanged
 
 
 def modes(world: World) -> list[str]:

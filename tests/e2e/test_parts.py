@@ -10,7 +10,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, finish
 from tests.terminal.terminal import Terminal
 from tests.world import World
-from workbench.session.events import ActionDecided, ActionObserved, FilesChanged, FileText
+from workbench.protocol.events import ActionDecided, ActionObserved, FilesChanged, FileText
 
 BEFORE = "".join(f"line {number}\n" for number in range(1, 26))
 AFTER = BEFORE.replace("line 2\n", "two\n").replace("line 12\n", "twelve\n").replace("line 23\n", "twenty-three\n")

@@ -18,7 +18,7 @@ from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.engine.client import EngineConnection
 from workbench.engine.peers import is_of_an_agent
-from workbench.session.events import ActionDecided
+from workbench.protocol.events import ActionDecided
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the marks are those of Linux")
 

@@ -7,7 +7,7 @@ import time
 from tests.e2e.test_questions import ask, kinds, log, say
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.events import UserMessage
+from workbench.protocol.events import UserMessage
 
 BETWEEN_KEYS = 1 / 200
 SENTENCE = "yes and no n y n y to all of it "

@@ -7,9 +7,9 @@ import pytest
 from tests.engine.test_engine import launch, log, receive_until, refusal
 from tests.world import World, bash, finish
 from workbench.engine.client import EngineConnection
-from workbench.engine.protocol import AllowAlways, Send
+from workbench.protocol.commands import AllowAlways, Send
+from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
 from workbench.security.rules.files import read_rules
-from workbench.session.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
 
 
 @pytest.mark.parametrize("scope", ["session", "person"])

@@ -12,9 +12,10 @@ from pydantic import TypeAdapter
 
 from tests.engine.test_engine import launch
 from tests.world import World, finish
-from workbench.engine import protocol as wire
 from workbench.engine.client import EngineConnection, Incoming
-from workbench.session import events as ev
+from workbench.protocol import commands as wire
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.text import well_formed
 from workbench.tui.links.engine_link import EngineLink
 from workbench.tui.links.link import LinkLost
@@ -58,10 +59,10 @@ COMMANDS = st.one_of(
     st.builds(wire.AskPrompt, server=TEXT, name=TEXT, arguments=st.dictionaries(TEXT, TEXT)),
 )
 LIVE = st.one_of(
-    st.builds(ev.TextDelta, text=TEXT),
-    st.builds(ev.ToolOutput, action_id=TEXT, text=TEXT),
-    st.builds(ev.EngineState, state=st.just("idle"), detail=TEXT),
-    st.builds(ev.Notice, text=TEXT),
+    st.builds(live.TextDelta, text=TEXT),
+    st.builds(live.ToolOutput, action_id=TEXT, text=TEXT),
+    st.builds(live.EngineState, state=st.just("idle"), detail=TEXT),
+    st.builds(live.Notice, text=TEXT),
 )
 EVENTS = st.one_of(
     st.builds(ev.UserMessage, text=TEXT, mentions=st.tuples(TEXT)),
@@ -81,7 +82,7 @@ EVENTS = st.one_of(
 @given(
     st.one_of(
         COMMANDS.map(lambda each: (wire.COMMAND, each)),
-        LIVE.map(lambda each: (ev.LIVE, each)),
+        LIVE.map(lambda each: (live.LIVE, each)),
         EVENTS.map(lambda each: (ev.EVENT, each)),
         st.builds(wire.Hello, notices=st.tuples(TEXT)).map(lambda each: (wire.HELLO, each)),
     )

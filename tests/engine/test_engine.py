@@ -13,9 +13,9 @@ from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection, EngineGone, Incoming
 from workbench.engine.launch import EngineRefused, Launch
-from workbench.engine.protocol import Answer, Decide, Interrupt, Refused, Send, TakeBack
 from workbench.engine.sockets import socket_path
-from workbench.session.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
+from workbench.protocol.commands import Answer, Decide, Interrupt, Refused, Send, TakeBack
+from workbench.protocol.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
 from workbench.session.names import session_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store

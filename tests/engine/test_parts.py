@@ -17,7 +17,8 @@ from workbench.engine.launch import Launch
 from workbench.engine.logs import prune
 from workbench.engine.worker import Worker
 from workbench.errors import UsageError
-from workbench.session.events import ModelResponded, RunEnded, SessionStarted, TextDelta, ToolOutput, UserMessage
+from workbench.protocol.events import ModelResponded, RunEnded, SessionStarted, UserMessage
+from workbench.protocol.live import TextDelta, ToolOutput
 from workbench.session.names import new_id, session_path
 from workbench.session.opening import checked_workspace
 from workbench.session.storage.catalog import find_session, last_session, list_sessions

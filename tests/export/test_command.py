@@ -9,7 +9,7 @@ from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.errors import UsageError
-from workbench.session.events import Event, event_from_json
+from workbench.protocol.events import Event, event_from_json
 from workbench.session.ledger import Ledger
 from workbench.session.names import session_path
 from workbench.session.opening import open_session

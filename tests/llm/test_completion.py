@@ -9,7 +9,7 @@ from tests.fakes.model_turns import Called, Fault, Turn, finish
 from tests.llm.conftest import KEY
 from workbench.agent.agent import Agent
 from workbench.agent.completion import ModelCompletion
-from workbench.session.events import SessionStarted
+from workbench.protocol.events import SessionStarted
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 from workbench.tools import CompletionError

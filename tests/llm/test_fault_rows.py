@@ -26,7 +26,8 @@ from workbench.agent.agent import Agent
 from workbench.llm.client import Patience, ProviderModel
 from workbench.llm.faults import Fault as LimitedRate
 from workbench.llm.retry import wait_before
-from workbench.session.events import ActionObserved, ActionStarted, EngineState, ModelResponded, RunEnded
+from workbench.protocol.events import ActionObserved, ActionStarted, ModelResponded, RunEnded
+from workbench.protocol.live import EngineState
 from workbench.tools.tool import ToolDefinition
 
 LAST = "The script of this server is over."

@@ -11,7 +11,7 @@ from workbench.llm.client import Patience, ProviderModel, load_litellm
 from workbench.llm.model import ToolCall
 from workbench.llm.signatures import ThinkingBlocks, bare_id, unsigned
 from workbench.llm.stream import Joiner
-from workbench.session.events import ActionObserved, ActionProposed, ModelResponded, RawToolCall, UserMessage
+from workbench.protocol.events import ActionObserved, ActionProposed, ModelResponded, RawToolCall, UserMessage
 from workbench.session.model_turn.history import messages
 
 

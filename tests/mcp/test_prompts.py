@@ -12,9 +12,9 @@ from tests.world import wait_for
 from workbench.config import Locations, Settings
 from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Answer, AskPrompt, Send
 from workbench.mcp.mentions import Argument, Prompt
-from workbench.session.live import PromptReady
+from workbench.protocol.commands import Answer, AskPrompt, Send
+from workbench.protocol.live import PromptReady
 from workbench.tui.palette.entries import entries_of
 from workbench.tui.prompting.server_prompts import arguments_of, written
 from workbench.tui.widgets.prompt import Prompt as PromptBox

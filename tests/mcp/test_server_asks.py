@@ -11,10 +11,7 @@ from tests.tui.sample_session import WORKSPACE
 from tests.world import wait_for
 from workbench.llm.model import ModelUsage
 from workbench.mcp.form_fields import OddForm, WrongAnswer, fields_of
-from workbench.security.secrets import KNOWN
-from workbench.session.acting.decisions import Refused
-from workbench.session.acting.recovery import after_a_stop
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAssessed,
     ActionDecided,
     ActionProposed,
@@ -25,6 +22,9 @@ from workbench.session.events import (
     SessionStarted,
     UserMessage,
 )
+from workbench.security.secrets import KNOWN
+from workbench.session.acting.decisions import Refused
+from workbench.session.acting.recovery import after_a_stop
 from workbench.session.ledger import Ledger
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply

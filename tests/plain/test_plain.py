@@ -18,7 +18,7 @@ from tests.terminal.allowed import strange
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.ascii_signs import in_ascii, wants_ascii
-from workbench.session.events import ActionDecided, ActionObserved, Event, UserMessage
+from workbench.protocol.events import ActionDecided, ActionObserved, Event, UserMessage
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store

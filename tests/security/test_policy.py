@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.protocol.risk import effective
 from workbench.security.policy import rule_on
-from workbench.security.risk import effective
 from workbench.security.rules.rule import Rule
 from workbench.settings_check import MODE_NAMES
 

@@ -4,9 +4,9 @@ import pytest
 
 from workbench.commands.rules import tried_call
 from workbench.config import Locations, Settings
+from workbench.protocol.risk import effective
 from workbench.security.local import assess_action
 from workbench.security.policy import rule_on
-from workbench.security.risk import effective
 from workbench.security.rules.book import RuleBook, deciding
 from workbench.security.rules.exact import rule_for
 from workbench.security.rules.examples import subject_again

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse, ToolCall
+from workbench.protocol.events import SessionStarted
 from workbench.session.bounds.limits import Limits
-from workbench.session.events import SessionStarted
 from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.session import Session
 from workbench.session.storage.store import Store

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.config import Locations, Settings
-from workbench.session.events import Event
+from workbench.protocol.events import Event
 from workbench.session.opening import OpenedSession, start_session
 
 NAME = "20260101-long-1111"

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
     ActionDecided,

@@ -8,7 +8,7 @@ from tests.session.fake_agent import calls, says
 from tests.session.long_run import NAME, locations
 from workbench.config import Settings
 from workbench.llm.model import ModelUsage
-from workbench.session.events import ActionObserved, ActionProposed, ModelAsked, RunEnded
+from workbench.protocol.events import ActionObserved, ActionProposed, ModelAsked, RunEnded
 from workbench.session.model_turn import models
 from workbench.session.opening import start_session
 from workbench.session.storage.catalog import list_sessions

@@ -10,8 +10,8 @@ from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
 from workbench.agent.condenser import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
+from workbench.protocol.events import HistoryCondensed
 from workbench.session.acting.decisions import Refused
-from workbench.session.events import HistoryCondensed
 from workbench.session.model_turn.history import History, messages
 from workbench.session.model_turn.middle import KEPT_FIRST
 from workbench.tools.request_condensation.definition import RequestCondensationTool

@@ -12,10 +12,7 @@ from tests.delegating import delegating
 from tests.session.fake_agent import faults_of
 from tests.world import bash, finish, wait_for
 from workbench.config import Locations, Settings
-from workbench.session.bounds.allowance import Allowance, NothingLeft
-from workbench.session.bounds.limits import Limits, TokenCount
-from workbench.session.delegation.delegate_steps import told
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionObserved,
     DelegateStep,
     Event,
@@ -24,6 +21,9 @@ from workbench.session.events import (
     Usage,
     UserMessage,
 )
+from workbench.session.bounds.allowance import Allowance, NothingLeft
+from workbench.session.bounds.limits import Limits, TokenCount
+from workbench.session.delegation.delegate_steps import told
 from workbench.session.ledger import Ledger
 from workbench.session.model_turn.history import messages
 from workbench.session.names import new_id, session_path

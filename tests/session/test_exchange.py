@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.session.events import SessionStarted, UserMessage
+from workbench.protocol.events import SessionStarted, UserMessage
 from workbench.session.storage.exchange import export_lines, import_lines
 from workbench.session.storage.store import Store, StoreError
 

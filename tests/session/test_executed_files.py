@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.fake_agent import Desk, calls, says
-from workbench.session.events import ActionStarted
+from workbench.protocol.events import ActionStarted
 from workbench.tools import BashTool
 
 ECHO = "#!/bin/sh\necho good >> ran\n"

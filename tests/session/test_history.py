@@ -3,7 +3,7 @@ import json
 from hypothesis import given, settings
 
 from tests.session.random_logs import logs
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAbandoned,
     ActionObserved,
     ActionProposed,

@@ -15,7 +15,7 @@ import pytest
 
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
-from workbench.session.events import ActionAssessed, FileDelta, SessionStarted
+from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.leftovers import KEPT_BYTES, prune_kept, sweep

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import NamedModel
 from workbench.config import Locations, Settings
-from workbench.session.events import SessionStarted, SettingsChanged, UserMessage
+from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage
 from workbench.session.model_turn import models
 from workbench.session.names import session_path, state_folder
 from workbench.session.opening import OpenedSession, open_session, start_session

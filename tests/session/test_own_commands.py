@@ -7,7 +7,7 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from tests.world import wait_for
-from workbench.session.events import PersonCommand
+from workbench.protocol.events import PersonCommand
 from workbench.session.mentions import LONGEST, read_mentions, told
 from workbench.session.model_turn.history import messages
 from workbench.session.session import Refused

@@ -13,9 +13,9 @@ from tests.session.fake_agent import calls, says
 from tests.session.rewriting import Rewriting, held
 from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
+from workbench.protocol.events import ActionDecided, FileDelta, FileText
 from workbench.session.acting.partly import parts_of
 from workbench.session.acting.writing import Writing
-from workbench.session.events import ActionDecided, FileDelta, FileText
 from workbench.session.session import Refused
 from workbench.tools import FileEditorTool
 

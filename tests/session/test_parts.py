@@ -4,7 +4,7 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.llm.model import ModelUsage
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionObserved,
     ContextParts,
     HistoryCondensed,

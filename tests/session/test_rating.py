@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from workbench.protocol.events import ActionProposed
 from workbench.security.assessment import Assessment, Part
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.rating import MOST_SEGMENTS, Rater, reasons, segments
-from workbench.session.events import ActionProposed
 from workbench.session.ledger import Ledger
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition
 from workbench.tools.grep.definition import GrepTool

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.world import World
-from workbench.session.events import event_from_json
+from workbench.protocol.events import event_from_json
 from workbench.session.storage.store import Store
 from workbench.tui.export.replay import picture
 

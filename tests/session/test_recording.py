@@ -10,7 +10,7 @@ from tests.session.fake_agent import calls, says
 from tests.world import wait_for
 from workbench.config import Locations
 from workbench.llm.model import Cancel
-from workbench.session.events import FileDelta
+from workbench.protocol.events import FileDelta
 from workbench.session.versions.recorder import Recorder
 from workbench.session.versions.repository import Repository
 from workbench.tools import BashTool

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from workbench.protocol.events import ActionAssessed, ActionDecided, ActionProposed, RunEnded, UserMessage
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.rating import Rater
 from workbench.session.acting.refused import RULE
-from workbench.session.events import ActionAssessed, ActionDecided, ActionProposed, RunEnded, UserMessage
 from workbench.session.ledger import Ledger
 from workbench.settings_check import MODE_NAMES
 from workbench.tools import BashTool, FileEditorTool

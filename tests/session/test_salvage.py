@@ -14,7 +14,7 @@ from tests.fakes.pairing import openai_faults
 from tests.session.fake_agent import Desk, calls, says
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
-from workbench.session.events import ActionDecided, AgentNudged, Event, SettingsChanged, UserMessage
+from workbench.protocol.events import ActionDecided, AgentNudged, Event, SettingsChanged, UserMessage
 from workbench.session.ledger import Ledger
 from workbench.session.model_turn.history import messages
 from workbench.session.names import session_path

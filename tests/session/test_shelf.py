@@ -6,7 +6,7 @@ import pytest
 
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
-from workbench.session.events import ActionObserved, SessionStarted, UserMessage
+from workbench.protocol.events import ActionObserved, SessionStarted, UserMessage
 from workbench.session.names import session_path, state_folder
 from workbench.session.storage.catalog import find_session, list_sessions, newest_first
 from workbench.session.storage.lock import SessionInUse, SessionLock

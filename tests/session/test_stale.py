@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.session.fake_agent import Desk, calls, says
-from workbench.session.events import FileDelta, FilesChanged
+from workbench.protocol.events import FileDelta, FilesChanged
 from workbench.tools import FileEditorTool
 from workbench.tools.str_replace_editor.three_way import Merged, merge
 

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.session.bounds.failures import Failures
-from workbench.session.bounds.limits import TokenCount
-from workbench.session.bounds.loops import LoopWatch
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAssessed,
     ActionDecided,
     ActionObserved,
@@ -20,6 +17,9 @@ from workbench.session.events import (
     ModelResponded,
     UserMessage,
 )
+from workbench.session.bounds.failures import Failures
+from workbench.session.bounds.limits import TokenCount
+from workbench.session.bounds.loops import LoopWatch
 from workbench.session.journal import STEPS, Journal
 from workbench.session.model_turn.parts import PartCount
 from workbench.session.model_turn.resources import Wanted

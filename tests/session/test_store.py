@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.full_disk import room_for
-from workbench.session.events import ActionObserved, ModelResponded, SessionStarted, UserMessage
+from workbench.protocol.events import ActionObserved, ModelResponded, SessionStarted, UserMessage
 from workbench.session.storage.rows import insert_row
 from workbench.session.storage.store import SCHEMA_VERSION, Store, StoreError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
-from workbench.session.events import FileDelta
+from workbench.protocol.events import FileDelta
 from workbench.session.versions.taking_back import NotTakenBack
 
 

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from tests.tui.diff_app import Clock, ScreenApp, painted, question
 from tests.tui.waiting import until
-from workbench.session.events import FileDelta
+from workbench.protocol.events import FileDelta
 from workbench.tui.approving.asked import Asked
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.approval import ApprovalScreen

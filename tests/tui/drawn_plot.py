@@ -10,7 +10,8 @@ from PIL import Image
 
 from tests.tui.picture_sessions import MODEL, assess, said
 from tests.tui.sample_session import Script
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 
 HEIGHTS = (3, 5, 4, 8, 12, 9, 14, 18, 16, 21)
 CODE = "import matplotlib.pyplot as plt\nplt.bar(range(10), amounts)\nplt.show()"
@@ -37,7 +38,7 @@ def with_plot(output: str = "[picture 1]") -> list[Any]:
     script.run(
         "execute_ipython_cell", "", "MEDIUM", code=CODE, _content=blocks, _output=output, _count=2, _seconds=0.42
     )
-    return [*script.events, ev.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="idle")]
 
 
 FORM = "fill('e5', 'Ada Lovelace')\nselect_option('e8', ['monthly'])\nclick('e11')"
@@ -59,7 +60,7 @@ def browser_form() -> list[Any]:
     }
     parts = tuple(ev.Segment(text=text, risk="MEDIUM", reason=reason) for text, reason in what.items())
     assess(script, action, "MEDIUM", segments=parts, reasons=tuple(what.values()))
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 TREE = """- heading "The report" [level=1] [ref=e2]

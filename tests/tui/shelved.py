@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.tui.sample_session import START
 from workbench.config import Locations
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import START, Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import live
 from workbench.tui import clock
 from workbench.tui.widgets.activity import Activity, began
 
@@ -24,7 +24,7 @@ async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeyp
     link = FakeLink(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(ev.EngineState(state="acting"))
+        link.bring(live.EngineState(state="acting"))
         assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in said(app))
 
 
@@ -39,7 +39,7 @@ def test_the_model_thinks_since_it_was_asked(later):
     if later == "an answer that streams":
         from workbench.tui.fold.story import apply
 
-        apply(state, ev.TextDelta(text="So"))
+        apply(state, live.TextDelta(text="So"))
     assert began(state) == (None if later == "an answer that streams" else asked_at)
 
 

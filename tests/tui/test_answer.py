@@ -11,7 +11,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.approving import arming
 from workbench.tui.approving.decision import Answer, Later
 from workbench.tui.fold.state import ActionItem

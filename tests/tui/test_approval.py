@@ -12,7 +12,7 @@ from textual.widgets import Input
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown, visible_now
 from tests.tui.diff_app import Decision, painted, question
 from tests.tui.waiting import until
-from workbench.session.events import Segment
+from workbench.protocol.events import Segment
 from workbench.tui.approving.decision import Later
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView

@@ -12,7 +12,7 @@ from textual.widgets import Input, TextArea
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown
 from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question
 from tests.tui.waiting import until
-from workbench.session.events import FileText
+from workbench.protocol.events import FileText
 from workbench.tui.approving.asked import Asked
 from workbench.tui.approving.decision import Later
 from workbench.tui.screens.approval import ApprovalScreen

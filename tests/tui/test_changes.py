@@ -10,7 +10,7 @@ from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, WORKSPACE, Script, working_session
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.widgets.changes import ChangesPanel, file_line
 from workbench.tui.wording.pieces import line_width

@@ -5,7 +5,7 @@ from textual.content import Content
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.fold.state import NoticeItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.conversation import Conversation

@@ -11,7 +11,8 @@ from textual.widgets import Markdown
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import AFTER, BEFORE, STEADY, WORKSPACE, Script, long_session, working_session
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.text import visible
 from workbench.tui import pressed
 from workbench.tui.fold.state import ActionItem, UserItem
@@ -181,7 +182,7 @@ async def test_everything_said_and_done_is_there():
 async def test_a_streaming_answer_becomes_the_stored_one_in_its_place():
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
-        app.take(ev.TextDelta(text="First **part**.\n\nSecond"))
+        app.take(live.TextDelta(text="First **part**.\n\nSecond"))
         await until(pilot, lambda: app.query("MarkdownParagraph"))
         streaming = app.query_one(AgentText)
         whole = "First **part**.\n\nSecond part.\n\n- one\n- two\n"
@@ -197,7 +198,7 @@ async def test_a_streaming_answer_becomes_the_stored_one_in_its_place():
 async def test_an_answer_that_differs_from_what_streamed_wins():
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
-        app.take(ev.TextDelta(text="Wrong.\n\nMore"))
+        app.take(live.TextDelta(text="Wrong.\n\nMore"))
         await until(pilot, lambda: app.query("MarkdownParagraph"))
 
         app.take(ev.ModelResponded(seq=9, response_id="r", model="m", text="Right."))
@@ -210,12 +211,12 @@ async def test_an_answer_that_differs_from_what_streamed_wins():
 async def test_a_frame_of_the_stream_is_laid_out_once(end: str):
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
-        app.take(ev.TextDelta(text="begun\n\n"))
+        app.take(live.TextDelta(text="begun\n\n"))
         await until(pilot, lambda: app.query("MarkdownParagraph"))
         layouts: list[object] = []
         app.screen.screen_layout_refresh_signal.subscribe(app.screen, layouts.append)
         for number in range(8):
-            app.take(ev.TextDelta(text="many words of one piece " * 40 + f"end-{number}{end}"))
+            app.take(live.TextDelta(text="many words of one piece " * 40 + f"end-{number}{end}"))
             await until(pilot, lambda: any(f"end-{number}" in line for line in screen_lines(app)))  # noqa: B023
 
         assert 8 <= len(layouts) <= 8 + 3  # what came before may still have been on its way
@@ -224,11 +225,11 @@ async def test_a_frame_of_the_stream_is_laid_out_once(end: str):
 async def test_what_streams_waits_for_the_frames_of_keys_but_not_for_ever(monkeypatch):
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
-        app.take(ev.TextDelta(text="begun "))
+        app.take(live.TextDelta(text="begun "))
         await until(pilot, lambda: any("begun" in line for line in screen_lines(app)))
 
         monkeypatch.setattr(pressed, "seconds_ago", lambda: 0.0)  # the person types on
-        app.take(ev.TextDelta(text="and gone on"))
+        app.take(live.TextDelta(text="and gone on"))
         await until(pilot, lambda: any("gone on" in line for line in screen_lines(app)))
         assert "begun and gone on" in app.query_one(AgentText).item.text
 
@@ -238,7 +239,7 @@ async def test_many_deltas_arrive_whole():
     words = [f"word{number}{chr(10) * 2 if number % 7 == 0 else ' '}" for number in range(400)]
     async with app.run_test(size=(120, 40)) as pilot:
         for at in range(0, 400, 8):
-            app.take(*(ev.TextDelta(text=word) for word in words[at : at + 8]))
+            app.take(*(live.TextDelta(text=word) for word in words[at : at + 8]))
             await pilot.pause()
         app.take(ev.ModelResponded(seq=9, response_id="r", model="m", text="".join(words)))
         await until(pilot, lambda: app.query_one(Markdown).source == "".join(words))
@@ -253,7 +254,7 @@ async def test_live_output_is_shown_while_a_command_runs():
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.query(ActionCard))
 
-        app.take(ev.ToolOutput(action_id=action_id, text="compiling one\ncompiling two\n"))
+        app.take(live.ToolOutput(action_id=action_id, text="compiling one\ncompiling two\n"))
 
         shown = app.query_one(ActionCard)
         await until(pilot, lambda: shown.size.height == 3)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, Script, working_session
 from tests.tui.waiting import until
+from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.texts import AgentText, UserText
@@ -101,7 +102,6 @@ async def test_a_running_card_counts_its_seconds_and_shows_what_it_prints(monkey
     from datetime import timedelta
 
     from tests.tui.sample_session import START
-    from workbench.session import events as ev
     from workbench.tui import clock
 
     script = Script().start()
@@ -111,6 +111,6 @@ async def test_a_running_card_counts_its_seconds_and_shows_what_it_prints(monkey
         await until(pilot, lambda: app.query(ActionCard))
         monkeypatch.setattr(clock, "now", lambda: START + timedelta(seconds=47))
         await until(pilot, lambda: "42 s" in app.query_one(ActionCard).render().plain)
-        app.take(ev.ToolOutput(action_id=action_id, text="compiling a.c\n"))
+        app.take(live.ToolOutput(action_id=action_id, text="compiling a.c\n"))
         await until(pilot, lambda: "compiling a.c" in app.query_one(ActionCard).render().plain)
         assert "$ make" in app.query_one(ActionCard).render().plain

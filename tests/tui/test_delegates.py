@@ -7,7 +7,7 @@ import pytest
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import START, Script
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.session.delegation.delegate_steps import told
 from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.widgets.card import ActionCard

@@ -10,7 +10,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.session.storage.store import Store
 from workbench.tui.fold.earlier import begin_after, folded, put_before, settled
 from workbench.tui.fold.state import SessionState

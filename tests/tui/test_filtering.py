@@ -10,7 +10,7 @@ from tests.tui.sample_session import Script, working_session
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.filter_line import FilterLine

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.text import well_formed
 
 MARKUP = "[red]x[/]"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.sample_session import WORKSPACE, Script, fold
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.wording.cards import card
 from workbench.tui.wording.detail import detail_text
 from workbench.tui.wording.explain import what_runs

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script, long_session, working_session
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.filter_line import FilterLine

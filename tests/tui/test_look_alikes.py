@@ -1,6 +1,6 @@
 """What a question shows of a command, its parts and its folder holds no letter that looks like another."""
 
-from workbench.session.events import Segment
+from workbench.protocol.events import Segment
 from workbench.tui.fold.state import ActionItem
 from workbench.tui.wording.explain import what_runs, why_asked
 from workbench.tui.wording.summaries import one_line

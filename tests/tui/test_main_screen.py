@@ -5,7 +5,8 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script, working_session
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.branch import is_dirty
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.screens.approval import ApprovalScreen
@@ -64,7 +65,7 @@ async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
     link = FakeLink(script.events)
     app = workbench_app(link, folder=tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(ev.EngineState(state="idle"))
+        link.bring(live.EngineState(state="idle"))
         await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
         (tmp_path / "new").write_text("x")
         seen = len(script.events)
@@ -167,7 +168,7 @@ async def test_the_hints_name_keys_that_work_now():
         await wait_until(pilot, lambda: "enter queue" in shown(app, KeyHints))
         assert "F7 mode" in shown(app, KeyHints)
         assert "esc stop" not in shown(app, KeyHints)
-        link.bring(ev.EngineState(state="thinking"))
+        link.bring(live.EngineState(state="thinking"))
         await wait_until(pilot, lambda: "esc stop" in shown(app, KeyHints))
         await pilot.press("f2")
         await wait_until(pilot, lambda: "esc prompt" in shown(app, KeyHints))
@@ -181,7 +182,7 @@ async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
     link = FakeLink(Script().start().user("Go.").events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(ev.EngineState(state="thinking"))
+        link.bring(live.EngineState(state="thinking"))
         await wait_until(pilot, lambda: app.state.work == "thinking")
         await pilot.press("f2", "escape")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
@@ -197,10 +198,10 @@ async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
     link = FakeLink(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(ev.EngineState(state="acting"))
+        link.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: "running $ pytest -q · " in shown(app, Activity))
         assert app.screen.query_one(Activity)._timer._active.is_set()
-        link.bring(ev.EngineState(state="idle"))
+        link.bring(live.EngineState(state="idle"))
         await wait_until(pilot, lambda: shown(app, Activity) == "")
         assert not app.screen.query_one(Activity)._timer._active.is_set()
 
@@ -394,7 +395,7 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
     app = workbench_app(link, set={"model": nasty})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
-        link.bring(ev.EngineState(state="acting", detail=nasty), CommandRefused(nasty), LinkLost(nasty))
+        link.bring(live.EngineState(state="acting", detail=nasty), CommandRefused(nasty), LinkLost(nasty))
         await wait_until(pilot, lambda: app.state.work == "lost")
         lines = "".join(segment.text for line in app.screen._compositor.render_strips() for segment in line)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(lines)

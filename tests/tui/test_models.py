@@ -6,7 +6,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.app import Opened
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen

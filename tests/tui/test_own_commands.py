@@ -4,7 +4,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import START, WORKSPACE, Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.plain.telling import begun
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
 from workbench.tui.wording.cards import card
@@ -43,7 +44,7 @@ def test_its_card_says_that_it_was_the_person():
     seq = state.last_seq
     apply(state, ev.PersonCommand(seq=seq + 1, action_id="own_1", command="ls"))
     apply(state, ev.ActionStarted(seq=seq + 2, action_id="own_1"))
-    apply(state, ev.ToolOutput(action_id="own_1", text="a.py\n"))
+    apply(state, live.ToolOutput(action_id="own_1", text="a.py\n"))
     (item,) = state.actions.values()
     assert item.phase == "running"
     head, body = card(item, 60)

@@ -8,7 +8,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.looks import DARK, FIRST, LIGHT, at_rest, text_on, unlike
 from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import live
 from workbench.tui.opening import open_action
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -62,7 +62,7 @@ def is_settled(app, events) -> bool:
 async def shown(pilot, link, events):
     """The main screen shows all of it, the star of the branch too."""
     app = pilot.app
-    link.bring(*(event for event in events if not getattr(event, "seq", 0)), ev.EngineState(state=work_of(events)))
+    link.bring(*(event for event in events if not getattr(event, "seq", 0)), live.EngineState(state=work_of(events)))
     await wait_until(pilot, lambda: app.state.work != "starting" and is_settled(app, events))
     await wait_until(pilot, lambda: "main*" in app.screen_stack[0].query_one(StatusLine).render().plain)
 

@@ -6,7 +6,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_pictures import at_rest
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.screens.answer import AnswerScreen
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -48,7 +49,7 @@ async def test_question(state, size, theme, picture):
     link = FakeLink(state().events)
     app = workbench_app(link, set={"theme": theme})
     async with app.run_test(size=size) as pilot:
-        link.bring(ev.EngineState(state="deciding"))
+        link.bring(live.EngineState(state="deciding"))
         await wait_until(pilot, lambda: app.state.work == "deciding" and isinstance(app.screen, AnswerScreen))
         await wait_until(pilot, lambda: "enter send" in str(app.screen.query_one("#keys").render()))
         if state is put_off:

@@ -15,9 +15,10 @@ from tests.tui.sample_session import WORKSPACE
 from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.llm.model import ModelUsage
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
-from workbench.session import events as ev
 from workbench.session.acting.rating import reasons, segments
 from workbench.tools import BashTool, FileEditorTool
 
@@ -78,7 +79,7 @@ def an_edit() -> list[Any]:
     name = script.propose("str_replace_editor", "MEDIUM", "Load only what is there", command="str_replace", path=STORE)
     delta = ev.FileDelta(path=STORE, before=BEFORE, after=AFTER)
     assess(script, name, "MEDIUM", preview=(delta,), always="allow str_replace_editor in src/store.py")
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 @cache
@@ -109,7 +110,7 @@ def of_one_answer() -> tuple[Any, ...]:
 
 
 def a_batch() -> list[Any]:
-    return [*of_one_answer(), ev.EngineState(state="deciding")]
+    return [*of_one_answer(), live.EngineState(state="deciding")]
 
 
 def hidden() -> list[Any]:
@@ -118,7 +119,7 @@ def hidden() -> list[Any]:
     name = script.propose("execute_bash", "LOW", "Read the notes", command=command)
     found = assess_command(command, Places(WORKSPACE, "/home/u"))
     assess(script, name, "HIGH", segments=segments(found), reasons=reasons(found, shows_diff=False))
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 def many_steps() -> list[Any]:
@@ -128,14 +129,14 @@ def many_steps() -> list[Any]:
     name = script.propose("execute_bash", "LOW", "Rename all of them", command=" &&\n".join(parts))
     segments = tuple(ev.Segment(text=part, risk="MEDIUM", reason="changes files in place") for part in parts)
     assess(script, name, "MEDIUM", segments=segments)
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 def a_test_run() -> list[Any]:
     script = begun()
     name = script.propose("execute_bash", "MEDIUM", "Run the tests", command="python -m pytest -q")
     assess(script, name, "MEDIUM", always="allow $ python -m pytest -q", reasons=("runs code of the project",))
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from tests.tui.looks import FIRST, unlike
 from tests.tui.picture_sessions import begun, said
 from tests.tui.test_pictures import at_rest, folder, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.pager import PagerScreen
 
@@ -37,23 +38,23 @@ def model_changed():
     script.add(ev.SettingsChanged, model="fast")
     said(script, "I go on from here.", 9_900)
     script.begin("execute_bash", command="python -m pytest -q")
-    return [*script.events, ev.EngineState(state="acting")]
+    return [*script.events, live.EngineState(state="acting")]
 
 
 def choosing_a_model():
-    return [*begun().events, ev.EngineState(state="idle")]
+    return [*begun().events, live.EngineState(state="idle")]
 
 
 def budget_pause():
     script = begun()
     detail = "paused after $0.06 (max_cost $0.05); send a message to go on"
     script.add(ev.RunEnded, reason="limit", detail=detail)
-    return [*script.events, ev.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="idle")]
 
 
 def waiting_for_the_provider():
     said = "the provider limits the rate; try 2 of 5 in 17 s"
-    return [*begun().events, ev.EngineState(state="thinking", detail=said)]
+    return [*begun().events, live.EngineState(state="thinking", detail=said)]
 
 
 def condensed():
@@ -62,7 +63,7 @@ def condensed():
     more = {"summary": SUMMARY, "reason": "tokens", "usage": usage, "cost": 0.0282}
     script.add(ev.HistoryCondensed, first=9, last=31, **more)
     said(script, "The amount gets its sign back now.", 4_100)
-    return [*script.events, ev.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="idle")]
 
 
 def costs():
@@ -70,7 +71,7 @@ def costs():
     parts = ev.ContextParts(system=1_900, tools=5_200, messages=14_300, tool_output=41_000)
     usage = ev.Usage(input=62_400, output=310, cached=48_000, reasoning=120, window=200_000)
     script.answer("Now the parser.", usage=usage, cost=0.0581, parts=parts)
-    return [*script.events, ev.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="idle")]
 
 
 def no_more(app):

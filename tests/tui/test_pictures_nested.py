@@ -9,7 +9,8 @@ from tests.tui.picture_sessions import AFTER, BEFORE, CALC, begun, plan
 from tests.tui.test_delegates import told
 from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 
 __all__ = ["folder"]
 ROOT = CALC.rpartition("/src/")[0]
@@ -38,7 +39,7 @@ def shared() -> list[Any]:
     of_sub_agent(script, tester, "tester", 1, "python -m pytest -q tests", "11 passed, 1 failed in 3.02 s", 1)
     script.end(reviewer, "The sign is right everywhere.", seconds=12.4)
     of_sub_agent(script, tester, "tester", 2, "python -m pytest -q --slow")
-    return [*script.events, ev.EngineState(state="acting")]
+    return [*script.events, live.EngineState(state="acting")]
 
 
 def of_sub_agent(script, call, name, number, command, output=None, code=0):

@@ -13,8 +13,9 @@ from workbench.mcp.catalog import Catalog
 from workbench.mcp.forms import elicit
 from workbench.mcp.sampling import Part, SampleRequest
 from workbench.mcp.servers import find_servers
-from workbench.session import events as ev
-from workbench.session.live import PromptReady
+from workbench.protocol import events as ev
+from workbench.protocol import live
+from workbench.protocol.live import PromptReady
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
 
@@ -66,7 +67,7 @@ def wished(tool, arguments, **assessed):
     script.add(ev.DelegateStep, action_id=call, event=proposed, **place)
     asked = ev.ActionAssessed(action_id="mcp-1:1", fingerprint="mcp-1", **assessed)
     script.add(ev.DelegateStep, action_id=call, event=asked, **place)
-    return [*script.events, ev.EngineState(state="acting")]
+    return [*script.events, live.EngineState(state="acting")]
 
 
 def form_of_a_server():
@@ -90,7 +91,7 @@ async def test_what_a_server_asks(state, words, size, theme, folder, picture):
     events = state()
     link, app = app_with(events, folder, theme)
     async with app.run_test(size=size) as pilot:
-        link.bring(ev.EngineState(state="acting"))
+        link.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: words in text_on(app))
         await wait_until(pilot, lambda: getattr(app.screen, "is_armed", False) or "enter send" in text_on(app))
         await at_rest(pilot)

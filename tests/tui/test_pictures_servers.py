@@ -11,7 +11,7 @@ from tests.tui.trial import armed, type_while_it_stands_still, wait_until
 from workbench.config import Locations
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.servers import find_servers
-from workbench.session import events as ev
+from workbench.protocol import live
 from workbench.tui.screens.servers import ServersScreen
 
 __all__ = ["folder"]
@@ -141,7 +141,7 @@ def asked():
         reasons=("a tool of another program: create_issue of the MCP server tracker",),
         always="allow create_issue",
     )
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")

@@ -10,7 +10,7 @@ from tests.tui.sample_session import START, Script
 from tests.tui.shelved import answer, ended, keep, touched
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.screens.sessions import SessionsScreen
 
 SAID = (

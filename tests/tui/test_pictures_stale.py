@@ -6,7 +6,8 @@ from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import AFTER, BEFORE, CALC, said
 from tests.tui.sample_session import Script
 from tests.tui.test_pictures import SIZES, app_with, folder, shown
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.session.acting.stale import stale_reasons
 
 __all__ = ["folder"]
@@ -39,7 +40,7 @@ def stale_file():
         fingerprint="f",
         working_dir="/home/ada/code/calc",
     )
-    script.events.append(ev.EngineState(state="deciding"))
+    script.events.append(live.EngineState(state="deciding"))
     return script.events
 
 
@@ -53,7 +54,7 @@ def in_part():
     script.end(action_id, "told", files=(delta.model_copy(update={"after": AFTER}),))
     said(script, "I leave the first line as it is.", 13_000)
     script.add(ev.RunEnded, reason="waiting")
-    script.events.append(ev.EngineState(state="idle"))
+    script.events.append(live.EngineState(state="idle"))
     return script.events
 
 

@@ -8,7 +8,7 @@ from tests.tui.picture_sessions import working
 from tests.tui.sample_session import START
 from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.trial import wait_until
-from workbench.session import events as ev
+from workbench.protocol import live
 from workbench.session.mentions import message
 from workbench.tui.links.link import LinkLost
 from workbench.tui.widgets.attachments import Attachments
@@ -57,7 +57,7 @@ async def changes_open(app, pilot):
 
 
 async def not_saved(app, pilot):
-    app.screen.link.bring(ev.EngineState(state="acting", detail="not being saved: no space left on device"))
+    app.screen.link.bring(live.EngineState(state="acting", detail="not being saved: no space left on device"))
     await wait_until(pilot, lambda: "saved" in app.state.work_detail)
 
 

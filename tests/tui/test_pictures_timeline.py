@@ -6,7 +6,8 @@ from tests.tui.picture_sessions import BEFORE, CALC, begun, said
 from tests.tui.sample_session import START
 from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.trial import wait_until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.texts import AgentText
@@ -23,8 +24,8 @@ def events():
     script.add(ev.FilesChanged, files=(theirs,))
     said(script, "Now the tests once more.", 9_900)
     script.begin("execute_bash", "HIGH", command="python -m pytest -q && rm -rf .pytest_cache")
-    output = ev.ToolOutput(action_id=f"a{script.actions}", text="collected 12 items\n\ntests/test_calc.py .......")
-    return [*script.events, output, ev.EngineState(state="acting")]
+    output = live.ToolOutput(action_id=f"a{script.actions}", text="collected 12 items\n\ntests/test_calc.py .......")
+    return [*script.events, output, live.EngineState(state="acting")]
 
 
 async def searching(pilot):

@@ -10,7 +10,8 @@ from tests.tui.sample_session import WORKSPACE, Script
 from tests.tui.test_diff_view import AFTER, BEFORE
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.review_view import ReviewView
 
@@ -113,7 +114,7 @@ async def test_viewer(state, size, picture):
     link = FakeLink(events)
     app = workbench_app(link)
     async with app.run_test(size=size) as pilot:
-        link.bring(ev.EngineState(state="idle"))
+        link.bring(live.EngineState(state="idle"))
         await wait_until(pilot, lambda: app.state.last_seq == events[-1].seq and app.state.work == "idle")
         await pilot.press("f5")
         await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen) and "class Server" in text_on(app))

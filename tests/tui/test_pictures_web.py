@@ -9,8 +9,9 @@ from tests.tui.picture_sessions import MODEL, assess
 from tests.tui.sample_session import Script
 from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.security.web import assess_address
-from workbench.session import events as ev
 from workbench.tools.web_read.impl import page_of
 from workbench.tools.web_read.pages import Document
 from workbench.tui.opening import open_action
@@ -45,7 +46,7 @@ def question() -> list[Any]:
     found = assess_address(URL)
     always = "allow web_read in https://docs.python.org/**"
     assess(script, name, found.risk, reasons=found.reasons, always=always)
-    return [*script.events, ev.EngineState(state="deciding")]
+    return [*script.events, live.EngineState(state="deciding")]
 
 
 def answered() -> list[Any]:
@@ -56,7 +57,7 @@ def answered() -> list[Any]:
     script.run("web_read", seen["content"][0]["text"], "MEDIUM", url=URL, _seconds=0.84, **told)
     script.answer("`Decimal` holds amounts exactly; floats do not.")
     script.add(ev.RunEnded, reason="finished", detail="")
-    return [*script.events, ev.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="idle")]
 
 
 @pytest.mark.parametrize("size", SIZES)

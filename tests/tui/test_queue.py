@@ -5,7 +5,7 @@ from textual import events as keys
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
 

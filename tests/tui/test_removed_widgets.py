@@ -23,7 +23,7 @@ from textual.worker import Worker
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session.events import TextDelta
+from workbench.protocol.live import TextDelta
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.markdown_stream import plain_parser
 

@@ -14,7 +14,7 @@ from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.diff.hunks import compare
 from workbench.errors import WorkbenchError
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.diff.search import find
 from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.fold.story import apply

@@ -5,7 +5,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script, fold
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine

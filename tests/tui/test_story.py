@@ -20,7 +20,8 @@ from tests.tui.sample_session import (
     working_session,
 )
 from workbench.diff.hunks import split_lines
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
 from workbench.tui.fold.story import Changed, apply
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
@@ -131,9 +132,9 @@ def test_an_answer_that_says_what_it_held_settles_which_messages_are_read():
 
 def test_what_streams_gives_way_to_the_stored_answer():
     state = Script().start().user("hi").state()
-    apply(state, ev.ReasoningDelta(text="hm"))
-    apply(state, ev.TextDelta(text="Hel"))
-    apply(state, ev.TextDelta(text="lo"))
+    apply(state, live.ReasoningDelta(text="hm"))
+    apply(state, live.TextDelta(text="Hel"))
+    apply(state, live.TextDelta(text="lo"))
     assert state.live is not None
     assert (state.live.text, state.live.reasoning) == ("Hello", "hm")
 
@@ -149,7 +150,7 @@ def test_live_output_is_bounded_and_replaced_by_the_observation():
     action_id = script.begin("execute_bash", command="yes")
     state = script.state()
     for _ in range(30):
-        apply(state, ev.ToolOutput(action_id=action_id, text="y\n" * 1_000))
+        apply(state, live.ToolOutput(action_id=action_id, text="y\n" * 1_000))
     assert len(state.actions[action_id].output) == 20_000
 
     apply(state, ev.ActionObserved(seq=50, action_id=action_id, observation={"content": [{"text": "done"}]}))
@@ -299,7 +300,7 @@ def test_settings_and_abandoned_actions_are_said():
 
 def test_a_lost_engine_leaves_nothing_running_and_nothing_disappears():
     state = working_session().state()
-    apply(state, ev.TextDelta(text="Half a sen"))
+    apply(state, live.TextDelta(text="Half a sen"))
 
     changed = apply(state, LinkLost("the engine stopped", for_good=True))
 
@@ -339,7 +340,7 @@ def test_an_event_counts_once():
 def test_the_state_of_the_engine_is_shown():
     state = SessionState()
 
-    changed = apply(state, ev.EngineState(state="thinking", detail="again in 3 s"))
+    changed = apply(state, live.EngineState(state="thinking", detail="again in 3 s"))
 
     assert changed.status
     assert (state.work, state.work_detail) == ("thinking", "again in 3 s")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, Script, working_session
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
 from workbench.tui.fold.state import SessionState, Task
 from workbench.tui.widgets.tasks import TaskPanel, task_line
 from workbench.tui.wording.pieces import line_width

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import START, STEADY, WORKSPACE, Script, long_session, working_session
 from tests.tui.waiting import until
-from workbench.session import events as ev
+from workbench.protocol import events as ev
+from workbench.protocol import live
 from workbench.tui import clock
 from workbench.tui.fold.state import ActionItem, NoticeItem, UserItem
 from workbench.tui.widgets.timeline import Timeline
@@ -236,7 +237,7 @@ async def test_no_text_is_markup_or_crashes_the_widgets(text, nasty):
     script.add(ev.RunEnded, reason="error", detail=said)
     app = PanelApp()
     async with app.run_test(size=(100, 40)) as pilot:
-        app.take(*script.events, ev.TextDelta(text=said))
+        app.take(*script.events, live.TextDelta(text=said))
         await until(pilot, lambda: len(app.query("Conversation > *")) > 3)
         await pilot.pause()
         lines = [strip.text for strip in app.screen._compositor.render_strips()]

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.agent.call_arguments import UnreadableArguments, read_arguments
 from workbench.llm.model import ModelResponse, ToolCall
-from workbench.security.risk import Risk
+from workbench.protocol.risk import Risk
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.older_calls import adapted

@@ -21,7 +21,7 @@ from workbench.settings_check import NEVER
 from workbench.text import visible
 
 if TYPE_CHECKING:
-    from workbench.session.events import Mode
+    from workbench.protocol.risk import Mode
 
 
 def import_session(arguments: Namespace) -> int:

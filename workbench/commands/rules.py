@@ -12,10 +12,10 @@ from typing import cast
 from workbench.commands.given import say, settings_of, tell, workspace_of
 from workbench.config import Locations, Settings
 from workbench.errors import UsageError
+from workbench.protocol.risk import Mode, effective
 from workbench.security.assessment import Assessment, summed
 from workbench.security.local import assess_action
-from workbench.security.policy import Mode, rule_on
-from workbench.security.risk import effective
+from workbench.security.policy import rule_on
 from workbench.security.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding, guarded_by
 from workbench.security.rules.examples import command_subject
 from workbench.security.rules.patterns import is_address

@@ -22,7 +22,7 @@ from workbench.settings_check import NEVER
 from workbench.text import first_line, visible
 
 if TYPE_CHECKING:
-    from workbench.session.events import Mode
+    from workbench.protocol.risk import Mode
     from workbench.session.storage.salvage import Beginning, Repaired
 
 _COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")

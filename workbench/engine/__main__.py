@@ -18,13 +18,13 @@ from workbench.engine.broadcast import Broadcast
 from workbench.engine.launch import Launch, log_path
 from workbench.engine.logs import write_logs_to
 from workbench.engine.peers import mark_descendants
-from workbench.engine.protocol import Hello, Refused, to_line
 from workbench.engine.screens import Screens
 from workbench.engine.server import Server
 from workbench.engine.sockets import listen, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.llm.background import import_early
+from workbench.protocol.commands import Hello, Refused, to_line
 from workbench.session.opening import OpenedSession, open_session, start_session
 from workbench.whole_files import discard_file
 

@@ -8,9 +8,9 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from workbench.engine.protocol import AskPrompt, Refused
 from workbench.errors import WorkbenchError
-from workbench.session.live import PromptReady
+from workbench.protocol.commands import AskPrompt, Refused
+from workbench.protocol.live import PromptReady
 
 if TYPE_CHECKING:
     from workbench.engine.screens import Screen

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from workbench.session.events import EngineState, Event, LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
+from workbench.protocol.events import Event
+from workbench.protocol.live import EngineState, LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
 
 INTERVAL = 1 / 12
 _LIVE_LIMIT = 64_000  # characters of one stream between two lines; the log holds the whole output

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from workbench.engine.launch import EngineRefused, Launch, start_engine
-from workbench.engine.protocol import HELLO, Command, Hello, Refused, from_line, to_line
 from workbench.engine.sockets import connect, socket_path
 from workbench.errors import WorkbenchError
-from workbench.session.events import EVENT, LIVE, Event, LiveEvent
+from workbench.protocol.commands import HELLO, Command, Hello, Refused, from_line, to_line
+from workbench.protocol.events import EVENT, Event
+from workbench.protocol.live import LIVE, LiveEvent
 
 Incoming: TypeAlias = "Event | LiveEvent | Refused"
 _LIVE_KINDS = frozenset({"text_delta", "reasoning_delta", "tool_output", "engine_state", "notice", "prompt_ready"})

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel
 
 from workbench.engine.broadcast import Outgoing
-from workbench.engine.protocol import to_line
-from workbench.session.events import EventBase
+from workbench.protocol.commands import to_line
+from workbench.protocol.events import EventBase
 
 _SKIP_LIVE = 512_000  # bytes a screen may lag behind before it misses deltas …
 _DROP = 64_000_000  # … and before it is sent away; it comes back and reads the log

@@ -17,7 +17,11 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from workbench.engine.asking_prompt import ask_prompt
-from workbench.engine.protocol import (
+from workbench.engine.screens import Screen, Screens
+from workbench.engine.sockets import is_own, is_screen
+from workbench.engine.worker import Worker
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import (
     COMMAND,
     HELLO,
     VERSION,
@@ -40,12 +44,8 @@ from workbench.engine.protocol import (
     from_line,
     to_line,
 )
-from workbench.engine.screens import Screen, Screens
-from workbench.engine.sockets import is_own, is_screen
-from workbench.engine.worker import Worker
-from workbench.errors import WorkbenchError
+from workbench.protocol.live import EngineState
 from workbench.session.acting.always import Always
-from workbench.session.events import EngineState
 from workbench.settings_check import NEVER
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from workbench.tui.links.link import Link
 from workbench.tui.wording.detail import detail_text, detail_title
 
 if TYPE_CHECKING:
-    from workbench.session.events import Mode
+    from workbench.protocol.risk import Mode
 
 WORDS: Final = {
     "help": "this list",

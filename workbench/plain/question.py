@@ -136,7 +136,7 @@ class Question:
             return Decision("approved", self._note)
         if proposal.arguments is not None:
             return Decision("edited", self._note, edited=proposal.arguments)
-        from workbench.session.events import FileText
+        from workbench.protocol.events import FileText
 
         written = tuple(FileText(path=path, text=text) for path, text in proposal.written())
         return Decision("edited", self._note, hunks=proposal.accepted, written=written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
-from workbench.security.risk import Risk, higher
+from workbench.protocol.risk import Risk, higher
 
 LONGEST_TEXT = 200
 """Characters of a command that one part quotes."""

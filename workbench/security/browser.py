@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
+from workbench.protocol.risk import Risk
 from workbench.security.assessment import Assessment, Part, one, shortened, summed
 from workbench.security.hidden import hides
 from workbench.security.places import Places, is_secret, within
-from workbench.security.risk import Risk
 from workbench.security.secrets import KNOWN, masks_in
 from workbench.security.web import assess_address
 from workbench.tools.browser.calls import Call, CallError, parse_calls

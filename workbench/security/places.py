@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
+from workbench.protocol.risk import Risk
 from workbench.security import protected as names
 from workbench.security.protected import words
-from workbench.security.risk import Risk
 from workbench.tools.anchored import real_path
 
 Rating: TypeAlias = tuple[Risk, str]

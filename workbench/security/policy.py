@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
-from workbench.security.risk import Risk
+from workbench.protocol.risk import Mode, Risk
 from workbench.security.rules.rule import Rule
 from workbench.settings_check import MODE_NAMES
-
-Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
 
 _ASKED: dict[Mode, tuple[Risk, ...]] = {
     "medium": ("MEDIUM", "HIGH", "UNKNOWN"),

@@ -9,10 +9,10 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from workbench.protocol.risk import Risk, higher
 from workbench.security.assessment import Assessment, Part, one, shortened
 from workbench.security.places import Places
 from workbench.security.protected import words
-from workbench.security.risk import Risk, higher
 
 _GOES: Final = "goes to the program that runs, as if typed"
 _NOT_KNOWN: Final = "goes to a program of which it is not known what it does with it"

@@ -12,9 +12,9 @@ from workbench.agent.completion import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
 from workbench.config import Locations, Settings, private_folder
 from workbench.processes import keep_out_of
+from workbench.protocol.live import LiveEvent, Notice
 from workbench.security.secrets import KNOWN
 from workbench.session.delegation.delegates import Delegates
-from workbench.session.live import LiveEvent, Notice
 from workbench.session.names import state_folder
 from workbench.tools.context import ToolContext
 from workbench.tools.selection import Selection, select_tools

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from workbench.protocol.events import ActionObserved, CondensingUndone, Event, HistoryCondensed, UserMessage
 from workbench.security.secrets import KNOWN
 from workbench.session.bounds.failures import Failures
 from workbench.session.bounds.limits import TokenCount
 from workbench.session.bounds.loops import LoopWatch
-from workbench.session.events import ActionObserved, CondensingUndone, Event, HistoryCondensed, UserMessage
 from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.model_turn.history import MAX_OBSERVE, History
 from workbench.session.model_turn.parts import PartCount

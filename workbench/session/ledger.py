@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
     ActionDecided,
@@ -21,7 +21,6 @@ from workbench.session.events import (
     FilesChanged,
     HistoryCondensed,
     MessageWithdrawn,
-    Mode,
     ModelResponded,
     PersonCommand,
     RunEnded,
@@ -30,6 +29,7 @@ from workbench.session.events import (
     UserMessage,
     VersionTaken,
 )
+from workbench.protocol.risk import Mode
 
 Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 

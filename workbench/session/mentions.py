@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from workbench.session.data import FileText
+from workbench.protocol.events import FileText, UserMessage
 from workbench.session.images import read_images
-from workbench.session.own_events import UserMessage
 
 MOST = 20
 LONGEST = 60_000

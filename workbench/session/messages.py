@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from workbench.protocol.events import MessageWithdrawn
 from workbench.session.acting.decisions import Refused
-from workbench.session.events import MessageWithdrawn
 from workbench.session.journal import Journal
 from workbench.session.mentions import message
 

@@ -18,13 +18,15 @@ from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
 from workbench.profiles import NO_MODEL
+from workbench.protocol.events import Event, SessionStarted, SettingsChanged
+from workbench.protocol.live import LiveEvent
+from workbench.protocol.risk import Mode
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.asked import tell_of_answer
 from workbench.session.bounds.allowance import Allowance
 from workbench.session.bounds.limits import Limits, limits_of
 from workbench.session.delegation.delegates import Delegates
 from workbench.session.equipment import Equipment, Place, equip
-from workbench.session.events import Event, LiveEvent, Mode, SessionStarted, SettingsChanged
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
 from workbench.session.session import Session

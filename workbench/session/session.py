@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Unpack
 
 from workbench.llm.model import Cancel, Model
+from workbench.protocol.events import ActionDecided, Event, Verdict
+from workbench.protocol.live import EngineState, LiveEvent
+from workbench.protocol.risk import Mode
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.ahead import Ahead
@@ -31,14 +34,6 @@ from workbench.session.acting.results import not_run
 from workbench.session.acting.writing import Writing
 from workbench.session.bounds.allowance import Allowance
 from workbench.session.bounds.limits import USUAL_LIMITS, Limits
-from workbench.session.events import (
-    ActionDecided,
-    EngineState,
-    Event,
-    LiveEvent,
-    Mode,
-    Verdict,
-)
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction, Phase
 from workbench.session.messages import Messages

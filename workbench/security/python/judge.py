@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
+from workbench.protocol.risk import Risk, higher
 from workbench.security.assessment import ANY, Part, shortened
 from workbench.security.places import Places, is_made_again, is_secret, within
 from workbench.security.python.known_methods import home_of
@@ -18,7 +19,6 @@ from workbench.security.python.reading import Reading
 from workbench.security.python.source import Lines
 from workbench.security.python.table import Kind
 from workbench.security.python.values import CONTENT, PLAIN, UNKNOWN, Items, Values, texts
-from workbench.security.risk import Risk, higher
 
 _FOUND: Final = "found-file"
 _MOST_PARTS: Final = 60

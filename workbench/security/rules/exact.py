@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from workbench.protocol.risk import Risk
 from workbench.security.places import within
-from workbench.security.risk import Risk
 from workbench.security.rules.patterns import escaped, is_address
 from workbench.security.rules.rule import SHELL, Rule
 from workbench.security.rules.subject import Subject

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from workbench.protocol.risk import Risk, higher
 from workbench.security.assessment import ANY, Part, Spares, shortened
-from workbench.security.risk import Risk, higher
 from workbench.security.shell.guarding import guard_words
 from workbench.security.shell.inner_python import rated_python
 from workbench.security.shell.moving import MOVES_CALLER

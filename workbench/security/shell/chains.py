@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from workbench.protocol.risk import higher
 from workbench.security.assessment import MOST_REASONS, Part
-from workbench.security.risk import higher
 from workbench.security.shell.origins import Origins
 from workbench.security.shell.source import MOST_PATHS
 from workbench.security.shell.words import Reader

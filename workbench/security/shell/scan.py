@@ -8,10 +8,10 @@ import tempfile
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from workbench.protocol.risk import Risk
 from workbench.security.assessment import ANY, Assessment, Part, not_plain, one, shortened, summed, with_hidden
 from workbench.security.hidden import hides
 from workbench.security.places import Places, Rating, is_secret
-from workbench.security.risk import Risk
 from workbench.security.shell import walk
 from workbench.security.shell.call import Call, Use
 from workbench.security.shell.chains import as_if_not_gone

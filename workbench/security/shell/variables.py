@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from workbench.security.risk import Risk
+from workbench.protocol.risk import Risk
 from workbench.security.shell.words import UNKNOWN, Word
 
 MAKES_NAMEREFS: Final = frozenset({"declare", "typeset", "local"})

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from workbench.protocol.risk import Risk
 from workbench.security.assessment import Part, not_plain, shortened
 from workbench.security.places import within
-from workbench.security.risk import Risk
 from workbench.security.shell.assigning import assigned, declared
 from workbench.security.shell.braces import is_open, spread
 from workbench.security.shell.chains import branches, chain

@@ -7,6 +7,16 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.llm.model import Cancel
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    RunEnded,
+)
+from workbench.protocol.live import LiveEvent
 from workbench.security.policy import Ruling
 from workbench.security.rules.book import RuleBook
 from workbench.session.acting.fingerprint import executed_changes, is_same_action, shown_as
@@ -18,16 +28,6 @@ from workbench.session.acting.results import none_run, not_run
 from workbench.session.acting.running import AT_ONCE, Preparation, Readied, Result, Run, Runner, runs_beside
 from workbench.session.acting.stale import NOT_MERGED, needs_person, stale_reasons
 from workbench.session.acting.writing import Writing
-from workbench.session.events import (
-    ActionAssessed,
-    ActionDecided,
-    ActionObserved,
-    ActionProposed,
-    ActionStarted,
-    Event,
-    LiveEvent,
-    RunEnded,
-)
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
 from workbench.session.storage.store import StoreError

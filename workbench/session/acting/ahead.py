@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionAssessed, ActionProposed, Event
+from workbench.protocol.live import Notice
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.decisions import EDITED
 from workbench.session.acting.fingerprint import is_same_action
-from workbench.session.events import ActionAssessed, ActionProposed, Event, Notice
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
 from workbench.tools.arguments import ArgumentError

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from workbench.protocol.events import ActionDecided, Event, SettingsChanged
 from workbench.security.rules.book import RuleBook
 from workbench.security.rules.files import add_rule
 from workbench.security.rules.rule import RuleError, parse_rule
 from workbench.session.acting.decisions import Refused
-from workbench.session.events import ActionDecided, Event, SettingsChanged
 from workbench.session.ledger import OpenAction
 
 Scope: TypeAlias = Literal["session", "folder", "person"]

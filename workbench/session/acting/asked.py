@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from workbench.llm.model import ModelResponse
+from workbench.protocol.events import ModelAsked, Usage
 from workbench.session.acting.running import CALL_PLACE
-from workbench.session.events import ModelAsked, Usage
 
 
 def tell_of_answer(response: ModelResponse) -> None:

@@ -6,6 +6,17 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from workbench.errors import WorkbenchError
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionStarted,
+    CondensingAsked,
+    CondensingUndone,
+    Event,
+    FileText,
+    SettingsChanged,
+)
+from workbench.protocol.risk import Mode
 from workbench.security.rules.files import checked
 from workbench.security.rules.rule import RuleError, parse_rule
 from workbench.session.acting.actions import Actions
@@ -14,17 +25,6 @@ from workbench.session.acting.rating import is_riskier
 from workbench.session.acting.results import answered, rejected
 from workbench.session.acting.stale import told_of_refused
 from workbench.session.acting.writing import CannotWrite
-from workbench.session.events import (
-    ActionAssessed,
-    ActionDecided,
-    ActionStarted,
-    CondensingAsked,
-    CondensingUndone,
-    Event,
-    FileText,
-    Mode,
-    SettingsChanged,
-)
 from workbench.session.ledger import OpenAction
 from workbench.session.model_turn.condensing import NOTHING_TO_CONDENSE, NOTHING_TO_UNDO
 from workbench.session.model_turn.history import History

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.security.risk import Risk
-from workbench.session.events import FileDelta
+from workbench.protocol.events import FileDelta
+from workbench.protocol.risk import Risk
 from workbench.text import visible
 from workbench.tools.anchored import real_path
 

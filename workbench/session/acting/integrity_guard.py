@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from workbench.config import Locations
+from workbench.protocol.events import VersionTaken
 from workbench.security.assessment import ANY, Assessment
 from workbench.security.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes
 from workbench.security.places import within
 from workbench.security.protected import ZSH
 from workbench.security.stat_keys import stat_key
-from workbench.session.events import VersionTaken
 from workbench.text import counted, visible
 from workbench.tools.anchored import Entry, Root
 from workbench.whole_files import is_own_write

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from uuid import uuid4
 
 from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionAbandoned, ActionProposed, ActionStarted, Event, PersonCommand
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.decisions import Refused
 from workbench.session.acting.integrity_guard import ALL_CHANGES
 from workbench.session.acting.results import not_run
 from workbench.session.acting.running import Run
-from workbench.session.events import ActionAbandoned, ActionProposed, ActionStarted, Event, PersonCommand
 from workbench.session.journal import Journal
 from workbench.tools.arguments import ArgumentError
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from workbench.diff.hunks import FileDiff, compare
 from workbench.diff.partial import chosen_of_each, texts_with
-from workbench.session.events import ActionDecided, FileDelta, FileText
+from workbench.protocol.events import ActionDecided, FileDelta, FileText
 
 
 class NoPart(Exception):

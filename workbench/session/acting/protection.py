@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from workbench.protocol.events import ActionObserved, Event
 from workbench.session.acting.integrity_guard import IntegrityGuard, Permit, permit_of
 from workbench.session.acting.rating import Rater
 from workbench.session.acting.results import with_text
 from workbench.session.acting.running import Result, Run
-from workbench.session.events import ActionObserved, Event
 from workbench.session.journal import Journal
 from workbench.session.ledger import OpenAction
 from workbench.tools.tool import ToolDefinition

@@ -6,18 +6,18 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.protocol.events import ActionProposed, FileDelta, Segment
+from workbench.protocol.risk import Risk, effective
 from workbench.security.assessment import Assessment
 from workbench.security.local import assess_action
 from workbench.security.places import within
 from workbench.security.policy import Ruling, rule_on
-from workbench.security.risk import Risk, effective
 from workbench.security.rules.book import BROKEN, RuleBook, deciding, guarded_by
 from workbench.security.rules.exact import rule_for
 from workbench.security.rules.subject import Subject, subject_of
 from workbench.security.unplaced import unplaced_write
 from workbench.session.acting.refused import RULE as REFUSED
 from workbench.session.acting.refused import Refusals, repeats
-from workbench.session.events import ActionProposed, FileDelta, Segment
 from workbench.session.ledger import Ledger, OpenAction
 from workbench.text import visible
 from workbench.tools.arguments import ArgumentError

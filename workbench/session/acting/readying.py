@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
+from workbench.protocol.events import FileDelta
 from workbench.security.local import executed_by
 from workbench.security.secrets import masks_in
 from workbench.session.acting.fingerprint import executed_changes, fingerprint
 from workbench.session.acting.running import Readied
 from workbench.session.acting.stacking import left_before, stacked, stacking_reasons
 from workbench.session.acting.stale import stale_files
-from workbench.session.events import FileDelta
 from workbench.session.ledger import Ledger
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.beneath import on_top_of

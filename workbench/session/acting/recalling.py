@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.session.events import ActionObserved, ActionProposed, Event, ModelResponded
+from workbench.protocol.events import ActionObserved, ActionProposed, Event, ModelResponded
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.tool import ToolDefinition
 

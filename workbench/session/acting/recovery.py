@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from workbench.protocol.events import ActionAbandoned, Event, RunEnd, RunEnded
 from workbench.session.acting.results import none_run, not_run, rejected
-from workbench.session.events import ActionAbandoned, Event, RunEnd, RunEnded
 from workbench.session.ledger import AtWork, Ledger, OpenAction
 
 _STOPPED = "the workbench stopped here; send a message to go on"

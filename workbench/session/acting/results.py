@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from workbench.session.events import ActionObserved, FileDelta
+from workbench.protocol.events import ActionObserved, FileDelta
 from workbench.session.ledger import OpenAction
 from workbench.text import well_formed
 from workbench.tools.schema import Observation

@@ -12,20 +12,12 @@ from functools import partial
 from typing import TypeAlias
 
 from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionAbandoned, ActionObserved, ActionProposed, Event, FileDelta, StaleFile
+from workbench.protocol.live import LiveEvent, ToolOutput
 from workbench.security.secret_stream import SecretStream
 from workbench.security.secrets import KNOWN
 from workbench.session.acting.results import not_run, observed
 from workbench.session.acting.stale import told_of
-from workbench.session.events import (
-    ActionAbandoned,
-    ActionObserved,
-    ActionProposed,
-    Event,
-    FileDelta,
-    LiveEvent,
-    StaleFile,
-    ToolOutput,
-)
 from workbench.session.lane import Job, Lane, LeftBehind, as_they_end
 from workbench.session.lane import run as run_alone
 from workbench.session.ledger import AtWork

@@ -17,21 +17,21 @@ from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel, ModelRequest
 from workbench.mcp.requests import NotAllowed
 from workbench.mcp.sampling import SAMPLING, Part, Sample, SampleRequest
-from workbench.security.policy import Ruling, rule_on
-from workbench.session.acting.decisions import Refused
-from workbench.session.acting.results import answered, not_run
-from workbench.session.acting.running import CALL_PLACE, CallPlace
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAssessed,
     ActionDecided,
     ActionEvent,
     ActionProposed,
     ActionStarted,
     DelegateStep,
-    Mode,
-    Notice,
     Verdict,
 )
+from workbench.protocol.live import Notice
+from workbench.protocol.risk import Mode
+from workbench.security.policy import Ruling, rule_on
+from workbench.session.acting.decisions import Refused
+from workbench.session.acting.results import answered, not_run
+from workbench.session.acting.running import CALL_PLACE, CallPlace
 from workbench.text import well_formed
 
 _ASK = "ask_human"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from workbench.diff.hunks import compare
-from workbench.session.events import StaleFile
+from workbench.protocol.events import StaleFile
 from workbench.text import cut_middle, visible
 from workbench.tools.executor import FileChange
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from workbench.protocol.events import ActionDecided
 from workbench.session.acting.part_told import told
 from workbench.session.acting.partly import FilePart, parts_of
 from workbench.session.acting.running import Readied
-from workbench.session.events import ActionDecided
 from workbench.text import well_formed
 from workbench.tools.schema import Observation
 from workbench.tools.str_replace_editor.files import Files, Plan

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.agent.advice import ADVICE, advice_on
 from workbench.agent.stuck import result_key
-from workbench.session.events import ActionAbandoned, ActionObserved, ActionProposed, Event, ModelResponded
+from workbench.protocol.events import ActionAbandoned, ActionObserved, ActionProposed, Event, ModelResponded
 from workbench.session.storage.words import observed_text
 from workbench.tools.tool import ToolDefinition
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.config import Settings
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionObserved,
     DelegateStep,
     Event,

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from workbench.agent.stuck import WINDOW, Loop, Move, action_move, find_loop, result_key, words_move
-from workbench.session.bounds.failures import plain_text
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionObserved,
     ActionProposed,
     AgentNudged,
@@ -18,6 +17,7 @@ from workbench.session.events import (
     ModelResponded,
     UserMessage,
 )
+from workbench.session.bounds.failures import plain_text
 
 _MOST_NUDGES = 3
 _POLLED = "execute_bash"

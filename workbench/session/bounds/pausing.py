@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from workbench.agent.stuck import Loop
 from workbench.llm.model import ToolChoice
+from workbench.protocol.events import AgentNudged, Event, ModelResponded, RunEnded
 from workbench.session.bounds.limits import Limits, TokenCount
 from workbench.session.bounds.loops import LoopWatch
-from workbench.session.events import AgentNudged, Event, ModelResponded, RunEnded
 from workbench.session.ledger import Ledger
 
 MANY = 3

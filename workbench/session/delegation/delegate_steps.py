@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
     ActionDecided,

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
+from workbench.protocol.risk import Mode
 from workbench.session.acting.decisions import Refused
 from workbench.session.acting.running import CALL_PLACE
 from workbench.session.delegation.sub_agent import Starter, SubAgent
-from workbench.session.events import Mode
 from workbench.session.session import Session
 from workbench.tools.delegation import Delegated
 

@@ -6,18 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from workbench.protocol.events import ActionObserved, Event, ModelResponded, RunEnded, UserMessage, VersionTaken
+from workbench.protocol.live import LiveEvent, ToolOutput
 from workbench.session.acting.running import CallPlace
 from workbench.session.delegation.delegate_steps import told
-from workbench.session.events import (
-    ActionObserved,
-    Event,
-    LiveEvent,
-    ModelResponded,
-    RunEnded,
-    ToolOutput,
-    UserMessage,
-    VersionTaken,
-)
 from workbench.session.session import Session
 from workbench.session.storage.words import observed_text
 from workbench.tools.delegation import Delegated

@@ -10,8 +10,9 @@ from dataclasses import asdict
 
 from workbench.agent.condenser import summary_of, summary_request
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
+from workbench.protocol.events import HistoryCondensed, Usage
+from workbench.protocol.live import EngineState, LiveEvent
 from workbench.session.bounds.limits import SIGNS_A_TOKEN, Limits
-from workbench.session.events import EngineState, HistoryCondensed, LiveEvent, Usage
 from workbench.session.journal import Journal
 from workbench.session.lane import Job, Lane, run
 from workbench.session.model_turn.room import Reason

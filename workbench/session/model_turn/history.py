@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.llm.model import Message
 from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, unsigned
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
     ActionDecided,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench.llm.model import Message
+from workbench.protocol.events import ActionObserved, ContextParts, Event, ModelResponded, ResourcesRead, UserMessage
 from workbench.session.bounds.limits import SIGNS_A_TOKEN
-from workbench.session.events import ActionObserved, ContextParts, Event, ModelResponded, ResourcesRead, UserMessage
 from workbench.session.mentions import told
 from workbench.session.model_turn.resources import told as resources_told
 from workbench.session.storage.words import observed_text

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from workbench.llm.model import Cancel, Message
-from workbench.session.events import (
+from workbench.protocol.events import (
     Event,
     MessageWithdrawn,
     ModelResponded,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from workbench.session.bounds.limits import SIGNS_A_TOKEN, Limits
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionObserved,
     ActionProposed,
     CondensingAsked,
@@ -16,6 +15,7 @@ from workbench.session.events import (
     SettingsChanged,
     UserMessage,
 )
+from workbench.session.bounds.limits import SIGNS_A_TOKEN, Limits
 from workbench.session.storage.words import observed_text
 from workbench.tools.request_condensation.definition import NAME
 

@@ -10,23 +10,13 @@ from typing import Protocol
 from workbench.agent.responses import ReadCall, read_response
 from workbench.llm.fitting import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
+from workbench.protocol.events import ActionProposed, ContextParts, ModelResponded, RawToolCall, RunEnded, Usage
+from workbench.protocol.live import EngineState, LiveEvent, ReasoningDelta, TextDelta
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.decisions import Refused
 from workbench.session.acting.results import none_run
 from workbench.session.bounds.limits import Limits
 from workbench.session.bounds.pausing import MANY, NO_TOOLS, UNREADABLE, after_words, before_call
-from workbench.session.events import (
-    ActionProposed,
-    ContextParts,
-    EngineState,
-    LiveEvent,
-    ModelResponded,
-    RawToolCall,
-    ReasoningDelta,
-    RunEnded,
-    TextDelta,
-    Usage,
-)
 from workbench.session.journal import Journal
 from workbench.session.lane import Job, Lane, LeftBehind, run
 from workbench.session.model_turn.condensing import GRACE, NOTHING_TO_CONDENSE, Condensing

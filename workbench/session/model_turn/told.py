@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from workbench.llm.model import Message
-from workbench.session.events import ActionDecided, FilesChanged
+from workbench.protocol.events import ActionDecided, FilesChanged
 from workbench.text import cut_middle, visible, well_formed
 
 _NAMED = 10

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workbench.config import Locations
 from workbench.errors import UsageError
-from workbench.session.events import UserMessage
+from workbench.protocol.events import UserMessage
 from workbench.session.names import SUFFIX
 from workbench.session.storage.leftovers import never_began
 from workbench.session.storage.lock import holder

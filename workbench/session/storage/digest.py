@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from workbench.session.events import ActionProposed, Event, UserMessage
+from workbench.protocol.events import ActionProposed, Event, UserMessage
 from workbench.session.storage.store import Store
 
 PLAN_TOOL: Final = "task_tracker"

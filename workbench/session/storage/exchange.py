@@ -9,8 +9,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from workbench.llm.router import is_scripted
+from workbench.protocol.events import Event, SessionStarted, SettingsChanged, event_from_json
+from workbench.protocol.risk import Mode
 from workbench.session.acting.recovery import after_an_import
-from workbench.session.events import Event, Mode, SessionStarted, SettingsChanged, event_from_json
 from workbench.session.ledger import Ledger
 from workbench.session.storage.store import Store, StoreError, delete_file
 from workbench.text import first_line

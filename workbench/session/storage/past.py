@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from workbench.session.events import SessionStarted, SettingsChanged, UserMessage, event_from_json
+from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage, event_from_json
 from workbench.session.model_turn.models import SessionModels
 from workbench.session.storage.store import Store, StoreError, delete_file
 

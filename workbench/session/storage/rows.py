@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from workbench.session.events import EVENT, Event, SessionStarted
+from workbench.protocol.events import EVENT, Event, SessionStarted
 from workbench.session.storage.blobs import LIMIT, is_named, put_back, take_out
 from workbench.text import well_formed
 

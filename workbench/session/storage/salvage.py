@@ -16,8 +16,9 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from workbench.protocol.events import AgentNudged, Event, SessionStarted, SettingsChanged, event_from_json
+from workbench.protocol.risk import Mode
 from workbench.session.acting.recovery import after_a_repair
-from workbench.session.events import AgentNudged, Event, Mode, SessionStarted, SettingsChanged, event_from_json
 from workbench.session.ledger import Ledger
 from workbench.session.storage.blobs import is_named, put_back
 from workbench.session.storage.lock import SessionLock

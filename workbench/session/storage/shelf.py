@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
-from workbench.session.events import SettingsChanged
+from workbench.protocol.events import SettingsChanged
 from workbench.session.names import session_path, state_folder
 from workbench.session.storage.catalog import recent_paths
 from workbench.session.storage.lock import SessionLock

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 from pydantic import ValidationError
 
 from workbench.errors import WorkbenchError
-from workbench.session.events import Event, event_from_json
+from workbench.protocol.events import Event, event_from_json
 from workbench.session.storage.pages import is_log_damaged
 from workbench.session.storage.rows import UNCHECKED, Gap, find_damage, read_rows, write_line, write_row
 from workbench.session.storage.words import find_words, index_words

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from workbench.session.events import Event
+from workbench.protocol.events import Event
 from workbench.session.storage.store import Store
 
 WINDOW: Final = 3_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from workbench.session.events import ActionObserved, ActionProposed, Event, ModelResponded, UserMessage
+from workbench.protocol.events import ActionObserved, ActionProposed, Event, ModelResponded, UserMessage
 
 _LONGEST = 4_000
 """Characters of one event that are indexed."""

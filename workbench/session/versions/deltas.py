@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.session.data import FileDelta
+from workbench.protocol.events import FileDelta
 from workbench.session.versions.repository import Change, Repository
 from workbench.text import well_formed
 from workbench.tools.str_replace_editor.text_file import EditorError, decoded

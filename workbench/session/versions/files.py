@@ -10,8 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.llm.model import Cancel
-from workbench.security.assessment import Assessment
-from workbench.session.events import (
+from workbench.protocol.events import (
     ActionAbandoned,
     ActionDecided,
     ActionObserved,
@@ -23,6 +22,7 @@ from workbench.session.events import (
     RunEnded,
     UserMessage,
 )
+from workbench.security.assessment import Assessment
 from workbench.session.journal import Journal
 from workbench.session.ledger import Ledger, OpenAction
 from workbench.session.storage.store import StoreError

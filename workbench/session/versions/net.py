@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
+from workbench.protocol.events import Event, VersionTaken
 from workbench.security.assessment import Assessment
 from workbench.security.local import assess_action
-from workbench.session.events import Event, VersionTaken
 from workbench.session.ledger import Ledger
 from workbench.session.versions.copies import Copy
 from workbench.session.versions.loss import NO_COPY

@@ -14,8 +14,8 @@ from queue import SimpleQueue
 from typing import Literal, TypeAlias
 
 from workbench.llm.model import Cancel
+from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.safe_git import NO_GIT
-from workbench.session.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.session.versions.deltas import Deltas, deltas
 from workbench.session.versions.repository import Change, Repository, VersionsFail, prune
 from workbench.session.versions.sayings import Sayings

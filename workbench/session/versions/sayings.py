@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from workbench.session.events import FileDelta
+from workbench.protocol.events import FileDelta
 from workbench.text import first_line
 
 _OFTEN = 30

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.session.data import FileDelta
+from workbench.protocol.events import FileDelta
 from workbench.session.versions.deltas import stands_for
 from workbench.session.versions.repository import Change, Repository, VersionsFail
 from workbench.session.versions.restoring import write

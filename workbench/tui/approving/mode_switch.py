@@ -16,7 +16,7 @@ from workbench.tui.widgets.status_line import StatusLine
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from workbench.session.events import Mode
+    from workbench.protocol.risk import Mode
     from workbench.tui.screens.main import MainScreen
 
 SETTLE: Final = 0.8

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from workbench.tui.export.replay import Replay, moments
 
 if TYPE_CHECKING:
-    from workbench.session.events import Event
+    from workbench.protocol.events import Event
 
 _LONGEST_PAUSE = 2.0
 """Seconds that nothing happens for are cut to this."""

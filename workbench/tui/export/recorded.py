@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
+from workbench.protocol.events import Event, event_from_json
 from workbench.security.secrets import Secrets
-from workbench.session.events import Event, event_from_json
 from workbench.session.storage.exchange import export_lines
 from workbench.session.storage.store import Store
 from workbench.text import visible

@@ -24,7 +24,7 @@ from workbench.tui.opened import Opened
 from workbench.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from workbench.session.events import Event
+    from workbench.protocol.events import Event
 
 _AT_REST = 0.7
 """Seconds without any change after which a picture is taken: a question takes answers by then."""

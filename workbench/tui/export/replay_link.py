@@ -12,7 +12,7 @@ from workbench.tui.links.late_link import Commands
 from workbench.tui.links.link import Incoming, Link
 
 if TYPE_CHECKING:
-    from workbench.session.events import Event
+    from workbench.protocol.events import Event
 
 
 class ReplayLink(Commands):
@@ -33,7 +33,7 @@ class ReplayLink(Commands):
 
     def play(self, events: Sequence[Event]) -> None:
         """Bring these."""
-        from workbench.session.events import EngineState
+        from workbench.protocol.live import EngineState
 
         for event in events:
             apply(self._told, event)

@@ -13,7 +13,7 @@ from workbench.tui.fold.state import CHANGED_BACK, ActionItem, Hand, NoticeItem,
 from workbench.tui.fold.tasks_fold import take_plan, take_step
 
 if TYPE_CHECKING:
-    from workbench.session.events import (
+    from workbench.protocol.events import (
         ActionAbandoned,
         ActionAssessed,
         ActionDecided,
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
         ActionStarted,
         FilesChanged,
         PersonCommand,
-        ToolOutput,
         VersionTaken,
     )
+    from workbench.protocol.live import ToolOutput
 
 LIVE_LIMIT = 20_000
 """Characters of live output that are kept."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.tui.fold.state import FileState, Hand, SessionState
 
 if TYPE_CHECKING:
-    from workbench.session.events import FileDelta
+    from workbench.protocol.events import FileDelta
 
 
 def take_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:

@@ -13,7 +13,7 @@ from workbench.tools.image_files import HEAD, pixels_of
 from workbench.tui.fold.state import Item, UserItem
 
 if TYPE_CHECKING:
-    from workbench.session.events import ResourcesRead, ResourceText, UserMessage
+    from workbench.protocol.events import ResourcesRead, ResourceText, UserMessage
 
 
 def chips_of(event: UserMessage) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, SessionState
 
 if TYPE_CHECKING:
-    from workbench.session.events import DelegateStep
+    from workbench.protocol.events import DelegateStep
 
 Folds = Mapping[str, Callable[[SessionState, Any], Changed]]
 _LONGEST_NAME, _LONGEST_SERVER = 24, 60

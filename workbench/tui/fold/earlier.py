@@ -14,7 +14,7 @@ from workbench.tui.fold.story import apply
 from workbench.tui.fold.tasks_fold import take_step
 
 if TYPE_CHECKING:
-    from workbench.session.events import Event
+    from workbench.protocol.events import Event
     from workbench.session.storage.digest import Digest
 
 _KNOWN: Final = (

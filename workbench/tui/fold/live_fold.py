@@ -10,7 +10,7 @@ from workbench.tui.fold.state import AgentItem, NoticeItem, SessionState
 from workbench.tui.links.link import LinkLost
 
 if TYPE_CHECKING:
-    from workbench.session.events import EngineState, ReasoningDelta, TextDelta
+    from workbench.protocol.live import EngineState, ReasoningDelta, TextDelta
 
 
 def text_delta(state: SessionState, event: TextDelta) -> Changed:

@@ -8,7 +8,7 @@ from workbench.settings_check import MODE_NAMES
 from workbench.tui.fold.state import NoticeItem
 
 if TYPE_CHECKING:
-    from workbench.session.events import AgentNudged, CondensingUndone, HistoryCondensed, RunEnded, SettingsChanged
+    from workbench.protocol.events import AgentNudged, CondensingUndone, HistoryCondensed, RunEnded, SettingsChanged
 
 NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
 

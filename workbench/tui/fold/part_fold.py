@@ -10,7 +10,7 @@ from workbench.text import counted
 from workbench.tui.fold.state import ActionItem
 
 if TYPE_CHECKING:
-    from workbench.session.events import ActionDecided
+    from workbench.protocol.events import ActionDecided
 
 
 def take_part(item: ActionItem, event: ActionDecided) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from workbench.tui.wording.line_counts import count_lines
 
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
-    from workbench.session.events import ContextParts, FileDelta, ModelResponded, Risk, Segment, StaleFile
+    from workbench.protocol.events import ContextParts, FileDelta, ModelResponded, Segment, StaleFile
+    from workbench.protocol.risk import Risk
 
 Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"

@@ -24,7 +24,7 @@ from workbench.tui.fold.times import note_time
 from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 
 if TYPE_CHECKING:
-    from workbench.session.events import (
+    from workbench.protocol.events import (
         AgentNudged,
         CondensingAsked,
         CondensingUndone,

@@ -13,9 +13,10 @@ from functools import partial
 
 from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
-from workbench.engine.protocol import Command, Leave, Refused
 from workbench.errors import WorkbenchError
-from workbench.session.events import Event, LiveEvent, Notice
+from workbench.protocol.commands import Command, Leave, Refused
+from workbench.protocol.events import Event
+from workbench.protocol.live import LiveEvent, Notice
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 from workbench.tui.background import start_watched

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from workbench.session.events import Event
+from workbench.protocol.events import Event
 from workbench.session.storage.digest import digest
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.storage.window import WINDOW, part, part_start

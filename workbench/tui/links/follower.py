@@ -19,7 +19,7 @@ from workbench.tui.links.history import History, Past
 from workbench.tui.links.link import EngineNotice, Incoming, Link, LinkLost
 
 if TYPE_CHECKING:
-    from workbench.session.events import Event
+    from workbench.protocol.events import Event
 
 FRAME = 1 / 30
 """Seconds between two repaints: what comes in between is shown together."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
-    from workbench.session.events import Event
+    from workbench.protocol.events import Event
     from workbench.session.storage.digest import Digest
 
 

@@ -17,7 +17,8 @@ from workbench.tui.links.history import History
 from workbench.tui.links.link import Incoming, Link, LinkLost
 
 if TYPE_CHECKING:
-    from workbench.session.events import Event, FileDelta, Mode
+    from workbench.protocol.events import Event, FileDelta
+    from workbench.protocol.risk import Mode
 
 
 class Commands(ABC):

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
-    from workbench.session.events import Event, FileDelta, LiveEvent, Mode
+    from workbench.protocol.events import Event, FileDelta
+    from workbench.protocol.live import LiveEvent
+    from workbench.protocol.risk import Mode
 
 
 @dataclass(frozen=True)

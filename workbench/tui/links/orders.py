@@ -6,7 +6,7 @@ import queue
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.engine.protocol import (
+from workbench.protocol.commands import (
     AllowAlways,
     Answer,
     AskPrompt,
@@ -21,7 +21,8 @@ from workbench.engine.protocol import (
     TakeBack,
     Withdraw,
 )
-from workbench.session.events import FileDelta, Mode
+from workbench.protocol.events import FileDelta
+from workbench.protocol.risk import Mode
 
 
 class Orders:

@@ -12,7 +12,7 @@ from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.review.against_head import files_against_head, is_repository
 
 if TYPE_CHECKING:
-    from workbench.session.events import FileDelta
+    from workbench.protocol.events import FileDelta
 
 
 @dataclass(frozen=True)

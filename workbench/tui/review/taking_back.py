@@ -9,7 +9,7 @@ from workbench.diff.hunks import FileDiff, taken
 from workbench.tui.fold.state import FileState, SessionState
 
 if TYPE_CHECKING:
-    from workbench.session.events import FileDelta
+    from workbench.protocol.events import FileDelta
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TakeBack:
     @property
     def delta(self) -> FileDelta:
         """As the engine is asked for it."""
-        from workbench.session.events import FileDelta  # pydantic, which the first frame does not wait for
+        from workbench.protocol.events import FileDelta  # pydantic, which the first frame does not wait for
 
         return FileDelta(path=self.path, before=self.now, after=self.wanted, cut=self.note, version=self.version)
 

@@ -222,7 +222,7 @@ def decision_of(proposal: Proposal, note: str) -> Decision:
         return Decision("approved", note)
     if proposal.arguments is not None:
         return Decision("edited", note, edited=proposal.arguments)
-    from workbench.session.events import FileText  # pydantic is loaded only when it is needed
+    from workbench.protocol.events import FileText  # pydantic is loaded only when it is needed
 
     written = tuple(FileText(path=path, text=text) for path, text in proposal.written())
     return Decision("edited", note, hunks=proposal.accepted, written=written)

@@ -13,7 +13,7 @@ from workbench.tui.wording.result_facts import result_facts
 from workbench.tui.wording.summaries import STATE_SIGNS, one_line, outcome, seconds, short_path, tool_sign
 
 if TYPE_CHECKING:
-    from workbench.session.events import ModelResponded
+    from workbench.protocol.events import ModelResponded
 
 _MOST_PICTURES: Final = 20
 

@@ -4,7 +4,7 @@ them again and again.
 
 from __future__ import annotations
 
-from workbench.security.risk import Risk
+from workbench.protocol.risk import Risk
 from workbench.security.shell.call import Call, Spec
 from workbench.security.shell.tools.cloud import or_status
 from workbench.security.shell.tools.interpreters import interpreter

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from workbench.protocol.risk import Risk
 from workbench.secret_names import holds_secret
 from workbench.security.places import Rating
 from workbench.security.protected import words as words
-from workbench.security.risk import Risk
 from workbench.security.shell.call import Call, Option, Spec
 
 _NAMES = re.compile(r"\w+")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from workbench.security.risk import Risk
+from workbench.protocol.risk import Risk
 from workbench.security.shell.call import Call
 from workbench.security.shell.tools.rule import Rule, words
 from workbench.security.shell.variables import rated_variable

@@ -1,19 +1,21 @@
-"""How dangerous an action is: the rating of the model and the local one made into one; used by the session."""
+"""Risk levels and approval modes."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
 Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
+Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
+"""When the user is asked: always, from MEDIUM or HIGH on, never, or (in a plan) for all that writes."""
 
 _HEIGHT: dict[Risk, int] = {"UNKNOWN": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3}
 
 
 def effective(model: Risk, local: Risk | None) -> Risk:
-    """The higher of both ratings; a local rating never lowers the model's, and UNKNOWN is left when nobody knows."""
+    """Return the higher of both ratings: a local rating never lowers the model's."""
     return model if local is None else higher(model, local)
 
 
 def higher(one: Risk, other: Risk) -> Risk:
-    """The higher of two ratings; UNKNOWN is the lowest."""
+    """Return the higher of two ratings; UNKNOWN is the lowest."""
     return one if _HEIGHT[one] >= _HEIGHT[other] else other

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from workbench.session.data import Data
+from workbench.protocol.events import Data
 
 
 class TextDelta(Data):

@@ -1,7 +1,7 @@
 """The JSON lines between an engine and its screens.
 
 First a `Hello` each way, then commands up and events down. A line is one JSON object with a `type` (commands, hello,
-refusals) or a `kind` (events of the log and live ones, exactly as `workbench.session.events` defines them).
+refusals) or a `kind` (events of the log and live ones, exactly as `workbench.protocol.events` defines them).
 
 `to_line` and `from_line` carry any Python string unchanged. A byte that is not UTF-8 (in an argument, a file name or a
 server's answer) is a lone surrogate in Python and `\\udce9` in JSON, which pydantic neither writes nor reads.
@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from workbench.session.events import FileDelta, FileText, Mode, Verdict
+from workbench.protocol.events import FileDelta, FileText, Verdict
+from workbench.protocol.risk import Mode
 
 VERSION = 1
 
