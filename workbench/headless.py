@@ -23,6 +23,7 @@ from workbench.llm.background import import_early, is_importing
 from workbench.llm.router import NO_MODEL
 from workbench.narration import Narrator, OpenQuestion
 from workbench.output import OutputChannel
+from workbench.protocol.codec import to_plain
 from workbench.protocol.events import Event, ModelResponded, RunEnded
 from workbench.protocol.live import LiveEvent
 from workbench.session.delegation.sub_agent import SubAgent
@@ -151,7 +152,7 @@ class Outlet:
 
 def json_line(event: Event) -> str:
     """An event as one line of plain ASCII, so that no terminal can be driven by what is in it."""
-    return json.dumps(event.model_dump(mode="json")).replace("\x7f", "\\u007f") + "\n"
+    return json.dumps(to_plain(event)).replace("\x7f", "\\u007f") + "\n"
 
 
 class _Run:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.bench.measure import Measure
 from tests.session import long_run
 from tests.session.fake_agent import Desk, FakeAgent, calls, says
+from workbench.protocol.codec import encode
 from workbench.protocol.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
@@ -45,7 +46,7 @@ def bare_insert(folder: Path, times: int) -> float:
     db.executescript(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE e(a INTEGER PRIMARY KEY, j TEXT)"
     )
-    rows = [event(number).model_dump_json() for number in range(times)]
+    rows = [encode(event(number)).decode() for number in range(times)]
 
     def insert(number: int) -> None:
         db.execute("BEGIN IMMEDIATE")

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pexpect
+from msgspec.structs import replace
 
 from tests.bench.measure import Measure
 from tests.terminal.screen import Screen
@@ -68,7 +69,7 @@ def _of_session(home: Path, count: int) -> list[float]:
     path.parent.mkdir(parents=True)
     first, *events = long_session(round(count / _ACTIONS_PER_EVENTS))
     with Store.create(path) as store:
-        store.append(first.model_copy(update={"id": "bench", "workspace": str(home)}))
+        store.append(replace(first, id="bench", workspace=str(home)))
         for at in range(0, len(events), 1_000):
             store.append(*events[at : at + 1_000])
         last = store.last_seq

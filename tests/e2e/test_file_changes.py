@@ -9,7 +9,7 @@ from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
-from workbench.protocol.commands import Send
+from workbench.protocol.commands import SendMessage
 from workbench.protocol.events import Event
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
@@ -58,7 +58,7 @@ def test_what_another_program_changes_is_seen_while_the_engine_is_there(there: W
     path.write_text("one\n")
     launch = Launch(there.locations, Settings(model=there.script(finish()), mode="never"), ID, str(there.project), True)
     screen = EngineConnection.open(launch)
-    screen.send_command(Send(text="go"))
+    screen.send_command(SendMessage(text="go"))
     wait_for(lambda: any(event.kind == "version_taken" for event in log(there)), "the first version")
     path.write_text("two\n")
     told = wait_for(lambda: [event for event in log(there) if event.kind == "files_changed"], "the change to be seen")

@@ -32,7 +32,7 @@ while time.monotonic() < until:
             s = socket.socket(socket.AF_UNIX)
             s.settimeout(2)
             s.connect(path)
-            s.sendall(b'{"type": "hello"}\n')
+            s.sendall(b'{"kind": "hello"}\n')
             data = b""
             while b"\n" not in data:
                 part = s.recv(1 << 16)
@@ -45,7 +45,7 @@ while time.monotonic() < until:
                 for line in data.split(b"\n"):
                     if b'"action_assessed"' in line and b'"needs_decision":true' in line:
                         shown = json.loads(line)
-                        s.sendall(json.dumps({"type": "decide", "action_id": shown["action_id"], "verdict": "approved",
+                        s.sendall(json.dumps({"kind": "decide", "action_id": shown["action_id"], "verdict": "approved",
                                               "fingerprint": shown["fingerprint"]}).encode() + b"\n")
                 part = s.recv(1 << 20)
                 if not part:

@@ -7,7 +7,7 @@ import pytest
 from tests.engine.test_engine import launch, log, receive_until, refusal
 from tests.world import World, bash, finish
 from workbench.engine.client import EngineConnection
-from workbench.protocol.commands import AllowAlways, Send
+from workbench.protocol.commands import AllowAlways, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
 from workbench.security.rules.files import read_rules
 
@@ -16,16 +16,16 @@ from workbench.security.rules.files import read_rules
 def test_the_next_same_command_runs_by_the_rule(there: World, scope: str):
     model = there.script(bash("touch made", risk="LOW"), bash("touch made", risk="LOW"), finish("All done."))
     connection = EngineConnection.open(launch(there, model))
-    connection.send_command(Send(text="make it"))
+    connection.send_command(SendMessage(text="make it"))
     asked = receive_until(connection, lambda message: isinstance(message, ActionAssessed))
     question = next(message for message in asked if isinstance(message, ActionAssessed))
     assert question.needs_decision
     assert question.always == "allow $ touch made"
 
     said = {"action_id": question.action_id, "fingerprint": question.fingerprint, "scope": scope}
-    connection.send_command(AllowAlways.model_validate({**said, "rule": "allow $ touch *"}))
+    connection.send_command(AllowAlways(**said, rule="allow $ touch *"))
     assert "not the rule that was shown" in refusal(connection).reason
-    connection.send_command(AllowAlways.model_validate({**said, "rule": question.always}))
+    connection.send_command(AllowAlways(**said, rule=question.always))
     receive_until(connection, lambda message: isinstance(message, RunEnded))
     connection.close()
 

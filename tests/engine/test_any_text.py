@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from tests.engine.test_engine import launch
 from tests.world import World, finish
-from workbench.engine.client import EngineConnection, Incoming
+from workbench.engine.client import EngineConnection
 from workbench.protocol import commands as wire
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.codec import Data, encode
+from workbench.protocol.commands import Message
 from workbench.text import well_formed
 from workbench.tui.links.engine_link import EngineLink
 from workbench.tui.links.link import LinkLost
@@ -41,8 +43,8 @@ ODD = (
 )
 TEXT = st.lists(st.characters() | st.sampled_from(ODD), max_size=20).map(lambda parts: joined("".join(parts)))
 COMMANDS = st.one_of(
-    st.builds(wire.Send, text=TEXT, mentions=st.tuples(TEXT)),
-    st.builds(wire.RunCommand, command=TEXT),
+    st.builds(wire.SendMessage, text=TEXT, mentions=st.tuples(TEXT)),
+    st.builds(wire.RunUserCommand, command=TEXT),
     st.builds(
         wire.Decide,
         action_id=TEXT,
@@ -52,11 +54,11 @@ COMMANDS = st.one_of(
         written=st.tuples(st.builds(ev.FileText, path=TEXT, text=TEXT)),
     ),
     st.builds(wire.AllowAlways, action_id=TEXT, fingerprint=TEXT, rule=TEXT),
-    st.builds(wire.Answer, action_id=TEXT, text=TEXT),
-    st.builds(wire.TakeBack, files=st.tuples(st.builds(ev.FileDelta, path=TEXT, before=TEXT, after=TEXT))),
-    st.builds(wire.Restore, copy_id=TEXT),
-    st.builds(wire.Set, title=TEXT, rule=TEXT, model=TEXT),
-    st.builds(wire.AskPrompt, server=TEXT, name=TEXT, arguments=st.dictionaries(TEXT, TEXT)),
+    st.builds(wire.AnswerQuestion, action_id=TEXT, text=TEXT),
+    st.builds(wire.RevertFiles, files=st.tuples(st.builds(ev.FileDelta, path=TEXT, before=TEXT, after=TEXT))),
+    st.builds(wire.RestoreCopy, copy_id=TEXT),
+    st.builds(wire.ChangeSettings, title=TEXT, rule=TEXT, model=TEXT),
+    st.builds(wire.GetPrompt, server=TEXT, name=TEXT, arguments=st.dictionaries(TEXT, TEXT)),
 )
 LIVE = st.one_of(
     st.builds(live.TextDelta, text=TEXT),
@@ -81,23 +83,25 @@ EVENTS = st.one_of(
 @settings(max_examples=400, deadline=None)
 @given(
     st.one_of(
-        COMMANDS.map(lambda each: (wire.COMMAND, each)),
-        LIVE.map(lambda each: (live.LIVE, each)),
-        EVENTS.map(lambda each: (ev.EVENT, each)),
-        st.builds(wire.Hello, notices=st.tuples(TEXT)).map(lambda each: (wire.HELLO, each)),
+        COMMANDS.map(lambda each: (wire.decode_command, each)),
+        LIVE.map(lambda each: (wire.decode_message, each)),
+        EVENTS.map(lambda each: (wire.decode_message, each)),
+        st.builds(wire.Hello, notices=st.tuples(TEXT)).map(lambda each: (wire.decode_hello, each)),
     )
 )
-def test_every_message_arrives_as_it_was_given(pair: tuple[TypeAdapter, object]):
-    adapter, message = pair
-    line = wire.to_line(message)
-    assert line.count(b"\n") == 1
-    assert wire.from_line(adapter, line) == message
+def test_every_message_arrives_as_it_was_sent(pair: tuple[Callable[[bytes], object], Data]):
+    decode, message = pair
+    line = encode(message)
+    assert b"\n" not in line
+    assert decode(line) == message
 
 
-@pytest.mark.parametrize("line", [b"{", b"\xff", b'{"type":"send","text":"\\ud800"', b'["\\ud800"' * 5_000])
+@pytest.mark.parametrize(
+    "line", [b"{", b"\xff", b'{"kind":"send_message","text":"\\ud800"', b'["\\ud800"' * 5_000, b"[" * 100_000]
+)
 def test_what_is_no_message_is_a_value_error(line: bytes):
-    with pytest.raises(ValueError):  # noqa: PT011 - of json or of pydantic
-        wire.from_line(wire.COMMAND, line)
+    with pytest.raises(ValueError):  # noqa: PT011 - of json or of msgspec
+        wire.decode_command(line)
 
 
 def examples(count: int) -> list[wire.Command]:
@@ -110,15 +114,15 @@ def examples(count: int) -> list[wire.Command]:
     made: list[wire.Command] = []
     for _ in range(count):
         made += [
-            wire.Send(text=text(), mentions=(text(), "caf\udce9.txt")),
+            wire.SendMessage(text=text(), mentions=(text(), "caf\udce9.txt")),
             wire.Decide(action_id=text(), verdict="approved", note=text(), edited={text(): text()}),
             wire.AllowAlways(action_id=text(), fingerprint=text(), rule=text()),
-            wire.Answer(action_id=text(), text=text()),
-            wire.TakeBack(files=(ev.FileDelta(path=f"/{text()}", before=text(), after=text()),)),
-            wire.Restore(copy_id=text()),
-            wire.Set(title=text(), rule=text()),
-            wire.AskPrompt(server=text(), name=text(), arguments={text(): text()}),
-            wire.RunCommand(command=f": {text()}"),
+            wire.AnswerQuestion(action_id=text(), text=text()),
+            wire.RevertFiles(files=(ev.FileDelta(path=f"/{text()}", before=text(), after=text()),)),
+            wire.RestoreCopy(copy_id=text()),
+            wire.ChangeSettings(title=text(), rule=text()),
+            wire.GetPrompt(server=text(), name=text(), arguments={text(): text()}),
+            wire.RunUserCommand(command=f": {text()}"),
         ]
     return made
 
@@ -129,8 +133,8 @@ def test_no_text_of_a_command_ends_the_connection(there: World):
     for number, command in enumerate(examples(6)):
         connection.send_command(command)
         name = f"title {number}"
-        connection.send_command(wire.Set(title=name))
-        received: list[Incoming] = []
+        connection.send_command(wire.ChangeSettings(title=name))
+        received: list[Message] = []
         while not any(getattr(each, "title", None) == name for each in received):
             received += connection.receive()
         assert not any("inside the engine" in getattr(each, "reason", "") for each in received), received
@@ -140,8 +144,8 @@ def test_no_text_of_a_command_ends_the_connection(there: World):
 def test_a_file_whose_name_is_no_utf_8_goes_with_the_message(there: World):
     (there.project / "caf\udce9.txt").write_text("held inside\n")
     connection = EngineConnection.open(launch(there, there.script(finish("Fine."))))
-    connection.send_command(wire.Send(text="see @caf\udce9.txt", mentions=("caf\udce9.txt",)))
-    received: list[Incoming] = []
+    connection.send_command(wire.SendMessage(text="see @caf\udce9.txt", mentions=("caf\udce9.txt",)))
+    received: list[Message] = []
     while not any(isinstance(each, ev.UserMessage) for each in received):
         received += connection.receive()
     message = next(each for each in received if isinstance(each, ev.UserMessage))
@@ -162,16 +166,16 @@ async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(there: W
     link = EngineLink(launch(there, there.script(finish("Fine."))))
     real = EngineConnection.receive
 
-    def fails(connection: EngineConnection) -> list[Incoming]:
+    def fails(connection: EngineConnection) -> list[Message]:
         raise ArithmeticError("no such number")
 
     link.history()
-    link.send("begin")
+    link.send(wire.SendMessage(text="begin"))
     async with asyncio.timeout(30):
         while not any(isinstance(each, ev.RunEnded) for each in await link.receive()):
             pass
     monkeypatch.setattr(EngineConnection, "receive", fails)
-    link.set_title("zero")
+    link.send(wire.ChangeSettings(title="zero"))
     lost = await _lost(link)
     assert "failed inside ohw (ArithmeticError: no such number)" in lost.reason
     assert not lost.for_good
@@ -182,10 +186,10 @@ async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(there: W
     sending = EngineConnection.send_command
     monkeypatch.setattr(EngineConnection, "receive", real)
     monkeypatch.setattr(EngineConnection, "send_command", cannot)
-    link.set_title("first")
+    link.send(wire.ChangeSettings(title="first"))
     assert "ArithmeticError: nor this" in (await _lost(link)).reason
     monkeypatch.setattr(EngineConnection, "send_command", sending)
-    link.set_title("second")
+    link.send(wire.ChangeSettings(title="second"))
     async with asyncio.timeout(30):
         while not any(getattr(each, "title", None) == "second" for each in await link.receive()):
             pass

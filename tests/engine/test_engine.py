@@ -11,10 +11,10 @@ import pytest
 
 from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
-from workbench.engine.client import EngineConnection, EngineGone, Incoming
+from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.sockets import socket_path
-from workbench.protocol.commands import Answer, Decide, Interrupt, Refused, Send, TakeBack
+from workbench.protocol.commands import AnswerQuestion, Decide, Interrupt, Message, Refused, RevertFiles, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
 from workbench.session.names import session_path
 from workbench.session.storage.lock import SessionLock
@@ -27,8 +27,8 @@ def launch(world: World, model: str, *, is_new: bool = True, mode: str = "medium
     return Launch(world.locations, Settings(model=model, mode=mode), ID, str(world.project), is_new)
 
 
-def receive_until(connection: EngineConnection, is_last: Callable[[Incoming], bool]) -> list[Incoming]:
-    received: list[Incoming] = []
+def receive_until(connection: EngineConnection, is_last: Callable[[Message], bool]) -> list[Message]:
+    received: list[Message] = []
     while not any(is_last(message) for message in received):
         received += connection.receive()
     return received
@@ -62,7 +62,7 @@ def test_a_question_survives_kill_9_and_is_answered_later(there: World):
     model = there.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     first = EngineConnection.open(launch(there, model))
     assert socket_path(there.locations, ID).stat().st_mode & 0o777 == 0o600
-    first.send_command(Send(text="make it"))
+    first.send_command(SendMessage(text="make it"))
     asked = receive_until(first, lambda message: isinstance(message, ActionAssessed))
     os.kill(first.engine_pid, signal.SIGKILL)
     with pytest.raises(EngineGone):
@@ -90,7 +90,7 @@ def test_an_engine_that_is_left_alone_finishes_its_run_and_ends(there: World):
     hold = there.project / "go"
     command = f"touch begun; while [ ! -e {hold} ]; do sleep 0.05; done; (setsid sleep 777 &)"
     connection = EngineConnection.open(launch(there, there.script(bash(command), finish("All done.")), mode="never"))
-    connection.send_command(Send(text="work"))
+    connection.send_command(SendMessage(text="work"))
     wait_for((there.project / "begun").exists, "the command to run")
     connection.close()
     hold.touch()
@@ -103,7 +103,7 @@ def test_an_engine_that_is_left_alone_finishes_its_run_and_ends(there: World):
 
 def test_a_second_screen_sees_everything_and_the_pen_passes_on(there: World):
     first = EngineConnection.open(launch(there, there.script(bash("true", risk="HIGH"))))
-    first.send_command(Send(text="hello"))
+    first.send_command(SendMessage(text="hello"))
     receive_until(first, lambda message: isinstance(message, ActionAssessed))
     second = EngineConnection.open(launch(there, "", is_new=False))
     assert second.engine_pid == first.engine_pid
@@ -126,7 +126,7 @@ def _interrupted(connection: EngineConnection) -> bool:
 def test_a_change_is_taken_back_once(there: World):
     path = there.project / "a.txt"
     path.write_text("new\n")
-    command = TakeBack(files=(FileDelta(path=str(path), before="new\n", after="old\n"),))
+    command = RevertFiles(files=(FileDelta(path=str(path), before="new\n", after="old\n"),))
     screen = EngineConnection.open(launch(there, there.script(finish())))
     screen.send_command(command)
     receive_until(screen, lambda message: isinstance(message, FilesChanged) and message.by == "person")
@@ -141,17 +141,17 @@ def test_a_change_is_taken_back_once(there: World):
 def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(there: World):
     ask = {"tool": "ask_human", "arguments": {"question": "Which?", "options": ["red", "blue"]}}
     first = EngineConnection.open(launch(there, there.script(ask, finish("All done."))))
-    first.send_command(Send(text="paint it"))
+    first.send_command(SendMessage(text="paint it"))
     asked = receive_until(first, lambda message: isinstance(message, ActionAssessed))
     question = next(message for message in asked if isinstance(message, ActionAssessed))
     assert (question.needs_decision, question.needs_answer) == (False, True)
     second = EngineConnection.open(launch(there, "", is_new=False))
     receive_until(second, lambda message: isinstance(message, ActionAssessed))
-    second.send_command(Answer(action_id=question.action_id, text="blue"))
+    second.send_command(AnswerQuestion(action_id=question.action_id, text="blue"))
     assert "another screen" in refusal(second).reason
     first.send_command(Decide(action_id=question.action_id, verdict="approved", fingerprint=question.fingerprint))
     assert "takes an answer" in refusal(first).reason
-    first.send_command(Answer(action_id=question.action_id, text="red"))
+    first.send_command(AnswerQuestion(action_id=question.action_id, text="red"))
     for connection in (first, second):
         seen = receive_until(connection, lambda message: isinstance(message, RunEnded))
         results = [message.observation["content"] for message in seen if isinstance(message, ActionObserved)]
@@ -164,7 +164,7 @@ def test_sigterm_ends_engine_and_children_at_once_and_keeps_the_log(there: World
     connection = EngineConnection.open(
         launch(there, there.script(bash("touch begun; (setsid sleep 777 &); sleep 888")), mode="never")
     )
-    connection.send_command(Send(text="work"))
+    connection.send_command(SendMessage(text="work"))
     wait_for((there.project / "begun").exists, "the command to run")
     os.kill(connection.engine_pid, signal.SIGTERM)
     wait_for(lambda: gone(connection.engine_pid), "the engine to end")

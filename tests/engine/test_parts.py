@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from workbench.config import Locations, Settings
 from workbench.engine.broadcast import Broadcast
@@ -65,7 +66,7 @@ def test_the_list_has_every_session_and_names_the_damaged(tmp_path: Path):
     where = places(tmp_path)
     answer = ModelResponded(response_id="r", model="m", text="hello", cost=0.25)
     written(where, "20260101-a-1111", UserMessage(text="fix\nit"), answer, answer, RunEnded(reason="finished"))
-    unpriced = answer.model_copy(update={"cost": None})
+    unpriced = replace(answer, cost=None)
     written(where, "20260102-b-2222", UserMessage(text="x" * 500_000), unpriced, workspace="/other")
     session_path(where, "20260103-c-3333").write_bytes(b"junk" * 1000)
     written(where, "20260104-d-4444", UserMessage(text="words"))

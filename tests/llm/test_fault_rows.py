@@ -26,6 +26,7 @@ from workbench.agent.agent import Agent
 from workbench.llm.client import Patience, ProviderModel
 from workbench.llm.faults import Fault as LimitedRate
 from workbench.llm.retry import wait_before
+from workbench.protocol.codec import encode
 from workbench.protocol.events import ActionObserved, ActionStarted, ModelResponded, RunEnded
 from workbench.protocol.live import EngineState
 from workbench.tools.tool import ToolDefinition
@@ -112,7 +113,7 @@ def check_usable(d: Trial) -> None:
     d.ask("are you still there?")
     assert d.answers[-1].text == LAST
     for event in d.log():
-        event.model_dump_json().encode()
+        encode(event)
     for request in d.server.requests:
         assert openai_faults(request.messages) == []
 

@@ -13,7 +13,7 @@ from workbench.config import Locations, Settings
 from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
 from workbench.mcp.mentions import Argument, Prompt
-from workbench.protocol.commands import Answer, AskPrompt, Send
+from workbench.protocol.commands import AnswerQuestion, GetPrompt, SendMessage
 from workbench.protocol.live import PromptReady
 from workbench.tui.palette.entries import entries_of
 from workbench.tui.prompting.server_prompts import arguments_of, written
@@ -128,14 +128,14 @@ def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(wor
     connection = EngineConnection.open(launch, seen=0)
     heard = Heard(connection)
     try:
-        connection.send_command(AskPrompt(server="fake", name="review", arguments={"file": "a.py"}))
+        connection.send_command(GetPrompt(server="fake", name="review", arguments={"file": "a.py"}))
         assert heard.first("prompt_ready").text == "Review a.py."
-        connection.send_command(AskPrompt(server="none", name="review", arguments={}))
+        connection.send_command(GetPrompt(server="none", name="review", arguments={}))
         assert "there is no MCP server none that is on" in heard.first("refused").reason
-        connection.send_command(Send(text="go"))
+        connection.send_command(SendMessage(text="go"))
         asked = heard.step("action_assessed")
         assert asked.agent == "MCP server fake"
-        connection.send_command(Answer(action_id=asked.event.action_id, text="Answer nothing"))
+        connection.send_command(AnswerQuestion(action_id=asked.event.action_id, text="Answer nothing"))
         assert heard.step("action_observed").event.ran
         observed = heard.first("action_observed")
         assert '"action": "decline"' in observed.observation["content"][0]["text"]

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import msgspec.structs
 import pytest
 
 from tests.mcp.desk import mcp_desk
@@ -274,7 +275,7 @@ def test_a_question_that_was_open_when_the_engine_was_killed_waits_no_more_and_i
         *(DelegateStep(action_id="c", agent="MCP server fake", session="", event=step) for step in steps_of),
     ]
     ledger, state = Ledger(), SessionState()
-    numbered = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+    numbered = [msgspec.structs.replace(event, seq=seq) for seq, event in enumerate(log, 1)]
     for event in numbered:
         ledger.apply(event)
         apply(state, event)
@@ -283,5 +284,5 @@ def test_a_question_that_was_open_when_the_engine_was_killed_waits_no_more_and_i
     assert [event.kind for event in after] == ["action_abandoned", "run_ended"]
     for seq, event in enumerate(after, len(log) + 1):
         ledger.apply(event)
-        apply(state, event.model_copy(update={"seq": seq}))
+        apply(state, msgspec.structs.replace(event, seq=seq))
     assert (state.waiting, ledger.phase) == ([], "idle")

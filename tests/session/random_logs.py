@@ -1,6 +1,7 @@
 """Random logs, as no session would write them: any events in any order; with gaps, doubles and orphans."""
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from workbench.protocol.events import (
     ActionAbandoned,
@@ -113,13 +114,11 @@ events = st.one_of(
     st.builds(RunEnded, reason=st.sampled_from(["finished", "interrupted"])),
     st.builds(SettingsChanged, mode=st.sampled_from([None, "plan"]), model=st.sampled_from([None, "a", "b"])),
 )
-logs = st.lists(events, max_size=25).map(
-    lambda found: [event.model_copy(update={"seq": seq}) for seq, event in enumerate(found, 1)]
-)
+logs = st.lists(events, max_size=25).map(lambda found: [replace(event, seq=seq) for seq, event in enumerate(found, 1)])
 
 
 def _numbered(found: list) -> list:
-    return [event.model_copy(update={"seq": seq}) for seq, event in enumerate(found, 1)]
+    return [replace(event, seq=seq) for seq, event in enumerate(found, 1)]
 
 
 def _batch(number: int, size: int, orders: list[int], ended: set[int]) -> list:

@@ -5,6 +5,7 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
@@ -258,7 +259,7 @@ def test_pictures_and_odd_messages_are_named_in_the_record():
 @given(logs, st.integers(0, 30), st.integers(0, 30), st.integers(0, 25))
 def test_no_condensing_whatever_it_names_splits_a_call_from_its_result(log, first, last, at):
     log.insert(at, HistoryCondensed(first=first, last=last, summary="sum"))
-    log = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+    log = [replace(event, seq=seq) for seq, event in enumerate(log, 1)]
     assert faults_of(messages(log)) == []
 
 
@@ -266,7 +267,7 @@ def test_no_condensing_whatever_it_names_splits_a_call_from_its_result(log, firs
 @given(st.lists(logs, min_size=2, max_size=4))
 def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
     log = [event for part in parts for event in part]
-    log = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+    log = [replace(event, seq=seq) for seq, event in enumerate(log, 1)]
     history = History()
     for event in log:
         history.apply(event)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.delegating import delegating
 from tests.session.fake_agent import faults_of
@@ -185,7 +186,7 @@ def test_what_sub_agents_spend_counts_in_the_limits_of_the_run():
     spent = ModelResponded(response_id="r", model="m", usage=Usage(input=100, output=20), cost=0.5)
     count.apply(told("a1", "writer", "child", spent))
     assert (count.spent, count.cost, count.unpriced) == (120, 0.5, "")
-    count.apply(told("a1", "writer", "child", spent.model_copy(update={"cost": None})))
+    count.apply(told("a1", "writer", "child", replace(spent, cost=None)))
     assert count.unpriced == "m"
 
 

@@ -1,6 +1,7 @@
 import json
 
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from tests.session.random_logs import logs
 from workbench.protocol.events import (
@@ -39,7 +40,7 @@ def seen_as(action_id: str, text: str) -> ActionObserved:
 
 
 def numbered(*log) -> list:
-    return [event.model_copy(update={"seq": seq}) for seq, event in enumerate(log, 1)]
+    return [replace(event, seq=seq) for seq, event in enumerate(log, 1)]
 
 
 def test_a_whole_turn_is_told_in_its_order():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from tests.world import wait_for
-from workbench.protocol.events import PersonCommand
+from workbench.protocol.events import UserCommand
 from workbench.session.mentions import LONGEST, read_mentions, told
 from workbench.session.model_turn.history import messages
 from workbench.session.session import Refused
@@ -124,7 +124,7 @@ def test_without_a_command_or_a_shell_it_is_refused(desk):
         one.session.own.add("  ")
     with pytest.raises(Refused, match="execute_bash"):
         one.session.own.add("ls")
-    assert not any(isinstance(event, PersonCommand) for event in one.log())
+    assert not any(isinstance(event, UserCommand) for event in one.log())
 
 
 def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(desk, tmp_path):

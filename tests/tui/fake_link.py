@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from workbench.protocol.commands import (
+    AllowAlways,
+    AnswerQuestion,
+    ChangeSettings,
+    Command,
+    Condense,
+    Decide,
+    GetPrompt,
+    Interrupt,
+    RestoreCopy,
+    RevertFiles,
+    RunUserCommand,
+    SendMessage,
+    UnqueueMessage,
+)
 from workbench.tui.links.link import Incoming
+
+_CHANGES = ("edited", "hunks", "written")
 
 
 class FakeLink:
@@ -30,50 +47,43 @@ class FakeLink:
         for message in messages:
             self._messages.put_nowait(message)
 
-    def send(self, text: str, mentions: Sequence[str] = ()) -> None:
-        self.commands.append(("send", text, *([tuple(mentions)] if mentions else [])))
-
-    def withdraw(self, message: int) -> None:
-        self.commands.append(("withdraw", message))
-
-    def run_command(self, command: str) -> None:
-        self.commands.append(("run", command))
-
-    def decide(self, action_id: str, verdict: str, fingerprint: str, note: str = "", **more: Any) -> None:
-        self.commands.append(("decide", action_id, verdict, fingerprint, note, *([more] if more else [])))
-
-    def allow_always(self, action_id: str, fingerprint: str, rule: str, scope: str) -> None:
-        self.commands.append(("allow_always", action_id, fingerprint, rule, scope))
-
-    def set_rule(self, rule: str | None = None, dropped_rule: str | None = None) -> None:
-        self.commands.append(("rule", rule, dropped_rule))
-
-    def answer(self, action_id: str, text: str) -> None:
-        self.commands.append(("answer", action_id, text))
-
-    def interrupt(self) -> None:
-        self.commands.append(("interrupt",))
-
-    def set_mode(self, mode: str, *, confirmed: bool = False) -> None:
-        self.commands.append(("mode", mode, *(["confirmed"] if confirmed else [])))
-
-    def set_model(self, name: str) -> None:
-        self.commands.append(("model", name))
-
-    def set_title(self, title: str) -> None:
-        self.commands.append(("title", title))
-
-    def compact(self, *, undo: bool = False) -> None:
-        self.commands.append(("compact", "undo") if undo else ("compact",))
-
-    def take_back(self, files: Sequence[Any]) -> None:
-        self.commands.append(("take_back", *files))
-
-    def restore(self, copy_id: str) -> None:
-        self.commands.append(("restore", copy_id))
-
-    def ask_prompt(self, server: str, name: str, arguments: dict[str, str]) -> None:
-        self.commands.append(("ask_prompt", server, name, arguments))
+    def send(self, command: Command) -> None:
+        self.commands.append(short(command))
 
     def close(self, *, stop: bool = False) -> None:
         self.closed = True
+
+
+def short(command: Command) -> tuple[Any, ...]:
+    """A command as a test writes it: a word and what was given with it."""
+    return _SHORT[type(command)](command)
+
+
+def _decision(command: Decide) -> tuple[Any, ...]:
+    extra = {name: value for name in _CHANGES if (value := getattr(command, name)) is not None}
+    said = (command.action_id, command.verdict, command.fingerprint, command.note)
+    return ("decide", *said, *([extra] if extra else []))
+
+
+def _setting(command: ChangeSettings) -> tuple[Any, ...]:
+    if command.rule is not None or command.dropped_rule is not None:
+        return ("rule", command.rule, command.dropped_rule)
+    if command.mode is not None:
+        return ("mode", command.mode, *(["confirmed"] if command.confirmed else []))
+    return ("title", command.title) if command.title is not None else ("model", command.model)
+
+
+_SHORT: dict[type[Command], Callable[[Any], tuple[Any, ...]]] = {
+    SendMessage: lambda it: ("send", it.text, *([it.mentions] if it.mentions else [])),
+    UnqueueMessage: lambda it: ("withdraw", it.message),
+    RunUserCommand: lambda it: ("run", it.command),
+    Decide: _decision,
+    AllowAlways: lambda it: ("allow_always", it.action_id, it.fingerprint, it.rule, it.scope),
+    AnswerQuestion: lambda it: ("answer", it.action_id, it.text),
+    Interrupt: lambda it: ("interrupt",),
+    Condense: lambda it: ("compact", "undo") if it.undo else ("compact",),
+    RevertFiles: lambda it: ("take_back", *it.files),
+    RestoreCopy: lambda it: ("restore", it.copy_id),
+    GetPrompt: lambda it: ("ask_prompt", it.server, it.name, it.arguments),
+    ChangeSettings: _setting,
+}

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from tests.tui.sample_session import START
 from workbench.config import Locations
 from workbench.protocol import events as ev
@@ -20,7 +22,7 @@ def keep(name: str, said: str, *more: Any, at: datetime = START, **fields: Any) 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     values = {"id": name, "workspace": "/home/ada/code/calc", "model": "m", "mode": "ask", **fields}
     events = [ev.SessionStarted(**values), ev.UserMessage(text=said), *more]
-    moved = [event.model_copy(update={"at": at + timedelta(seconds=second)}) for second, event in enumerate(events)]
+    moved = [replace(event, at=at + timedelta(seconds=second)) for second, event in enumerate(events)]
     with Store.create(path) as store:
         store.append(*moved)
     touched(path, at)

@@ -54,7 +54,7 @@ def turn(script: Script, number: int) -> None:
         script.add(ev.FilesChanged, files=(delta(number + 3),), by="person" if number % 2 else "other")
         script.user(f"queued {number}")
         script.answer("read it").answer("and on")
-        script.add(ev.PersonCommand, action_id=f"own-{number}", command="ls")
+        script.add(ev.UserCommand, action_id=f"own-{number}", command="ls")
         script.add(ev.ActionStarted, action_id=f"own-{number}")
         script.add(ev.VersionTaken, version="v", files=(delta(number + 6),))
     if number % 2:

@@ -1,6 +1,7 @@
 """Images by mention or pasted path: a chip with the size above the prompt, and one in the conversation."""
 
 import pytest
+from msgspec.structs import replace
 from textual import events as keys
 
 from tests.pictures_of import png
@@ -84,7 +85,7 @@ def test_the_conversation_keeps_the_chip_and_not_the_image(folder):
     script = Script().start()
     state = script.state()
     said = message(str(folder), "look at @shot.png", ["shot.png"])
-    apply(state, said.model_copy(update={"seq": 2}))
+    apply(state, replace(said, seq=2))
     (item,) = state.items
     assert item.images == ("shot.png 640×480 · 1 kB",)
     assert len(repr(item)) < 500

@@ -1,6 +1,7 @@
 """What the screen tells of a change that was taken in part, and of a file that somebody else had changed."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.protocol import events as ev
@@ -23,7 +24,7 @@ def decided(text, hunks=None, *, seen=True):
     written = (ev.FileText(path=PATH, text=text),)
     script.add(ev.ActionDecided, action_id=action_id, verdict="edited", by="person", hunks=hunks, written=written)
     if seen:
-        script.end(action_id, "told", files=(delta.model_copy(update={"after": text}),))
+        script.end(action_id, "told", files=(replace(delta, after=text),))
     return script.state()
 
 

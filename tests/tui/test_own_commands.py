@@ -42,7 +42,7 @@ def test_its_card_says_that_it_was_the_person():
     for event in Script().start().events:
         apply(state, event)
     seq = state.last_seq
-    apply(state, ev.PersonCommand(seq=seq + 1, action_id="own_1", command="ls"))
+    apply(state, ev.UserCommand(seq=seq + 1, action_id="own_1", command="ls"))
     apply(state, ev.ActionStarted(seq=seq + 2, action_id="own_1"))
     apply(state, live.ToolOutput(action_id="own_1", text="a.py\n"))
     (item,) = state.actions.values()

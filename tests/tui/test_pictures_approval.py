@@ -17,6 +17,7 @@ from tests.tui.trial import wait_until
 from workbench.llm.model import ModelUsage
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.codec import encode
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
 from workbench.session.acting.rating import reasons, segments
@@ -102,11 +103,11 @@ def of_one_answer() -> tuple[Any, ...]:
         d.tools.update(execute_bash=BashTool(working_dir=str(place)), str_replace_editor=FileEditorTool())
         d.session.send("Make the sum shorter and build everything anew.")
         d.run()
-        lines = [event.model_dump_json() for event in d.log()]
+        lines = [encode(event).decode() for event in d.log()]
         d.close()
         for tool in d.tools.values():
             tool.close()
-    return tuple(ev.EVENT.validate_json(line.replace(str(place), WORKSPACE)) for line in lines)
+    return tuple(ev.event_from_json(line.replace(str(place), WORKSPACE)) for line in lines)
 
 
 def a_batch() -> list[Any]:

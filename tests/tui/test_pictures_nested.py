@@ -26,7 +26,7 @@ def shared() -> list[Any]:
         ev.FileDelta(path=CALC, before=AFTER, after=AFTER.replace("Cents for", "The cents of")),
     )
     script.add(ev.FilesChanged, files=theirs)
-    script.add(ev.PersonCommand, action_id="p1", command="git diff --stat")
+    script.add(ev.UserCommand, action_id="p1", command="git diff --stat")
     script.actions += 1
     script.add(ev.ActionStarted, action_id="p1")
     script.end("p1", " 2 files changed, 5 insertions(+)", exit_code=0)

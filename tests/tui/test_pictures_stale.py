@@ -1,6 +1,7 @@
 """Golden pictures of a file that somebody changed since the agent saw it, and of a change that was taken in part."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import AFTER, BEFORE, CALC, said
@@ -51,7 +52,7 @@ def in_part():
     written = (ev.FileText(path=CALC, text=AFTER),)
     script.add(ev.ActionDecided, action_id=action_id, verdict="edited", by="person", hunks=(1,), written=written)
     script.add(ev.ActionStarted, action_id=action_id)
-    script.end(action_id, "told", files=(delta.model_copy(update={"after": AFTER}),))
+    script.end(action_id, "told", files=(replace(delta, after=AFTER),))
     said(script, "I leave the first line as it is.", 13_000)
     script.add(ev.RunEnded, reason="waiting")
     script.events.append(live.EngineState(state="idle"))

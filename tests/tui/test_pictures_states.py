@@ -1,6 +1,7 @@
 """Golden pictures of the main screen's rarer states: one app for all of them at each size."""
 
 import pytest
+from msgspec.structs import replace
 from textual import events as keys
 
 from tests.pictures_of import png
@@ -25,8 +26,7 @@ def with_queue(place):
     seq = max(getattr(event, "seq", 0) for event in events)
     texts = [("This is how it should look: @expected.png", ["expected.png"]), ("And say so in the README.", [])]
     waiting = [
-        message(str(place), text, named).model_copy(update={"seq": seq + 1 + at, "at": START})
-        for at, (text, named) in enumerate(texts)
+        replace(message(str(place), text, named), seq=seq + 1 + at, at=START) for at, (text, named) in enumerate(texts)
     ]
     return [*events[:-1], *waiting, events[-1]]
 

@@ -214,7 +214,7 @@ def test_changes_by_others_are_told_apart():
 
     script.run("execute_bash", _files=(ev.FileDelta(path="/x", before="a", after="c"),))
     both = script.state()
-    script.add(ev.PersonCommand, action_id="p1", command="touch y")
+    script.add(ev.UserCommand, action_id="p1", command="touch y")
     mine = (ev.FileDelta(path="/y", before=None, after=""), ev.FileDelta(path="/x", before="c", after="d"))
     script.add(ev.VersionTaken, version="v", action_id="p1", files=mine)
     assert whose(both.changes["/x"]) == "by the agent and others"

@@ -45,7 +45,7 @@ def test_the_border_counts_what_is_done():
 def test_a_command_of_the_person_is_no_step_of_the_agent():
     script = Script().user("Go on")
     script.run("task_tracker", command="plan", task_list=[{"id": "1", "title": "Read", "status": "in_progress"}])
-    script.add(ev.PersonCommand, action_id="own", command="ls")
+    script.add(ev.UserCommand, action_id="own", command="ls")
     script.add(ev.ActionStarted, action_id="own")
     assert [task.steps for task in script.state().tasks] == [[]]
 

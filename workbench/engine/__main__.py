@@ -24,7 +24,8 @@ from workbench.engine.sockets import listen, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.llm.background import import_early
-from workbench.protocol.commands import Hello, Refused, to_line
+from workbench.protocol.codec import Data, encode
+from workbench.protocol.commands import Hello, Refused
 from workbench.session.opening import OpenedSession, open_session, start_session
 from workbench.whole_files import discard_file
 
@@ -46,7 +47,7 @@ def main() -> int:
         return asyncio.run(_serve(launch))
     except WorkbenchError as error:
         logger.warning("refused: %s", error)
-        _say(to_line(Refused(reason=str(error))))
+        _say(Refused(reason=str(error)))
         return error.exit_code
 
 
@@ -58,7 +59,7 @@ async def _serve(launch: Launch) -> int:
         path = socket_path(launch.locations, launch.session_id)
         with listen(path) as listener:
             import_early(opened.model_name)
-            _say(to_line(Hello(seen=opened.last_seq, pid=os.getpid())))
+            _say(Hello(seen=opened.last_seq, pid=os.getpid()))
             try:
                 return await Server(opened, screens, broadcast).serve(listener)
             finally:
@@ -75,9 +76,9 @@ def _opened(launch: Launch, broadcast: Broadcast) -> OpenedSession:
     return open_session(where, what, name, on_event=broadcast.event, on_live=broadcast.live)
 
 
-def _say(line: bytes) -> None:
+def _say(message: Data) -> None:
     try:
-        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.write(encode(message) + b"\n")
         sys.stdout.flush()
     except OSError:
         logger.info("nobody waits for this engine any more")

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import Event
 from workbench.protocol.live import EngineState, LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
 
@@ -105,5 +107,5 @@ class _Joined:
         if first is None:
             return []
         if isinstance(first, TextDelta | ReasoningDelta | ToolOutput):
-            return [first.model_copy(update={"text": text})]
+            return [replace(first, text=text)]
         return [first]

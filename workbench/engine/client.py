@@ -11,17 +11,13 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from workbench.engine.launch import EngineRefused, Launch, start_engine
 from workbench.engine.sockets import connect, socket_path
 from workbench.errors import WorkbenchError
-from workbench.protocol.commands import HELLO, Command, Hello, Refused, from_line, to_line
-from workbench.protocol.events import EVENT, Event
-from workbench.protocol.live import LIVE, LiveEvent
+from workbench.protocol.codec import encode
+from workbench.protocol.commands import Command, Hello, Message, decode_hello, decode_message
 
-Incoming: TypeAlias = "Event | LiveEvent | Refused"
-_LIVE_KINDS = frozenset({"text_delta", "reasoning_delta", "tool_output", "engine_state", "notice", "prompt_ready"})
 _GREETING = 30.0
 
 
@@ -64,16 +60,16 @@ class EngineConnection:
         """Give a command; its refusal comes back through `receive`. Raises EngineGone."""
         try:
             with self._sending:
-                self._socket.sendall(to_line(command))
+                self._socket.sendall(encode(command) + b"\n")
         except OSError as error:
             raise EngineGone("the engine is gone") from error
 
-    def receive(self) -> Sequence[Incoming]:
+    def receive(self) -> Sequence[Message]:
         """Wait for the next messages; at least one. Raises EngineGone at the end, also after `close`."""
         while b"\n" not in self._rest:
             self._rest += self._read()
         *lines, self._rest = self._rest.split(b"\n")
-        return [_parse(line) for line in lines]
+        return [decode_message(line) for line in lines]
 
     def close(self) -> None:
         """End the connection; a waiting `receive` returns with EngineGone. May be called twice."""
@@ -98,7 +94,7 @@ def _greet(connection: socket.socket, seen: int) -> EngineConnection | None:
     """Say hello and wait for the answer; None when the engine was just ending."""
     data = b""
     try:
-        connection.sendall(to_line(Hello(seen=seen)))
+        connection.sendall(encode(Hello(seen=seen)) + b"\n")
         while b"\n" not in data:
             part = connection.recv(1 << 18)
             if not part:
@@ -111,16 +107,7 @@ def _greet(connection: socket.socket, seen: int) -> EngineConnection | None:
         return None
     line, rest = data.split(b"\n", 1)
     try:
-        return EngineConnection(connection, from_line(HELLO, line), rest)
+        return EngineConnection(connection, decode_hello(line), rest)
     except ValueError:
         connection.close()
         raise EngineRefused(str(json.loads(line).get("reason", "the engine answered something else"))) from None
-
-
-def _parse(line: bytes) -> Incoming:
-    data = json.loads(line)
-    if "type" in data:
-        return Refused.model_validate(data)
-    if data["kind"] in _LIVE_KINDS:
-        return from_line(LIVE, line)
-    return from_line(EVENT, line)

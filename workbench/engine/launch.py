@@ -106,5 +106,5 @@ def _check(answer: bytes, launch: Launch) -> None:
     except ValueError:
         log = log_path(launch.locations, launch.session_id)
         raise EngineRefused(f"the engine did not start; see {log}") from None
-    if said.get("type") != "hello":
+    if said.get("kind") != "hello":
         raise EngineRefused(visible(str(said.get("reason", "the engine did not start")), lines=False))

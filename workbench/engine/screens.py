@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from pydantic import BaseModel
-
 from workbench.engine.broadcast import Outgoing
-from workbench.protocol.commands import to_line
+from workbench.protocol.codec import Data, encode
 from workbench.protocol.events import EventBase
 
 _SKIP_LIVE = 512_000  # bytes a screen may lag behind before it misses deltas …
@@ -35,9 +33,9 @@ class Screen:
         if self._lag() > _DROP:
             self._writer.transport.abort()
 
-    def say(self, line: BaseModel) -> None:
-        """Queue one line of the protocol (hello, refused)."""
-        self._writer.write(to_line(line))
+    def say(self, message: Data) -> None:
+        """Queue one message of the protocol (hello, refused, a prompt)."""
+        self._writer.write(encode(message) + b"\n")
 
     def close(self) -> None:
         """Close the connection after what is queued."""
@@ -73,7 +71,7 @@ class Screens:
         """To everybody; each message becomes JSON once."""
         if not self._screens:
             return
-        lines = [(message, to_line(message)) for message in messages]
+        lines = [(message, encode(message) + b"\n") for message in messages]
         for screen in tuple(self._screens):
             screen.give(lines)
 

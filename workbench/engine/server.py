@@ -11,48 +11,19 @@ import logging
 import os
 import signal
 import socket
-from functools import partial
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from workbench.engine.asking_prompt import ask_prompt
+from workbench.engine.handlers import Context, handle
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import is_own, is_screen
 from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
-from workbench.protocol.commands import (
-    COMMAND,
-    HELLO,
-    VERSION,
-    AllowAlways,
-    Answer,
-    AskPrompt,
-    Command,
-    Compact,
-    Decide,
-    Hello,
-    Interrupt,
-    Leave,
-    Refused,
-    Restore,
-    RunCommand,
-    Send,
-    Set,
-    TakeBack,
-    Withdraw,
-    from_line,
-    to_line,
-)
-from workbench.protocol.live import EngineState
-from workbench.session.acting.always import Always
-from workbench.settings_check import NEVER
+from workbench.protocol.codec import encode
+from workbench.protocol.commands import VERSION, Hello, Leave, Refused, decode_command, decode_hello
 
 if TYPE_CHECKING:
-    from workbench.engine.broadcast import Broadcast
-    from workbench.session.acting.server_asks import ServerQuestion
+    from workbench.engine.broadcast import Broadcast, Outgoing
     from workbench.session.opening import OpenedSession
-    from workbench.session.session import Session
 
 logger = logging.getLogger(__name__)
 LINE_LIMIT = 32 * 1024 * 1024
@@ -142,7 +113,7 @@ class Server:
         line = await asyncio.wait_for(reader.readline(), _HELLO)
         if not line:
             return None  # somebody looked whether an engine is there
-        hello = from_line(HELLO, line)
+        hello = decode_hello(line)
         if hello.version == VERSION:
             return hello
         reason = f"the engine speaks version {VERSION}, the screen {hello.version}; close every screen of this session"
@@ -151,7 +122,7 @@ class Server:
 
     async def _converse(self, reader: asyncio.StreamReader, screen: Screen) -> None:
         screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
-        screen.give((event, to_line(event)) for event in self._opened.events(screen.seen))
+        screen.give(_with_line(event) for event in self._opened.events(screen.seen))
         screen.give([_with_line(self._opened.session.state)])
         self._screens.add(screen)
         self._is_expecting = False
@@ -163,19 +134,19 @@ class Server:
             self._screens.remove(screen)
 
     def _obey(self, screen: Screen, line: bytes) -> bool:
+        """Carry out one line of a front end; whether the conversation goes on."""
         try:
-            command = from_line(COMMAND, line)
-            if isinstance(command, Leave):
-                self._leave(screen, command)
-                return False
+            command = decode_command(line)
+        except ValueError as error:
+            screen.say(Refused(reason=f"not a command: {error}"))
+            return True
+        if isinstance(command, Leave):
+            self._leave(screen, command)
+            return False
+        try:
             if not self._screens.has_pen(screen):
                 raise WorkbenchError("another screen of this session is in charge; close it to take over")
-            if isinstance(command, AskPrompt):
-                ask_prompt(self._opened.servers, command, screen)
-            else:
-                self._carry_out(command)
-        except ValidationError as error:
-            screen.say(Refused(reason=f"not a command: {error.errors()[0]['msg']}"))
+            handle(command, Context(self._opened, screen))
         except WorkbenchError as error:
             screen.say(Refused(reason=str(error)))
         except Exception as error:
@@ -189,69 +160,6 @@ class Server:
         if command.stop and not len(self._screens):
             self._end(0)
 
-    def _carry_out(self, command: Command) -> None:
-        session = self._opened.session
-        match command:
-            case Send(text=text, mentions=mentions):
-                session.send(text, mentions)
-            case Decide() | AllowAlways() | Answer():
-                self._settle_one(command)
-            case Interrupt() | Compact() | TakeBack() | Restore() | RunCommand() | Withdraw():
-                _order(command, session)
-            case Set():
-                if command.mode == NEVER and not command.confirmed:
-                    raise WorkbenchError("this mode never asks: it has to be confirmed")
-                session.set(**command.model_dump(exclude={"type", "confirmed"}))
-                if command.mode is not None:
-                    self._opened.delegates.set_mode(command.mode)
 
-    def _settle_one(self, command: Decide | AllowAlways | Answer) -> None:
-        """What the person said about an action: of the session, of a sub-agent, or a question of a server's."""
-        session, give = self._opened.session, partial(_settle, command)
-        if self._asks is not None and self._asks.command(command.action_id, give):
-            return
-        if not self._opened.delegates.command(command.action_id, give):
-            give(session, command.action_id)
-        elif isinstance(command, AllowAlways) and command.scope == "session":
-            session.set(rule=command.rule)  # what is allowed for a sub-agent is allowed for its parent
-
-
-def _order(command: Interrupt | Compact | TakeBack | Restore | RunCommand | Withdraw, session: Session) -> None:
-    """What the person wants of the session itself."""
-    match command:
-        case Interrupt():
-            session.interrupt()
-        case Compact(undo=undo):
-            session.compact(undo=undo)
-        case RunCommand(command=text):
-            session.own.add(text)
-        case Withdraw(message=seq):
-            session.messages.withdraw(seq)
-        case TakeBack(files=files):
-            session.files.take_back(files)
-        case Restore(copy_id=copy_id):
-            session.files.restore(copy_id)
-
-
-def _settle(command: Decide | AllowAlways | Answer, session: Session | ServerQuestion, action_id: str) -> None:
-    """What the person said about an action, to the session whose it is, or to the question of a server's."""
-    if isinstance(command, Answer):
-        session.answer(action_id, command.text)
-        return
-    if isinstance(command, AllowAlways):
-        always = Always(command.rule, command.scope)
-        session.decide(action_id, "approved", fingerprint=command.fingerprint, always=always)
-        return
-    session.decide(
-        action_id,
-        command.verdict,
-        fingerprint=command.fingerprint,
-        note=command.note,
-        edited=command.edited,
-        hunks=command.hunks,
-        written=command.written,
-    )
-
-
-def _with_line(message: EngineState) -> tuple[EngineState, bytes]:
-    return message, to_line(message)
+def _with_line(message: Outgoing) -> tuple[Outgoing, bytes]:
+    return message, encode(message) + b"\n"

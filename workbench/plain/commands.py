@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 from workbench.plain.telling import change_lines, file_line, standing, tasks, told
+from workbench.protocol.commands import ChangeSettings, Condense, Interrupt
 from workbench.settings_check import MODES, NEVER
 from workbench.text import first_line
 from workbench.tui.fold.state import SessionState
@@ -61,7 +62,7 @@ class Commands:
             "tasks": lambda: say(*tasks(state)),
             "diff": lambda: say(*_changes(state)),
             "history": lambda: say(*(line for item in state.items for line in told(item, state.workspace))),
-            "compact": link.compact,
+            "compact": lambda: link.send(Condense()),
             "stop": self._stop,
             "exit": self._stop,
             **others,
@@ -74,22 +75,22 @@ class Commands:
         if name in self._simple and not argument:
             self._simple[name]()
         elif (name, argument) == ("compact", "undo"):
-            self._link.compact(undo=True)
+            self._link.send(Condense(undo=True))
         elif name == "show" and argument.isdecimal():
             self._show(int(argument))
         elif (name, argument) == ("mode", NEVER):
             self._never_ask()
         elif name == "mode" and argument in MODES:
-            self._link.set_mode(cast("Mode", argument))
+            self._link.send(ChangeSettings(mode=cast("Mode", argument)))
         elif name == "model" and argument:
-            self._link.set_model(argument)
+            self._link.send(ChangeSettings(model=argument))
         else:
             self._say(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
 
     def _stop(self) -> None:
         if not (self._state.is_running or self._state.waiting):
             self._say("Nothing runs; /quit leaves.")
-        self._link.interrupt()
+        self._link.send(Interrupt())
 
     def _show(self, number: int) -> None:
         item = next((item for item in self._state.actions.values() if item.number == number), None)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from workbench.config import Settings
 from workbench.plain.asking import LineAsker
 from workbench.plain.console import Console
+from workbench.protocol.commands import ChangeSettings
 from workbench.settings_check import NEVER_MEANS
 from workbench.tui.links.link import Link
 from workbench.tui.never_ask import without_never
@@ -43,7 +44,7 @@ class NeverAsk:
         confirmed = await confirm_never(self._asker)
         self._task = None
         if confirmed:
-            self._link.set_mode("never", confirmed=True)
+            self._link.send(ChangeSettings(mode="never", confirmed=True))
         self._done()
 
 

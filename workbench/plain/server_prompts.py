@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from workbench.tui.links.link import Link
 from workbench.tui.prompting.offers import ServerOffers
-from workbench.tui.prompting.server_prompts import arguments_of, written
+from workbench.tui.prompting.server_prompts import get_prompt, written
 
 
 class ServerPrompts:
@@ -31,7 +31,7 @@ class ServerPrompts:
             self._say(f"There is no prompt {wanted.name}. {f'There are {known}.' if known else 'No server has any.'}")
             return True
         try:
-            self._link.ask_prompt(prompt.server, prompt.name, arguments_of(prompt, wanted.words))
+            self._link.send(get_prompt(prompt, wanted.words))
         except ValueError as error:
             self._say(f"Not asked: {error}.")
         else:

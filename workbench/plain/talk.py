@@ -16,6 +16,7 @@ from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import Question
 from workbench.plain.server_prompts import ServerPrompts
 from workbench.plain.telling import begun, ended, standing, told
+from workbench.protocol.commands import Interrupt, RunUserCommand, SendMessage
 from workbench.session.written_mentions import mentioned
 from workbench.text import first_line, well_formed
 from workbench.tui.approving.decision import Always, Answer, Decision, Outcome
@@ -178,15 +179,9 @@ class Talk:
 
     def _carry(self, key: _Shown, outcome: Outcome) -> None:
         action_id, fingerprint, _ = key
-        if isinstance(outcome, Decision):
+        if isinstance(outcome, Decision | Always | Answer):
             self._settled.add(key)
-            self._link.decide(action_id, outcome.verdict, fingerprint, outcome.note, **outcome.changes)
-        elif isinstance(outcome, Always):
-            self._settled.add(key)
-            self._link.allow_always(action_id, fingerprint, outcome.rule, outcome.scope)
-        elif isinstance(outcome, Answer):
-            self._settled.add(key)
-            self._link.answer(action_id, outcome.text)
+            self._link.send(outcome.command(action_id, fingerprint))
         else:
             self._later.add(key)
             self._console.say("Left open: /question asks again.")
@@ -206,7 +201,7 @@ class Talk:
                 self._commands.run(line)
             self._look()
         elif line.startswith("!"):
-            self._link.run_command(line[1:].strip())
+            self._link.send(RunUserCommand(command=line[1:].strip()))
         elif line.strip():
             self._send(line)
         else:
@@ -214,7 +209,8 @@ class Talk:
 
     def _send(self, text: str) -> None:
         self._sent.append(well_formed(text))
-        self._link.send(text, mentioned(text, self._folder, self._offers.is_resource(text)))
+        mentions = mentioned(text, self._folder, self._offers.is_resource(text))
+        self._link.send(SendMessage(text=text, mentions=tuple(mentions)))
 
     def _interrupted(self) -> None:
         """Ctrl+c: stop the agent; once more, or with nothing to stop, leave."""
@@ -224,7 +220,7 @@ class Talk:
             return
         self._leave_until = now + _AGAIN
         if self._state.is_running or self._sent:
-            self._link.interrupt()
+            self._link.send(Interrupt())
             self._console.say("Stopping the agent. Ctrl+c again leaves.")
         else:
             self._console.say("Nothing runs. Ctrl+c again leaves.")

@@ -1,69 +1,68 @@
-"""The JSON lines between an engine and its screens.
+"""The lines between an engine and its front ends: a `Hello` each way, then commands up and messages down.
 
-First a `Hello` each way, then commands up and events down. A line is one JSON object with a `type` (commands, hello,
-refusals) or a `kind` (events of the log and live ones, exactly as `workbench.protocol.events` defines them).
-
-`to_line` and `from_line` carry any Python string unchanged. A byte that is not UTF-8 (in an argument, a file name or a
-server's answer) is a lone surrogate in Python and `\\udce9` in JSON, which pydantic neither writes nor reads.
+A line is one JSON object. A new command is a subclass of `Command` here and a handler in `workbench.engine.handlers`.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, Union
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from msgspec import field
+from msgspec.json import Decoder
 
-from workbench.protocol.events import FileDelta, FileText, Verdict
+from workbench.protocol.codec import Data, decode, snake_case
+from workbench.protocol.events import Event, FileDelta, FileText, Verdict
+from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
 
-VERSION = 1
+VERSION = 2
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Hello(Data, tag_field="kind", tag=snake_case):
+    """Opens the conversation; `seen` is the last seq the front end has, `pid` names the engine (0 from a front end).
 
-
-class Hello(_Line):
-    """Opens the conversation; `seen` is the last seq the screen has, `pid` names the engine (0 from a screen).
-
-    `notices` of the engine are lines for the person, about tools that were left out.
+    `notices` of the engine are lines for the user about tools that were left out.
     """
 
-    type: Literal["hello"] = "hello"
     version: int = VERSION
     seen: int = 0
     pid: int = 0
     notices: tuple[str, ...] = ()
 
 
-class Send(_Line):
-    """A message of the person's."""
+class Refused(Data, tag_field="kind", tag=snake_case):
+    """The engine did not carry out a command; one line for the user."""
 
-    type: Literal["send"] = "send"
+    reason: str
+
+
+class Command(Data, tag_field="kind", tag=snake_case):
+    """What a front end asks of the engine."""
+
+
+class SendMessage(Command):
+    """Send the user's message; `mentions` are the files it names, relative to the workspace."""
+
     text: str
     mentions: tuple[str, ...] = ()
 
 
-class Withdraw(_Line):
-    """Take back a message that still waits for the agent: the `seq` of its event."""
+class UnqueueMessage(Command):
+    """Withdraw a message that still waits for the agent: the `seq` of its event."""
 
-    type: Literal["withdraw"] = "withdraw"
     message: int
 
 
-class RunCommand(_Line):
-    """A shell command of the person's own."""
+class RunUserCommand(Command):
+    """Run a shell command of the user's own in the agent's shell."""
 
-    type: Literal["run_command"] = "run_command"
     command: str
 
 
-class Decide(_Line):
-    """The person's decision on one action; `fingerprint` is the one that was shown."""
+class Decide(Command):
+    """Decide on one action; `fingerprint` is the one that was shown. The rest is as in `ActionDecided`."""
 
-    type: Literal["decide"] = "decide"
     action_id: str
     verdict: Verdict
     fingerprint: str = ""
@@ -73,58 +72,50 @@ class Decide(_Line):
     written: tuple[FileText, ...] | None = None
 
 
-class AllowAlways(_Line):
+class AllowAlways(Command):
     """Approve one action as it was shown, and save the rule that was shown with it."""
 
-    type: Literal["allow_always"] = "allow_always"
     action_id: str
     fingerprint: str
     rule: str
     scope: Literal["session", "folder", "person"] = "session"
 
 
-class Answer(_Line):
-    """The person's answer to a question of the agent's."""
+class AnswerQuestion(Command):
+    """Answer a question of the agent's."""
 
-    type: Literal["answer"] = "answer"
     action_id: str
     text: str
 
 
-class Interrupt(_Line):
+class Interrupt(Command):
     """Stop the agent, keep everything."""
 
-    type: Literal["interrupt"] = "interrupt"
 
+class Condense(Command):
+    """Condense the history, at once or before the next call of the model; with `undo`, undo the last condensation."""
 
-class Compact(_Line):
-    """Condense the history, or take the last condensing back."""
-
-    type: Literal["compact"] = "compact"
     undo: bool = False
 
 
-class TakeBack(_Line):
-    """Write files as the person wants them back: each with what it holds now, and what it shall hold."""
+class RevertFiles(Command):
+    """Write files back: `before` is what each holds now, `after` what it shall hold."""
 
-    type: Literal["take_back"] = "take_back"
     files: tuple[FileDelta, ...]
 
 
-class Restore(_Line):
-    """Bring back the copy that was kept before a command took files away."""
+class RestoreCopy(Command):
+    """Restore the safety copy that was made before a command deleted files."""
 
-    type: Literal["restore"] = "restore"
     copy_id: str
 
 
-class Set(_Line):
+class ChangeSettings(Command):
     """Change model, mode, limits, rules or the title of the session; `None` leaves a setting as it is.
 
-    The mode that never asks is taken only when the user `confirmed` it.
+    The mode that never asks takes effect only when the user `confirmed` it.
     """
 
-    type: Literal["set"] = "set"
     model: str | None = None
     mode: Mode | None = None
     max_steps: int | None = None
@@ -134,65 +125,40 @@ class Set(_Line):
     confirmed: bool = False
 
 
-class AskPrompt(_Line):
-    """Get a prompt of an MCP server; this screen alone gets it, as `prompt_ready`."""
+class GetPrompt(Command):
+    """Get a prompt of an MCP server; this front end alone receives it, as `PromptReady`."""
 
-    type: Literal["ask_prompt"] = "ask_prompt"
     server: str
     name: str
-    arguments: dict[str, str] = {}
+    arguments: dict[str, str] = field(default_factory=dict)
 
 
-class Leave(_Line):
-    """The screen says good-bye; with `stop`, because its terminal is gone, a run that nobody else watches ends too."""
+class Leave(Command):
+    """Say good-bye; with `stop`, because the terminal is gone, a run that nobody else watches ends too."""
 
-    type: Literal["leave"] = "leave"
     stop: bool = False
 
 
-class Refused(_Line):
-    """The engine did not carry out a command; one line for the person."""
-
-    type: Literal["refused"] = "refused"
-    reason: str
+Message: TypeAlias = Event | LiveEvent | Refused
+_MESSAGE: Final[Decoder[Message]] = Decoder(Message)
+_HELLO: Final = Decoder(Hello)
 
 
-Command: TypeAlias = Annotated[
-    Send
-    | Withdraw
-    | RunCommand
-    | Decide
-    | AllowAlways
-    | Answer
-    | Interrupt
-    | Compact
-    | TakeBack
-    | Restore
-    | Set
-    | AskPrompt
-    | Leave,
-    Field(discriminator="type"),
-]
-COMMAND: TypeAdapter[Command] = TypeAdapter(Command)
-HELLO: TypeAdapter[Hello] = TypeAdapter(Hello)
-
-T = TypeVar("T")
-_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+def decode_message(line: bytes) -> Message:
+    """Return one message of an engine. Raises ValueError."""
+    return decode(_MESSAGE, line)
 
 
-def to_line(message: BaseModel) -> bytes:
-    """Encode one message as a line of JSON; total over every string, lone surrogates included."""
-    try:
-        return message.model_dump_json().encode() + b"\n"
-    except ValueError:
-        return json.dumps(message.model_dump(), default=str).encode() + b"\n"
+def decode_hello(line: bytes) -> Hello:
+    """Return the greeting of either side. Raises ValueError."""
+    return decode(_HELLO, line)
 
 
-def from_line(adapter: TypeAdapter[T], line: bytes) -> T:
-    """Decode one line written by `to_line`. Raises ValueError (pydantic's ValidationError among them)."""
-    if not _ESCAPED_SURROGATE.search(line):
-        return adapter.validate_json(line)
-    try:
-        return adapter.validate_python(json.loads(line))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+def decode_command(line: bytes) -> Command:
+    """Return one command of a front end. Raises ValueError."""
+    return decode(_command_decoder(tuple(Command.__subclasses__())), line)
+
+
+@cache
+def _command_decoder(kinds: tuple[type[Command], ...]) -> Decoder[Command]:
+    return Decoder(Union[kinds])  # noqa: UP007

@@ -1,27 +1,31 @@
-"""Plain data inside events; part of the contract in `events`, which names it too."""
+"""The events of a session: the contract between the log, the engine, its front ends and any program that reads a log.
+
+Payloads are plain data (JSON), so a log can be read without importing a single tool.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from msgspec import field
+from msgspec.json import Decoder
 
+from workbench.protocol.codec import Data, decode, snake_case, tag_of
 from workbench.protocol.risk import Mode, Risk
 
 
-class Data(BaseModel):
-    """Plain data of the contract: frozen, and nothing in it that is not named."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class EventBase(Data):
-    """The envelope: `seq` counts from 1 and is given by the store, `at` is UTC, `turn` counts the person's messages."""
+class EventBase(Data, tag_field="kind", tag=snake_case):
+    """The envelope: `seq` counts from 1 and is set by the store, `at` is UTC, `turn` counts the user's messages."""
 
     seq: int = 0
-    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
     turn: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The tag in JSON: the class name in snake case, unless the class says otherwise."""
+        return tag_of(self)
 
 
 class FileDelta(Data):
@@ -106,7 +110,6 @@ class UserMessage(EventBase):
     no text or too large. `images` are data URLs, `image_names` the files they came from, in the same order.
     """
 
-    kind: Literal["user_message"] = "user_message"
     text: str
     images: tuple[str, ...] = ()
     image_names: tuple[str, ...] = ()
@@ -126,7 +129,6 @@ class ResourceText(Data):
 class ResourcesRead(EventBase):
     """The resources that the message of event `message` mentions, read for the call of the model that follows."""
 
-    kind: Literal["resources_read"] = "resources_read"
     message: int
     resources: tuple[ResourceText, ...]
 
@@ -134,23 +136,20 @@ class ResourcesRead(EventBase):
 class MessageWithdrawn(EventBase):
     """The person took back the message of event `message` before any call of the model held it."""
 
-    kind: Literal["message_withdrawn"] = "message_withdrawn"
     message: int
 
 
 class CondensingUndone(EventBase):
     """The person took back the condensing of event `condensed`: events `first`..`last` are sent to the model again."""
 
-    kind: Literal["condensing_undone"] = "condensing_undone"
     condensed: int
     first: int
     last: int
 
 
-class PersonCommand(EventBase):
+class UserCommand(EventBase, tag="person_command"):
     """A shell command of the person's own; it runs once no action does, and an `action_observed` holds its result."""
 
-    kind: Literal["person_command"] = "person_command"
     action_id: str
     command: str
 
@@ -158,7 +157,6 @@ class PersonCommand(EventBase):
 class FilesChanged(EventBase):
     """Files changed by the person or another program."""
 
-    kind: Literal["files_changed"] = "files_changed"
     files: tuple[FileDelta, ...]
     by: str = "other"
 
@@ -173,7 +171,6 @@ class VersionTaken(EventBase):
     `notice` then says whether they were put back.
     """
 
-    kind: Literal["version_taken"] = "version_taken"
     version: str = ""
     action_id: str = ""
     files: tuple[FileDelta, ...] = ()
@@ -192,13 +189,12 @@ class ActionProposed(EventBase):
     `function` is the tool's name as the model wrote it, `batch` how many calls the response has.
     """
 
-    kind: Literal["action_proposed"] = "action_proposed"
     action_id: str
     response_id: str
     call_id: str
     tool: str
     function: str = ""
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
     thought: str = ""
     summary: str = ""
     risk: Risk = "UNKNOWN"
@@ -217,7 +213,6 @@ class ActionAssessed(EventBase):
     `executes`: files that a command runs or reads as code, by path, each with a hash; kept where somebody decides.
     """
 
-    kind: Literal["action_assessed"] = "action_assessed"
     action_id: str
     risk: Risk
     reasons: tuple[str, ...] = ()
@@ -226,7 +221,7 @@ class ActionAssessed(EventBase):
     preview: tuple[FileDelta, ...] = ()
     stale: tuple[StaleFile, ...] = ()
     stacked: tuple[str, ...] = ()
-    executes: dict[str, str] = Field(default_factory=dict)
+    executes: dict[str, str] = field(default_factory=dict)
     fingerprint: str = ""
     working_dir: str = ""
     edited: dict[str, Any] | None = None
@@ -242,7 +237,6 @@ class ActionDecided(EventBase):
     its files in order), `written` is what each of its files shall hold. The tool does not run then.
     """
 
-    kind: Literal["action_decided"] = "action_decided"
     action_id: str
     verdict: Verdict
     by: Literal["person", "rule", "mode"]
@@ -257,7 +251,6 @@ class ActionDecided(EventBase):
 class ActionStarted(EventBase):
     """The action runs from here on."""
 
-    kind: Literal["action_started"] = "action_started"
     action_id: str
 
 
@@ -268,7 +261,6 @@ class ActionObserved(EventBase):
     call has exactly one result.
     """
 
-    kind: Literal["action_observed"] = "action_observed"
     action_id: str
     observation: dict[str, Any]
     duration: float = 0.0
@@ -282,7 +274,6 @@ class ActionObserved(EventBase):
 class ActionAbandoned(EventBase):
     """A decided action without a known outcome, found on recovery; it is never run again."""
 
-    kind: Literal["action_abandoned"] = "action_abandoned"
     action_id: str
     reason: str = ""
     known: str = ""
@@ -295,7 +286,6 @@ RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuc
 class SessionStarted(EventBase):
     """Always the first event."""
 
-    kind: Literal["session_started"] = "session_started"
     id: str
     workspace: str
     model: str
@@ -315,7 +305,6 @@ class ModelResponded(EventBase):
     `seen` is the last event that the request held: messages the person sent later were not known to this answer.
     """
 
-    kind: Literal["model_responded"] = "model_responded"
     response_id: str
     model: str
     text: str = ""
@@ -336,7 +325,6 @@ class ModelResponded(EventBase):
 class ModelAsked(EventBase):
     """A tool asked the model while the action was prepared or ran; no part of the conversation, but it counts."""
 
-    kind: Literal["model_asked"] = "model_asked"
     action_id: str
     model: str
     usage: Usage = Usage()
@@ -350,7 +338,6 @@ class AgentNudged(EventBase):
     `lost` stands where a repair found that events of the log are lost.
     """
 
-    kind: Literal["agent_nudged"] = "agent_nudged"
     reason: Literal["empty", "no_call", "stuck", "lost"]
     text: str
     evidence: str = ""
@@ -363,7 +350,6 @@ class HistoryCondensed(EventBase):
     is about the call that wrote the summary, as in ModelResponded.
     """
 
-    kind: Literal["history_condensed"] = "history_condensed"
     first: int
     last: int
     summary: str
@@ -377,8 +363,6 @@ class HistoryCondensed(EventBase):
 class CondensingAsked(EventBase):
     """The person wants the history condensed: at once, or before the next call of the model while a run is on."""
 
-    kind: Literal["condensing_asked"] = "condensing_asked"
-
 
 class SettingsChanged(EventBase):
     """What is set from here on, `None` as it was; `dropped_rule` no longer is a rule (one line) of the session.
@@ -386,7 +370,6 @@ class SettingsChanged(EventBase):
     `title` is what the person calls the session; empty for what they said first.
     """
 
-    kind: Literal["settings_changed"] = "settings_changed"
     model: str | None = None
     mode: Mode | None = None
     max_steps: int | None = None
@@ -398,7 +381,6 @@ class SettingsChanged(EventBase):
 class Rewound(EventBase):
     """The session stands again where it stood at `target`; nothing is deleted."""
 
-    kind: Literal["rewound"] = "rewound"
     target: int
     version: str | None = None
 
@@ -406,7 +388,6 @@ class Rewound(EventBase):
 class RunEnded(EventBase):
     """The agent stopped; `detail` is one line for the person."""
 
-    kind: Literal["run_ended"] = "run_ended"
     reason: RunEnd
     detail: str = ""
 
@@ -419,19 +400,18 @@ ActionEvent: TypeAlias = (
 class DelegateStep(EventBase):
     """A step of what works for the action `action_id`: a sub-agent whose log is `session`, or (empty) a server asks."""
 
-    kind: Literal["delegate_step"] = "delegate_step"
     action_id: str
     agent: str
     session: str
-    event: Annotated[ModelResponded | HistoryCondensed | ActionEvent, Field(discriminator="kind")]
+    event: ModelResponded | HistoryCondensed | ActionEvent
 
 
-Event: TypeAlias = Annotated[
+Event: TypeAlias = (
     SessionStarted
     | UserMessage
     | ResourcesRead
     | MessageWithdrawn
-    | PersonCommand
+    | UserCommand
     | ModelResponded
     | ActionEvent
     | FilesChanged
@@ -443,13 +423,12 @@ Event: TypeAlias = Annotated[
     | SettingsChanged
     | Rewound
     | RunEnded
-    | DelegateStep,
-    Field(discriminator="kind"),
-]
+    | DelegateStep
+)
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_DECODER: Final[Decoder[Event]] = Decoder(Event)
 
 
 def event_from_json(line: str | bytes) -> Event:
-    """Read one event; raises pydantic.ValidationError for an unknown kind or a wrong payload."""
-    return EVENT.validate_json(line)
+    """Return one event of a log. Raises ValueError for an unknown kind or a wrong payload."""
+    return decode(_DECODER, line)

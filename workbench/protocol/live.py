@@ -1,63 +1,61 @@
-"""What an engine tells its screens and never stores; part of the contract in `events`, which names it too."""
+"""What an engine tells its front ends and never stores."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
-
-from workbench.protocol.events import Data
+from workbench.protocol.codec import Data, snake_case, tag_of
 
 
-class TextDelta(Data):
+class LiveBase(Data, tag_field="kind", tag=snake_case):
+    """A message that is never stored."""
+
+    @property
+    def kind(self) -> str:
+        """The tag in JSON: the class name in snake case."""
+        return tag_of(self)
+
+
+class TextDelta(LiveBase):
     """Text of the answer as it streams."""
 
-    kind: Literal["text_delta"] = "text_delta"
     text: str
 
 
-class ReasoningDelta(Data):
+class ReasoningDelta(LiveBase):
     """Reasoning as it streams."""
 
-    kind: Literal["reasoning_delta"] = "reasoning_delta"
     text: str
 
 
-class ToolOutput(Data):
+class ToolOutput(LiveBase):
     """Output of a running action."""
 
-    kind: Literal["tool_output"] = "tool_output"
     action_id: str
     text: str
 
 
-class EngineState(Data):
+class EngineState(LiveBase):
     """What the engine does now; `detail` is one line (a retry countdown, "saving fails", …)."""
 
-    kind: Literal["engine_state"] = "engine_state"
     state: Literal["idle", "thinking", "deciding", "acting"]
     detail: str = ""
     queued: int = 0
     address: str = ""
-    """Host and port where the model is asked, when that is not its provider's own address."""
+    """Host and port of the model's server, when it is not its provider's own."""
 
 
-class Notice(Data):
-    """A line for the person, about what the session works with: a server that cannot be used, for example."""
+class Notice(LiveBase):
+    """A line for the user about what the session works with, such as a server that cannot be used."""
 
-    kind: Literal["notice"] = "notice"
     text: str
 
 
-class PromptReady(Data):
-    """What a prompt of a server says, for the one who asked for it: they look at it before anything is sent."""
+class PromptReady(LiveBase):
+    """The text of a server's prompt, for the front end that asked for it: the user sees it before anything is sent."""
 
-    kind: Literal["prompt_ready"] = "prompt_ready"
     server: str
     text: str
 
 
-LiveEvent: TypeAlias = Annotated[
-    TextDelta | ReasoningDelta | ToolOutput | EngineState | Notice | PromptReady, Field(discriminator="kind")
-]
-LIVE: TypeAdapter[LiveEvent] = TypeAdapter(LiveEvent)
+LiveEvent: TypeAlias = TextDelta | ReasoningDelta | ToolOutput | EngineState | Notice | PromptReady

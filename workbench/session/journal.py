@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import ActionObserved, CondensingUndone, Event, HistoryCondensed, UserMessage
 from workbench.security.secrets import KNOWN
 from workbench.session.bounds.failures import Failures
@@ -99,7 +101,7 @@ class Journal:
         changed: dict[str, Any] = {"turn": turn}
         if isinstance(event, ActionObserved):  # here, so that no result whatever gets past it
             changed["observation"] = KNOWN.masked_data(event.observation)
-        return event.model_copy(update=changed)
+        return replace(event, **changed)
 
     def _fold(self, event: Event) -> None:
         self.ledger.apply(event)

@@ -22,10 +22,10 @@ from workbench.protocol.events import (
     HistoryCondensed,
     MessageWithdrawn,
     ModelResponded,
-    PersonCommand,
     RunEnded,
     SessionStarted,
     SettingsChanged,
+    UserCommand,
     UserMessage,
     VersionTaken,
 )
@@ -135,7 +135,7 @@ class Ledger:
     """Actions of sub-agents without a result."""
     batch: dict[str, OpenAction] = field(default_factory=dict)
     """The actions without a result, in order."""
-    own: dict[str, PersonCommand] = field(default_factory=dict)
+    own: dict[str, UserCommand] = field(default_factory=dict)
     """Commands of the person's own without a result, in order."""
     own_started: set[str] = field(default_factory=set)
 
@@ -179,7 +179,7 @@ class Ledger:
         match event:
             case ActionAssessed() | ActionDecided() | ActionStarted():
                 self._apply_progress(event)
-            case ActionObserved() | ActionAbandoned() | FilesChanged() | PersonCommand() | MessageWithdrawn():
+            case ActionObserved() | ActionAbandoned() | FilesChanged() | UserCommand() | MessageWithdrawn():
                 self._apply_outcome(event)
             case ActionProposed():
                 self._apply_proposal(event)
@@ -193,7 +193,7 @@ class Ledger:
                 self._apply_condensing(isinstance(event, CondensingAsked))
 
     def _apply_outcome(
-        self, event: ActionObserved | ActionAbandoned | FilesChanged | PersonCommand | MessageWithdrawn
+        self, event: ActionObserved | ActionAbandoned | FilesChanged | UserCommand | MessageWithdrawn
     ) -> None:
         if isinstance(event, MessageWithdrawn):
             self.unread = [seq for seq in self.unread if seq != event.message]
@@ -201,7 +201,7 @@ class Ledger:
         if isinstance(event, FilesChanged):
             self._note_writer(event.files, event.by)
             return
-        if isinstance(event, PersonCommand):
+        if isinstance(event, UserCommand):
             self.own[event.action_id] = event
             return
         self.batch.pop(event.action_id, None)

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
+import msgspec.structs
+
 from workbench import __version__
 from workbench.agent.agent import Agent
 from workbench.config import Locations, Settings, private_folder
@@ -191,7 +193,7 @@ def open_session(
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
         given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
-        started = started.model_copy(update={"model": given.get("model", started.model)})
+        started = msgspec.structs.replace(started, model=given.get("model", started.model))
         if "api_base" in settings.given:
             models.remember(started.model, settings.api_base)
         folder = checked_workspace(Path(started.workspace))

@@ -11,6 +11,7 @@ from textual.filter import LineFilter
 from textual.widgets import Input, TextArea
 
 from workbench.errors import WorkbenchError
+from workbench.protocol.commands import ChangeSettings, Condense
 from workbench.text import visible
 from workbench.tui.app_sessions import AppSessions
 from workbench.tui.mistakes import Mistakes
@@ -79,7 +80,7 @@ class AppKeys(AppSessions):
         if not name:
             open_models(self, self.settings, self.state.model, self.action_model)
         elif self.opened.link is not None:
-            self.opened.link.set_model(name)
+            self.opened.link.send(ChangeSettings(model=name))
         elif self.start is not None:
             start = self.start
             await self.show(lambda: start(name))
@@ -130,7 +131,7 @@ class AppKeys(AppSessions):
     def action_compact(self, *, undo: bool = False) -> None:
         """Have the history condensed, or the last condensing taken back."""
         if self.opened.link is not None:
-            self.opened.link.compact(undo=undo)
+            self.opened.link.send(Condense(undo=undo))
 
     def action_compact_undo(self) -> None:
         """Have the model get the history whole again."""

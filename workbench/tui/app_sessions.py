@@ -11,6 +11,7 @@ from textual.app import App
 
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
+from workbench.protocol.commands import ChangeSettings, RunUserCommand
 from workbench.text import visible
 from workbench.tui.background import in_daemon
 from workbench.tui.fold.state import SessionState
@@ -54,11 +55,15 @@ class AppSessions(App[int]):
         """All sessions, or those in which some words stand."""
         link = self.opened.link
 
+        def rename(title: str) -> None:
+            if link is not None:
+                link.send(ChangeSettings(title=title))
+
         async def chosen(name: str | None) -> None:
             if name is not None:
                 await self.action_session(name)
 
-        open_sessions(self, self.state.session_id, search, link.set_title if link else lambda _: None, chosen)
+        open_sessions(self, self.state.session_id, search, rename, chosen)
 
     def action_export(self, file: str = "") -> None:
         """Write the session to a file, whose end names the form; without one as Markdown where `ohw` was started."""
@@ -79,7 +84,7 @@ class AppSessions(App[int]):
         if self.shell is not None:
             await self.show(self.shell)
             if self.opened.link is not None:
-                self.opened.link.run_command(command)
+                self.opened.link.send(RunUserCommand(command=command))
 
     async def show(self, make: Callable[[], Opened]) -> None:
         """Another session takes the place of the one on screen; why it cannot is said, and nothing changes."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from workbench.tui.setting.ways import Way
     from workbench.tui.trusting import TrustQuestion
 
-SetRule = Callable[..., None]
-
 
 def open_action(app: App[Any], state: SessionState, action_id: str, link: Link, words: str = "") -> None:
     """Everything known about an action, in a pager that searches, and has searched for `words`."""
@@ -38,7 +36,7 @@ def open_action(app: App[Any], state: SessionState, action_id: str, link: Link, 
         steps = [each for each in state.actions.values() if each.call_id == action_id]
         text = detail_text(item, state.workspace, steps)
         pictures = picture_lines(item, text)
-        app.push_screen(ActionPage(title, text, item.copy_id, link.restore, words=words, pictures=pictures))
+        app.push_screen(ActionPage(title, text, item.copy_id, link.send, words=words, pictures=pictures))
 
 
 def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
@@ -81,7 +79,7 @@ def open_help(app: App[Any]) -> None:
         app.push_screen(HelpScreen(app.screen))
 
 
-def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], set_rule: SetRule) -> None:
+def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Link | None) -> None:
     """The rules and what they fit; not twice."""
     from workbench.config import Locations
     from workbench.security.rules.book import RuleBook
@@ -91,7 +89,7 @@ def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Seq
     if not isinstance(app.screen, RulesScreen):
         file = Locations.from_environment().rules_file
         book = RuleBook(file, workspace, trusted=is_trusted(workspace, trusted))
-        app.push_screen(RulesScreen(state, book, set_rule))
+        app.push_screen(RulesScreen(state, book, link.send if link else lambda _: None))
 
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import replace
+
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
     ActionAssessed,
@@ -77,7 +79,7 @@ class Actions:
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
         if edited is not None:
-            proposed = proposed.model_copy(update={"arguments": edited})
+            proposed = replace(proposed, arguments=edited)
         try:
             readied = self.ready(proposed.tool, proposed.arguments, proposed.action_id)
         except ArgumentError as error:

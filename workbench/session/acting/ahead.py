@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionAssessed, ActionProposed, Event
 from workbench.protocol.live import Notice
@@ -103,7 +105,7 @@ class Ahead:
         return [ActionAssessed(action_id=shown.action_id, risk=shown.risk, needs_decision=False)]
 
     def _is_as_shown(self, action: OpenAction, shown: ActionAssessed) -> bool:
-        proposed = action.proposed.model_copy(update={"arguments": action.arguments})
+        proposed = replace(action.proposed, arguments=action.arguments)
         tool = self._tools.get(proposed.tool)
         if tool is None or not is_same_action(self._fingerprint(proposed, shown), shown.fingerprint):
             return False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
+import msgspec.structs
+
 from workbench.protocol.events import ActionDecided, Event, SettingsChanged
 from workbench.security.rules.book import RuleBook
 from workbench.security.rules.files import add_rule
@@ -28,7 +30,7 @@ def remembered(waiting: OpenAction | None, always: Always, book: RuleBook, decis
     if not shown or always.rule != shown:
         raise Refused("that is not the rule that was shown with this action; look at it again")
     told = [
-        event.model_copy(update={"rule": shown}) if isinstance(event, ActionDecided) else event for event in decision
+        msgspec.structs.replace(event, rule=shown) if isinstance(event, ActionDecided) else event for event in decision
     ]
     if always.scope == "session":
         return [*told, SettingsChanged(rule=shown)]

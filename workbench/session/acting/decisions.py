@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypedDict
+
+from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import (
@@ -34,7 +35,6 @@ from workbench.tools.beneath import on_top_of
 
 EDITED = "you changed what the agent proposed"
 """Why it is asked about, whatever the mode is."""
-_WHOLE: Mapping[str, None] = {"edited": None, "hunks": None, "written": None}
 
 
 class Said(TypedDict, total=False):
@@ -80,11 +80,11 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
 def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:
     """Approved as it was asked, which may be with arguments the person had changed before."""
     verdict = "approved" if shown.edited is None else "edited"
-    return decided.model_copy(update={**_WHOLE, "verdict": verdict, "edited": shown.edited})
+    return replace(decided, verdict=verdict, edited=shown.edited, hunks=None, written=None)
 
 
 def _rejected(decided: ActionDecided, shown: ActionAssessed) -> list[Event]:
-    plain = decided.model_copy(update={**_WHOLE, "verdict": "rejected", "fingerprint": shown.fingerprint})
+    plain = replace(decided, verdict="rejected", fingerprint=shown.fingerprint, edited=None, hunks=None, written=None)
     return [plain, rejected(decided.action_id, decided.note, told_of_refused(shown.stale))]
 
 
@@ -105,11 +105,7 @@ def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) ->
     except CannotWrite as error:
         raise Refused(f"this can be approved or rejected only as a whole: {error}") from error
     hunks = None if decided.hunks is None else tuple(sorted(set(decided.hunks)))
-    return [
-        decided.model_copy(
-            update={"verdict": "edited", "edited": shown.edited, "hunks": hunks, "written": as_written(parts)}
-        )
-    ]
+    return [replace(decided, verdict="edited", edited=shown.edited, hunks=hunks, written=as_written(parts))]
 
 
 def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
@@ -147,7 +143,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, 
         return again
     if rated.risk == "HIGH" or is_riskier(rated.risk, shown.risk):
         return again
-    return [decided.model_copy(update={"fingerprint": rated.fingerprint})]
+    return [replace(decided, fingerprint=rated.fingerprint)]
 
 
 def condensing_wish(history: History, *, undo: bool) -> CondensingAsked | CondensingUndone:
@@ -184,4 +180,4 @@ def settings_change(wishes: Wishes) -> SettingsChanged | None:
         said = checked(parse_rule(rule)).text if rule else None
     except RuleError as error:
         raise Refused(str(error)) from error
-    return SettingsChanged.model_validate({**wishes, "rule": said})
+    return replace(SettingsChanged(**wishes), rule=said)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from uuid import uuid4
 
 from workbench.llm.model import Cancel
-from workbench.protocol.events import ActionAbandoned, ActionProposed, ActionStarted, Event, PersonCommand
+from workbench.protocol.events import ActionAbandoned, ActionProposed, ActionStarted, Event, UserCommand
 from workbench.session.acting.actions import Actions
 from workbench.session.acting.decisions import Refused
 from workbench.session.acting.integrity_guard import ALL_CHANGES
@@ -20,7 +20,7 @@ _NOT_BEGUN = "This command was not run: the workbench stopped before its turn ca
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 
 
-def _nothing(command: PersonCommand, cancel: Cancel) -> None:
+def _nothing(command: UserCommand, cancel: Cancel) -> None:
     """Where nothing is to be done before."""
 
 
@@ -28,7 +28,7 @@ class OwnCommands:
     """Those that wait, in order; nobody is asked about them, for the person wrote them."""
 
     def __init__(
-        self, journal: Journal, actions: Actions, prepare: Callable[[PersonCommand, Cancel], None] = _nothing
+        self, journal: Journal, actions: Actions, prepare: Callable[[UserCommand, Cancel], None] = _nothing
     ) -> None:
         """`prepare` is done before each."""
         self._prepare = prepare
@@ -49,7 +49,7 @@ class OwnCommands:
             self._actions.ready(SHELL, {"command": command})
         except ArgumentError as error:
             raise Refused(f"the command cannot be run: {error}") from None
-        self._journal.commit(PersonCommand(action_id=f"own_{uuid4().hex[:12]}", command=command))
+        self._journal.commit(UserCommand(action_id=f"own_{uuid4().hex[:12]}", command=command))
 
     def advance(self, cancel: Cancel) -> bool:
         """Run the next one; False when there is none. Raises StoreError."""
@@ -70,7 +70,7 @@ class OwnCommands:
             self._actions.protection.guard.end(ALL_CHANGES)
         return True
 
-    def _started(self, command: PersonCommand) -> Run | None:
+    def _started(self, command: UserCommand) -> Run | None:
         arguments = {"command": command.command}
         try:
             readied = self._actions.ready(SHELL, arguments)

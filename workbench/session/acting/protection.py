@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import ActionObserved, Event
 from workbench.session.acting.integrity_guard import IntegrityGuard, Permit, permit_of
 from workbench.session.acting.rating import Rater
@@ -53,7 +55,7 @@ class Protection:
             return
         action = self._journal.ledger.batch.get(run.proposed.action_id)
         decided = action.decided if action else None
-        proposed = run.proposed.model_copy(update={"arguments": action.arguments}) if action else run.proposed
+        proposed = replace(run.proposed, arguments=action.arguments) if action else run.proposed
         local = self._rater.local(proposed, tool)
         permit = permit_of(
             local,

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import ActionProposed, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
 from workbench.security.assessment import Assessment
@@ -82,7 +84,7 @@ class Rater:
     def verdict(self, action: OpenAction, tool: ToolDefinition, edited: dict[str, Any] | None = None) -> Ruling:
         """What mode and rules make of it now, with the user's own arguments where they are `edited`."""
         arguments = action.arguments if edited is None else edited
-        return self.ruling(action.proposed.model_copy(update={"arguments": arguments}), tool)[1]
+        return self.ruling(replace(action.proposed, arguments=arguments), tool)[1]
 
     def strictest(
         self, proposed: ActionProposed, tool: ToolDefinition, files: Sequence[FileDelta]
@@ -96,7 +98,7 @@ class Rater:
         given = proposed.arguments.get("path")
         if len(files) != 1 or not isinstance(given, str) or given == files[0].path:
             return found
-        real = proposed.model_copy(update={"arguments": {**proposed.arguments, "path": files[0].path}})
+        real = replace(proposed, arguments={**proposed.arguments, "path": files[0].path})
         local, risk, ruling = max(
             found, self._ruled(real, tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
         )
@@ -120,7 +122,7 @@ class Rater:
         """
         if action.started:
             return ""  # a sub-agent works for it already, and goes on
-        proposed = action.proposed.model_copy(update={"arguments": action.arguments})
+        proposed = replace(action.proposed, arguments=action.arguments)
         local = self.local(proposed, tool)
         risk = _effective(proposed.risk, local)
         if action.assessed is not None and is_riskier(risk, action.assessed.risk):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import ActionObserved, FileDelta
 from workbench.session.ledger import OpenAction
 from workbench.text import well_formed
@@ -59,7 +61,7 @@ def observed(
 def with_text(result: ActionObserved, text: str) -> ActionObserved:
     """The result with one more text for the model."""
     content = [*result.observation.get("content", ()), {"type": "text", "text": well_formed(f"[{text}]")}]
-    return result.model_copy(update={"observation": {**result.observation, "content": content}})
+    return replace(result, observation={**result.observation, "content": content})
 
 
 def _without_texts(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:

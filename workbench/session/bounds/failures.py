@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from workbench.agent.advice import ADVICE, advice_on
 from workbench.agent.stuck import result_key
 from workbench.protocol.events import ActionAbandoned, ActionObserved, ActionProposed, Event, ModelResponded
@@ -52,4 +54,4 @@ class Failures:
             return result  # it was cut off or refused: that says nothing of its arguments
         line = advice_on(proposed.tool, proposed.arguments, tools, was_read)
         content = [*seen.get("content", ()), {"type": "text", "text": line}]
-        return result.model_copy(update={"observation": {**seen, "content": content}})
+        return replace(result, observation={**seen, "content": content})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
@@ -30,17 +32,17 @@ def told(call: str, agent: str, session: str, event: Event) -> DelegateStep | No
     part: ModelResponded | HistoryCondensed | ActionEvent
     match event:
         case ActionObserved():
-            part = event.model_copy(update={"observation": _short(event.observation)})
+            part = replace(event, observation=_short(event.observation))
         case ModelResponded():  # for what it cost
-            part = event.model_copy(update={"text": "", "reasoning": "", "thinking": (), "tool_calls": ()})
+            part = replace(event, text="", reasoning="", thinking=(), tool_calls=())
         case HistoryCondensed():
-            part = event.model_copy(update={"summary": ""})
+            part = replace(event, summary="")
         case ActionProposed() | ActionAssessed() | ActionDecided() | ActionStarted() | ActionAbandoned() | ModelAsked():
             part = event
         case _:
             return None
     if not isinstance(part, ModelResponded | HistoryCondensed):
-        part = part.model_copy(update={"action_id": f"{session}:{part.action_id}"})
+        part = replace(part, action_id=f"{session}:{part.action_id}")
     return DelegateStep(action_id=call, agent=agent, session=session, event=part)
 
 

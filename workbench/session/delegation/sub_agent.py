@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import ActionObserved, Event, ModelResponded, RunEnded, UserMessage, VersionTaken
 from workbench.protocol.live import LiveEvent, ToolOutput
 from workbench.session.acting.running import CallPlace
@@ -170,7 +172,7 @@ class SubAgent:
         step: Event | None
         if isinstance(event, VersionTaken) and event.notice:
             its = f"{self.id}:{event.action_id}" if event.action_id else ""
-            step = event.model_copy(update={"action_id": its})
+            step = replace(event, action_id=its)
         else:
             step = told(self._place.action_id, self.agent, self.id, event)
         if step is not None:
@@ -178,7 +180,7 @@ class SubAgent:
 
     def _live(self, event: LiveEvent) -> None:
         if isinstance(event, ToolOutput) and self._place is not None:
-            self._place.show(event.model_copy(update={"action_id": f"{self.id}:{event.action_id}"}))
+            self._place.show(replace(event, action_id=f"{self.id}:{event.action_id}"))
 
     def _outcome(self, session: Session) -> Delegated:
         end = self._end

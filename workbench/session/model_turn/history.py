@@ -28,12 +28,12 @@ from workbench.protocol.events import (
     HistoryCondensed,
     MessageWithdrawn,
     ModelResponded,
-    PersonCommand,
     RawToolCall,
     ResourcesRead,
     RunEnded,
     SessionStarted,
     SettingsChanged,
+    UserCommand,
     UserMessage,
 )
 from workbench.session.images import names_told
@@ -124,7 +124,7 @@ class History:
                 self.unsent.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
-            case AgentNudged() | FilesChanged() | PersonCommand() | ResourcesRead():
+            case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead():
                 self._apply_word(event)
             case HistoryCondensed() | CondensingUndone():
                 self._apply_summary(event)
@@ -134,9 +134,9 @@ class History:
                 gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
 
-    def _apply_word(self, event: AgentNudged | FilesChanged | PersonCommand | ResourcesRead) -> None:
+    def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead) -> None:
         """What the workbench itself says to the model; what other programs change in files it finds when it looks."""
-        if isinstance(event, PersonCommand):
+        if isinstance(event, UserCommand):
             self._own[event.action_id] = event.command
         elif not isinstance(event, FilesChanged) or event.by == "person":
             self.unsent.append((event.seq, _said(event)))

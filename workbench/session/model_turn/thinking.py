@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from workbench.agent.responses import ReadCall, read_response
 from workbench.llm.fitting import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
@@ -164,9 +166,7 @@ class Thinking:
             answer = _answer(response, seen, parts)
             if cancel.is_set:  # its calls were never proposed; an interrupted answer without text says nothing
                 if response.text.strip() or response.reasoning.strip():
-                    self._journal.commit(
-                        answer.model_copy(update={"tool_calls": (), "incomplete": True}), happened=True
-                    )
+                    self._journal.commit(replace(answer, tool_calls=(), incomplete=True), happened=True)
                 return
             ledger, choice = self._journal.ledger, self._agent.tool_choice
             calls = read_response(response, self._tools, ledger.call_ids, NO_TOOLS if choice == "none" else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from pydantic import ValidationError
+from msgspec.structs import replace
 
 from workbench.llm.router import is_scripted
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged, event_from_json
@@ -47,7 +47,7 @@ def without_powers(event: Event, model: str, mode: Mode) -> Event:
     """The same event, as far as it does not say what the session may do, or with which model."""
     if isinstance(event, SessionStarted):
         set_here = {"model": model, "mode": mode, "api_base": None, "scripted": is_scripted(model), "parent": ""}
-        return event.model_copy(update=set_here)
+        return replace(event, **set_here)
     if isinstance(event, SettingsChanged):
         return SettingsChanged(seq=event.seq, at=event.at, turn=event.turn, title=event.title)
     return event
@@ -76,8 +76,8 @@ def _numbered(lines: Iterable[str]) -> Iterator[Event]:
     for number, line in enumerate((text for text in lines if text.strip()), 1):
         try:
             event = event_from_json(line)
-        except ValidationError as error:
-            said = first_line(error.errors()[0]["msg"], 120)
+        except ValueError as error:
+            said = first_line(str(error), 120)
             raise StoreError(f"event {number} of the import cannot be read: {said}") from error
         if event.seq != number:  # other events name these numbers
             raise StoreError(f"event {number} of the import is missing, there is {event.seq}; export the session again")

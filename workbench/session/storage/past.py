@@ -7,7 +7,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from pydantic import ValidationError
+from msgspec.structs import replace
 
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage, event_from_json
 from workbench.session.model_turn.models import SessionModels
@@ -39,14 +39,14 @@ def last_settings(store: Store, models: SessionModels) -> SessionStarted:
             continue  # a long log is not read twice
         try:
             event = event_from_json(line)
-        except ValidationError:
+        except ValueError:
             continue  # the session notes it as a gap
         if isinstance(event, SessionStarted):
             started = event
             if event.api_base and not models.is_named(event.model):
                 models.remember(event.model, event.api_base)
         elif isinstance(event, SettingsChanged) and started is not None and event.model not in (None, started.model):
-            started = started.model_copy(update={"model": event.model})
+            started = replace(started, model=event.model)
     if started is None:
         raise StoreError(f"the session file {store.path} does not say how it began; start a new session")
     return started

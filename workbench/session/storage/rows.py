@@ -9,11 +9,13 @@ import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from workbench.protocol.events import EVENT, Event, SessionStarted
+from msgspec.structs import replace
+
+from workbench.protocol.codec import encode, without_surrogates
+from workbench.protocol.events import Event, SessionStarted
 from workbench.session.storage.blobs import LIMIT, is_named, put_back, take_out
-from workbench.text import well_formed
 
 _BATCH = 1_000
 _HOPELESS = 5_000
@@ -98,25 +100,14 @@ def find_damage(db: sqlite3.Connection, crc: str) -> str:
 
 
 def _as_json(event: Event) -> tuple[Event, str]:
-    try:
-        return event, event.model_dump_json()
-    except ValueError:  # a lone surrogate from a tool or a model cannot be stored
-        clean: Event = EVENT.validate_python(_clean(event.model_dump()))
-        if isinstance(event, SessionStarted):
-            # the session must find its directory again: there, a byte that is not UTF-8 is an escape of JSON
-            clean = clean.model_copy(update={"workspace": event.workspace})
-            return clean, json.dumps({**clean.model_dump(), "at": clean.at.isoformat()})
-        return clean, clean.model_dump_json()
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {_clean(name): _clean(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(part) for part in value]
-    return value
+    line = encode(event)
+    if b"\\ud" in line:
+        # A lone surrogate from a tool or a model cannot be stored. Only the workspace keeps its own, as an escape of
+        # JSON: the session must find its directory again.
+        clean = without_surrogates(event)
+        event = replace(clean, workspace=event.workspace) if isinstance(event, SessionStarted) else clean
+        line = encode(event)
+    return event, line.decode()
 
 
 def read_rows(

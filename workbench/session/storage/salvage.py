@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from msgspec.structs import replace
 
 from workbench.protocol.events import AgentNudged, Event, SessionStarted, SettingsChanged, event_from_json
 from workbench.protocol.risk import Mode
@@ -218,11 +218,11 @@ def _filled(lines: dict[int, str], lost: list[tuple[int, int]], first: SessionSt
     for seq in range(1, max(lines) + 1):
         line = lines.get(seq)
         if line is None:
-            yield first.model_copy(update={"seq": 1}) if seq == 1 else _in_place_of(seq, begins.get(seq))
+            yield replace(first, seq=1) if seq == 1 else _in_place_of(seq, begins.get(seq))
             continue
         try:
-            yield event_from_json(line).model_copy(update={"seq": seq})
-        except ValidationError:
+            yield replace(event_from_json(line), seq=seq)
+        except ValueError:
             yield line
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from pydantic import ValidationError
+from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import Event, event_from_json
@@ -121,9 +121,7 @@ class Store:
             if self.readonly:
                 raise StoreError(f"the session {self.path.stem} is open for reading only, nothing can be added")
             self.check_in_place()
-            numbered = tuple(
-                event.model_copy(update={"seq": seq}) for seq, event in enumerate(events, self.last_seq + 1)
-            )
+            numbered = tuple(replace(event, seq=seq) for seq, event in enumerate(events, self.last_seq + 1))
             try:
                 kept = self._commit(numbered, lasting)
             except sqlite3.Error as error:
@@ -203,8 +201,8 @@ class Store:
         for seq, line in self.lines(after, limit):
             try:
                 yield event_from_json(line)
-            except ValidationError as error:
-                self._note(Gap(seq, seq, first_line(f"not understood: {error.errors()[0]['msg']}", 120)))
+            except ValueError as error:
+                self._note(Gap(seq, seq, first_line(f"not understood: {error}", 120)))
 
     def _note(self, gap: Gap) -> None:
         if gap not in self.gaps:

@@ -18,8 +18,8 @@ from workbench.protocol.events import (
     Event,
     FileDelta,
     FilesChanged,
-    PersonCommand,
     RunEnded,
+    UserCommand,
     UserMessage,
 )
 from workbench.security.assessment import Assessment
@@ -79,7 +79,7 @@ class Files:
 
     def _hear(self, event: Event, recorder: Recorder) -> None:
         match event:
-            case UserMessage() | PersonCommand() | ActionDecided():  # the last where a session goes on with a question
+            case UserMessage() | UserCommand() | ActionDecided():  # the last where a session goes on with a question
                 self._begin(recorder)
             case ActionStarted() if self._may_write(event.action_id):
                 self._writing.add(event.action_id)
@@ -109,7 +109,7 @@ class Files:
         if self._may_write(name) or _ends_run(action, self._tools):
             self._ready(name, action.proposed.tool, action.arguments, cancel)
 
-    def settle_own(self, command: PersonCommand, cancel: Cancel) -> None:
+    def settle_own(self, command: UserCommand, cancel: Cancel) -> None:
         """The same before a command of the person's own."""
         arguments = {"command": command.command}
         if self._net and self._journal and self._net.assessed(self._journal.ledger, SHELL, arguments).risk != "LOW":

@@ -139,7 +139,7 @@ class Asking:
 
     def _take(self, shown: _Shown, result: Decision | Always | Answer | Later) -> None:
         """Carry the answer to the link, if the action still waits for one."""
-        from workbench.tui.approving.decision import Always, Decision, Later
+        from workbench.tui.approving.decision import Answer, Later
 
         action_id, fingerprint, _ = shown
         if action_id not in self._state.waiting:
@@ -149,13 +149,9 @@ class Asking:
             return
         self._answered.add(shown)
         self._desk.answered(action_id)
-        if isinstance(result, Decision):
-            self._link.decide(action_id, result.verdict, fingerprint, result.note, **result.changes)
-        elif isinstance(result, Always):
-            self._link.allow_always(action_id, fingerprint, result.rule, result.scope)
-        else:
+        if isinstance(result, Answer):
             self._drafts[action_id] = result.text
-            self._link.answer(action_id, result.text)
+        self._link.send(result.command(action_id, fingerprint))
 
     def _leave_open(self, action_id: str, later: Later) -> None:
         self._drafts[action_id] = later.draft

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from workbench.protocol.commands import AllowAlways, AnswerQuestion, Command, Decide
+
 if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
     from workbench.protocol.events import FileText
 
@@ -22,11 +24,17 @@ class Decision:
     hunks: tuple[int, ...] | None = None
     written: tuple[FileText, ...] | None = None
 
-    @property
-    def changes(self) -> dict[str, Any]:
-        """How what is approved differs from what was proposed, as the link takes it; empty when it does not."""
-        said = {"edited": self.edited, "hunks": self.hunks, "written": self.written}
-        return {name: value for name, value in said.items() if value is not None}
+    def command(self, action_id: str, fingerprint: str) -> Command:
+        """Return the command that carries the decision to the engine."""
+        return Decide(
+            action_id=action_id,
+            verdict=self.verdict,
+            fingerprint=fingerprint,
+            note=self.note,
+            edited=self.edited,
+            hunks=self.hunks,
+            written=self.written,
+        )
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,10 @@ class Answer:
     """The answer to a question of the agent's."""
 
     text: str
+
+    def command(self, action_id: str, fingerprint: str) -> Command:
+        """Return the command that carries the answer to the engine."""
+        return AnswerQuestion(action_id=action_id, text=self.text)
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,10 @@ class Always:
 
     rule: str
     scope: Scope
+
+    def command(self, action_id: str, fingerprint: str) -> Command:
+        """Return the command that approves the action and saves the rule."""
+        return AllowAlways(action_id=action_id, fingerprint=fingerprint, rule=self.rule, scope=self.scope)
 
 
 Outcome = Decision | Answer | Later | Turn | All | Always

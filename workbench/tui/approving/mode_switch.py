@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, cast
 
+from workbench.protocol.commands import ChangeSettings
 from workbench.settings_check import MODE_CYCLE, NEVER
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
@@ -48,7 +49,7 @@ class ModeSwitch:
 
             self._screen.app.push_screen(NeverAskScreen(self._type), self._confirmed)
         else:
-            self._screen.link.set_mode(cast("Mode", mode))
+            self._screen.link.send(ChangeSettings(mode=cast("Mode", mode)))
 
     def _type(self, text: str) -> None:
         """Put letters into the prompt that were meant for it."""
@@ -56,7 +57,7 @@ class ModeSwitch:
 
     def _confirmed(self, confirmed: bool | None) -> None:
         if confirmed:
-            self._screen.link.set_mode("never", confirmed=True)
+            self._screen.link.send(ChangeSettings(mode="never", confirmed=True))
 
     def _wait_for(self, mode: str) -> None:
         """Have this mode count after the pause; an empty one drops what waits."""
@@ -73,7 +74,7 @@ class ModeSwitch:
             return
         self._show("")
         if mode and mode != self._screen.state.mode:
-            self._screen.link.set_mode(cast("Mode", mode))
+            self._screen.link.send(ChangeSettings(mode=cast("Mode", mode)))
 
     def _show(self, mode: str) -> None:
         self._screen.state.next_mode = mode

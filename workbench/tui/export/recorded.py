@@ -6,8 +6,6 @@ import json
 import os
 from collections.abc import Iterator
 
-from pydantic import ValidationError
-
 from workbench.protocol.events import Event, event_from_json
 from workbench.security.secrets import Secrets
 from workbench.session.storage.exchange import export_lines
@@ -38,7 +36,7 @@ class Recorded:
         for line in self.lines():
             try:
                 yield event_from_json(line)
-            except ValidationError:
+            except ValueError:
                 continue  # of a later version; the lines have it
 
     def state(self) -> SessionState:

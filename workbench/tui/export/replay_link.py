@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from workbench.tui.fold.state import SessionState
 from workbench.tui.fold.story import apply
-from workbench.tui.links.late_link import Commands
-from workbench.tui.links.link import Incoming, Link
+from workbench.tui.links.link import Incoming
 
 if TYPE_CHECKING:
+    from workbench.protocol.commands import Command
     from workbench.protocol.events import Event
 
 
-class ReplayLink(Commands):
+class ReplayLink:
     """`play` brings events; what the engine did at that moment is seen from them."""
 
     def __init__(self) -> None:
@@ -43,8 +43,8 @@ class ReplayLink(Commands):
     def close(self, *, stop: bool = False) -> None:
         """Nothing is held."""
 
-    def _give(self, command: Callable[[Link], None]) -> None:
-        """Let it be: what was recorded has been decided, and there is no agent that could be told."""
+    def send(self, command: Command) -> None:
+        """Drop the command: what was recorded has been decided, and there is no agent to receive it."""
 
 
 def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "acting"]:

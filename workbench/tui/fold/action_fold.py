@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ActionProposed,
         ActionStarted,
         FilesChanged,
-        PersonCommand,
+        UserCommand,
         VersionTaken,
     )
     from workbench.protocol.live import ToolOutput
@@ -54,7 +54,7 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
     return added(state, item)
 
 
-def person_command(state: SessionState, event: PersonCommand) -> Changed:
+def person_command(state: SessionState, event: UserCommand) -> Changed:
     """A command of the person's own: nobody is asked."""
     state.action_count += 1
     item = ActionItem(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from workbench.tui.fold.state import FileState, Hand, SessionState
 
 if TYPE_CHECKING:
@@ -35,5 +37,5 @@ def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[File
     found = {file.path: file for file in files}
     for file in later:
         known = found.get(file.path)
-        found[file.path] = file if known is None else file.model_copy(update={"before": known.before})
+        found[file.path] = file if known is None else replace(file, before=known.before)
     return tuple(found.values())

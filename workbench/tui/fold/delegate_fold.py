@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from workbench.protocol.events import ActionProposed, ModelResponded
 from workbench.text import visible
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, SessionState
@@ -18,11 +21,11 @@ _LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
 def take(state: SessionState, step: DelegateStep, folds: Folds) -> Changed:
     """Fold the step as if it were the agent's own."""
-    inner = step.event.model_copy(update={"seq": step.seq})
+    inner = replace(step.event, seq=step.seq)
     changed = folds[inner.kind](state, inner)
-    if inner.kind == "model_responded":
+    if isinstance(inner, ModelResponded):
         state.delegate_responses[step.action_id] = inner
-    if inner.kind == "action_proposed":
+    if isinstance(inner, ActionProposed):
         item = state.actions[inner.action_id]
         answer = state.delegate_responses.get(step.action_id)
         item.response = answer if answer is not None and answer.response_id == inner.response_id else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, UserCommand
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.fold.story import apply
@@ -86,8 +87,6 @@ def _is_open(state: SessionState, item: ActionItem) -> bool:
 
 
 def _is_action(event: Event) -> bool:
-    if event.kind == "delegate_step":
-        return event.event.kind == "action_proposed"
-    return event.kind in ("action_proposed", "person_command") or (
-        event.kind == "files_changed" and event.by == "person"
-    )
+    if isinstance(event, DelegateStep):
+        return isinstance(event.event, ActionProposed)
+    return isinstance(event, ActionProposed | UserCommand) or (isinstance(event, FilesChanged) and event.by == "person")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
 from workbench.text import counted
@@ -17,9 +19,7 @@ def take_part(item: ActionItem, event: ActionDecided) -> None:
     """Put what the person wants in the place of the proposal, and say how much of that it is."""
     texts = {file.path: file.text for file in event.written or ()}
     item.part = _in_words(item, event, texts)
-    item.preview = tuple(
-        delta.model_copy(update={"after": texts.get(delta.path, delta.after)}) for delta in item.preview
-    )
+    item.preview = tuple(replace(delta, after=texts.get(delta.path, delta.after)) for delta in item.preview)
 
 
 def _in_words(item: ActionItem, event: ActionDecided, texts: dict[str, str | None]) -> str:

@@ -6,6 +6,7 @@ Made by `start.py` behind the first frame; this module loads the event models, s
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,9 +15,9 @@ from functools import partial
 from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import Launch
 from workbench.errors import WorkbenchError
-from workbench.protocol.commands import Command, Leave, Refused
+from workbench.protocol.commands import Command, Leave, Message, Refused
 from workbench.protocol.events import Event
-from workbench.protocol.live import LiveEvent, Notice
+from workbench.protocol.live import Notice
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 from workbench.tui.background import start_watched
@@ -24,7 +25,6 @@ from workbench.tui.links.file_history import FilePast, read_history
 from workbench.tui.links.history import History
 from workbench.tui.links.inbox import Inbox
 from workbench.tui.links.link import CommandRefused, EngineNotice, Incoming, LinkLost
-from workbench.tui.links.orders import Orders
 
 logger = logging.getLogger(__name__)
 _GONE = "The engine has stopped; what you answer or send next starts it again"
@@ -32,11 +32,11 @@ _PARTING = 1.0
 _FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
 
 
-class EngineLink(Orders):
+class EngineLink:
     """One session of the engine's; the engine is started when the first command, or `history`, needs it."""
 
     def __init__(self, launch: Launch) -> None:
-        super().__init__()
+        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._launch = launch
         self._path = session_path(launch.locations, launch.session_id)
         self._seen = 0
@@ -58,6 +58,10 @@ class EngineLink(Orders):
             self._seen = store.last_seq
         self._worker = start_watched(self._give, self._died, "link-commands")
         return read_history(store) if store else History((), FilePast(self._path))
+
+    def send(self, command: Command) -> None:
+        """Queue a command; a thread delivers it."""
+        self._commands.put(command)
 
     async def receive(self) -> Sequence[Incoming]:
         """The next messages of the engine, or that it is gone."""
@@ -147,7 +151,7 @@ class EngineLink(Orders):
             self._inbox.put([LinkLost(reason)])
             connection.close()
 
-    def _taken(self, message: Event | LiveEvent | Refused) -> Incoming:
+    def _taken(self, message: Message) -> Incoming:
         if isinstance(message, Refused):
             return CommandRefused(message.reason)
         if isinstance(message, Notice):

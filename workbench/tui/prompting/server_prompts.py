@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.protocol.commands import GetPrompt
 from workbench.text import visible
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ def written(text: str) -> Wanted | None:
     """The prompt that a line asks for, if it has the form of one."""
     found = _WRITTEN.fullmatch(text.strip())
     return Wanted(found[1], found[2] or "") if found else None
+
+
+def get_prompt(prompt: Prompt, words: str) -> GetPrompt:
+    """Return the command that fetches the prompt with these words. Raises ValueError in one line."""
+    return GetPrompt(server=prompt.server, name=prompt.name, arguments=arguments_of(prompt, words))
 
 
 def arguments_of(prompt: Prompt, words: str) -> dict[str, str]:

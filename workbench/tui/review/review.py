@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from workbench.protocol.commands import RevertFiles
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import NoticeItem, SessionState
 from workbench.tui.links.link import Link
@@ -87,7 +88,7 @@ class Review:
 
     def take_back(self, take: TakeBack) -> None:
         """Have the engine write a file as it was; the answer comes to the viewer that watches."""
-        self.link.take_back([take.delta])
+        self.link.send(RevertFiles(files=(take.delta,)))
 
     def send_comments(self) -> int:
         """All comments as one message; how many they were."""

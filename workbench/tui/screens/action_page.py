@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from workbench.protocol.commands import Command, RestoreCopy
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.illustrated_lines import IllustratedLines
 
@@ -22,7 +23,7 @@ class ActionPage(PagerScreen):
         title: Content,
         text: str,
         copy_id: str,
-        restore: Callable[[str], None],
+        send: Callable[[Command], None],
         *,
         words: str = "",
         pictures: Mapping[int, str] | None = None,
@@ -31,7 +32,7 @@ class ActionPage(PagerScreen):
         lines = IllustratedLines(text, pictures, headings=True, id="pager-text") if pictures else None
         super().__init__(title, text, headings=True, words=words, lines=lines)
         self._copy_id = copy_id
-        self._restore = restore
+        self._send = send
         self.own_keys = "b bring the copy back · " if copy_id else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -40,5 +41,5 @@ class ActionPage(PagerScreen):
 
     def action_restore(self) -> None:
         """Have the engine bring the copy back; what came of it is said in the conversation."""
-        self._restore(self._copy_id)
+        self._send(RestoreCopy(copy_id=self._copy_id))
         self.dismiss(None)

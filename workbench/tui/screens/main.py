@@ -14,6 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from workbench.protocol.commands import Interrupt
 from workbench.settings_check import MODES
 from workbench.text import visible
 from workbench.tui.approving.asking import Asking
@@ -231,13 +232,13 @@ class MainScreen(Sending):
             self.end_search()
             give_keys(prompt)
         elif is_working(self.state):
-            self.link.interrupt()
+            self.link.send(Interrupt())
 
     def action_stop(self) -> None:
         """End the run, also while a question waits: what waits is not run."""
         if self.state.work == "idle":
             self.say("nothing runs; /quit leaves")
-        self.link.interrupt()
+        self.link.send(Interrupt())
 
     def action_question(self) -> None:
         """Open the question that waits."""

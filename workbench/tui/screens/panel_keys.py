@@ -68,9 +68,7 @@ class PanelKeys(KeysFirst, LaidOutScreen):
     def action_rules(self) -> None:
         """The rules, and what they fit in this session."""
         app = cast("WorkbenchApp", self.app)
-        link = app.opened.link
-        set_rule = link.set_rule if link else lambda **_: None
-        open_rules(app, app.state, app.opened.workspace, app.settings.trusted, set_rule)
+        open_rules(app, app.state, app.opened.workspace, app.settings.trusted, app.opened.link)
 
     def action_servers(self) -> None:
         """The MCP servers, their tools and logs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual import on
 
+from workbench.protocol.commands import UnqueueMessage
 from workbench.tui.focusing import give_keys
 from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
@@ -28,7 +29,7 @@ class Queueing(Finding):
         """Ask for the message back; it stands in the prompt once the log says that it is."""
         if withdrawn.edit:
             self.outbox.want(withdrawn.item.seq)
-        self.link.withdraw(withdrawn.item.seq)
+        self.link.send(UnqueueMessage(message=withdrawn.item.seq))
 
     @on(QueueList.Left)
     def on_queue_list_left(self, left: QueueList.Left) -> None:

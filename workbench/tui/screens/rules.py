@@ -19,6 +19,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.errors import WorkbenchError
+from workbench.protocol.commands import ChangeSettings, Command
 from workbench.security.rules.book import RuleBook
 from workbench.security.rules.files import add_rule, checked, drop_rule
 from workbench.security.rules.rule import Rule, RuleError, parse_rule
@@ -31,7 +32,6 @@ from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.wording.summaries import one_line
 
-SetRule = Callable[..., None]
 _COLOURS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
 _PLACES: Final = {"session": "this session", "folder": "the folder's file", "person": "your rules"}
 _SCOPES: Final = (
@@ -43,7 +43,7 @@ _NONE: Final = "There are no rules yet."
 
 
 class RulesScreen(ModalScreen[None]):
-    """Shows the rules of `book` and of the session; `set_rule` changes those of the session."""
+    """Shows the rules of `book` and of the session; `send` changes those of the session."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,11 +51,11 @@ class RulesScreen(ModalScreen[None]):
         Binding("d", "drop", "Delete the rule", id="rules.delete"),
     ]
 
-    def __init__(self, state: SessionState, book: RuleBook, set_rule: SetRule) -> None:
+    def __init__(self, state: SessionState, book: RuleBook, send: Callable[[Command], None]) -> None:
         super().__init__(id="rules")
         self._state = state
         self._book = book
-        self._set_rule = set_rule
+        self._send = send
         self._rules: Sequence[Rule] = ()
         self._fits: dict[str, list[ActionItem]] = {}
         self._tried: Rule | None = None
@@ -171,7 +171,7 @@ class RulesScreen(ModalScreen[None]):
 
     async def _save(self, rule: Rule, scope: str) -> None:
         if scope == "session":
-            self._set_rule(rule=rule.text)
+            self._send(ChangeSettings(rule=rule.text))
             self._state_rule(rule.text, is_there=True)
         elif await self._written(add_rule, replace(rule, folder=self._book.workspace if scope == "folder" else "")):
             self.query_one(Input).value = ""
@@ -214,7 +214,7 @@ class RulesScreen(ModalScreen[None]):
 
     async def _drop(self, rule: Rule) -> None:
         if rule.source == "session":
-            self._set_rule(dropped_rule=rule.text)
+            self._send(ChangeSettings(dropped_rule=rule.text))
             self._state_rule(rule.text, is_there=False)
         else:
             await self._written(drop_rule, rule)

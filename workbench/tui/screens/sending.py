@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from textual import on
 
 from workbench.profiles import NO_MODEL as NONE
+from workbench.protocol.commands import RunUserCommand, SendMessage
 from workbench.tui.commands import UnknownCommand, parse_command
 from workbench.tui.opening import open_tools
 from workbench.tui.screens.server_prompts import ServerPrompts
@@ -52,7 +53,7 @@ class Sending(ServerPrompts):
     async def _run_own(self, command: str) -> None:
         """In this session's shell; where there is none yet, in that of one without a model."""
         if self.has_session:
-            self.link.run_command(command)
+            self.link.send(RunUserCommand(command=command))
         else:
             await cast("WorkbenchApp", self.app).begin_with_command(command)
 
@@ -72,7 +73,7 @@ class Sending(ServerPrompts):
     def send(self, text: str, written: str = "") -> None:
         """A message of the person's; `written` is what they see of it, with the files it mentions."""
         self.outbox.sent(text)
-        self.link.send(text, self.writing.mentioned(written))
+        self.link.send(SendMessage(text=text, mentions=tuple(self.writing.mentioned(written))))
         self.writing.recall([text])
         self.show_welcome()
         self.refresh_hints()

@@ -9,7 +9,7 @@ from workbench.text import visible
 from workbench.tui.focusing import give_keys
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import SessionState, UserItem
-from workbench.tui.prompting.server_prompts import arguments_of, written
+from workbench.tui.prompting.server_prompts import get_prompt, written
 from workbench.tui.screens.queueing import Queueing
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
@@ -33,7 +33,7 @@ class ServerPrompts(Queueing):
         if wanted is None or prompt is None:
             return False
         try:
-            self.link.ask_prompt(prompt.server, prompt.name, arguments_of(prompt, wanted.words))
+            self.link.send(get_prompt(prompt, wanted.words))
         except ValueError as error:
             self.query_one(Prompt).give_back(text)
             self.notify(str(error), severity="warning", markup=False)

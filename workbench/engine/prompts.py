@@ -1,4 +1,4 @@
-"""Gets a prompt of an MCP server for the screen that wants it, beside everything else; used by `server`."""
+"""Fetches prompts of MCP servers for a front end, beside everything else; used by `handlers`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
-from workbench.protocol.commands import AskPrompt, Refused
+from workbench.protocol.commands import GetPrompt, Refused
 from workbench.protocol.live import PromptReady
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def ask_prompt(servers: OfferedServers | None, command: AskPrompt, screen: Screen) -> None:
-    """Begin to get it; the screen hears what came. Raises WorkbenchError where there are no servers."""
+def fetch_prompt(servers: OfferedServers | None, command: GetPrompt, screen: Screen) -> None:
+    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without servers."""
     if servers is None:
         raise WorkbenchError("there are no MCP servers in this session")
     found, loop = servers, asyncio.get_running_loop()

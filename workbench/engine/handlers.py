@@ -1,0 +1,133 @@
+"""What the engine does with each command: one handler per class of `workbench.protocol.commands`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial, singledispatch
+from typing import TYPE_CHECKING
+
+import msgspec.structs
+
+from workbench.engine.prompts import fetch_prompt
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import (
+    AllowAlways,
+    AnswerQuestion,
+    ChangeSettings,
+    Command,
+    Condense,
+    Decide,
+    GetPrompt,
+    Interrupt,
+    RestoreCopy,
+    RevertFiles,
+    RunUserCommand,
+    SendMessage,
+    UnqueueMessage,
+)
+from workbench.session.acting.always import Always
+from workbench.settings_check import NEVER
+
+if TYPE_CHECKING:
+    from workbench.engine.screens import Screen
+    from workbench.session.acting.server_asks import ServerQuestion
+    from workbench.session.opening import OpenedSession
+    from workbench.session.session import Session
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a handler works on: the session, and the front end that sent the command."""
+
+    opened: OpenedSession
+    screen: Screen
+
+    @property
+    def session(self) -> Session:
+        """The session itself."""
+        return self.opened.session
+
+
+@singledispatch
+def handle(command: Command, context: Context) -> None:
+    """Carry out one command. Raises WorkbenchError with a line for the user when it is refused."""
+    raise WorkbenchError(f"this engine has no handler for {type(command).__name__}")
+
+
+@handle.register
+def _send(command: SendMessage, context: Context) -> None:
+    context.session.send(command.text, command.mentions)
+
+
+@handle.register
+def _unqueue(command: UnqueueMessage, context: Context) -> None:
+    context.session.messages.withdraw(command.message)
+
+
+@handle.register
+def _run_user_command(command: RunUserCommand, context: Context) -> None:
+    context.session.own.add(command.command)
+
+
+@handle.register
+def _interrupt(command: Interrupt, context: Context) -> None:
+    context.session.interrupt()
+
+
+@handle.register
+def _condense(command: Condense, context: Context) -> None:
+    context.session.compact(undo=command.undo)
+
+
+@handle.register
+def _revert(command: RevertFiles, context: Context) -> None:
+    context.session.files.take_back(command.files)
+
+
+@handle.register
+def _restore(command: RestoreCopy, context: Context) -> None:
+    context.session.files.restore(command.copy_id)
+
+
+@handle.register
+def _change_settings(command: ChangeSettings, context: Context) -> None:
+    if command.mode == NEVER and not command.confirmed:
+        raise WorkbenchError("this mode never asks: it has to be confirmed")
+    wanted = msgspec.structs.asdict(command)
+    del wanted["confirmed"]
+    context.session.set(**wanted)
+    if command.mode is not None:
+        context.opened.delegates.set_mode(command.mode)
+
+
+@handle.register
+def _get_prompt(command: GetPrompt, context: Context) -> None:
+    fetch_prompt(context.opened.servers, command, context.screen)
+
+
+@handle.register(Decide)
+@handle.register(AllowAlways)
+@handle.register(AnswerQuestion)
+def _decide(command: Decide | AllowAlways | AnswerQuestion, context: Context) -> None:
+    """Apply a decision to the action it names: of the session, of a sub-agent, or a question of a server's."""
+    session, apply = context.session, partial(_apply, command)
+    questions = context.opened.server_asks
+    if questions is not None and questions.command(command.action_id, apply):
+        return
+    if not context.opened.delegates.command(command.action_id, apply):
+        apply(session, command.action_id)
+    elif isinstance(command, AllowAlways) and command.scope == "session":
+        # What is allowed for a sub-agent is allowed for its parent.
+        session.set(rule=command.rule)
+
+
+def _apply(command: Decide | AllowAlways | AnswerQuestion, target: Session | ServerQuestion, action_id: str) -> None:
+    if isinstance(command, AnswerQuestion):
+        target.answer(action_id, command.text)
+    elif isinstance(command, AllowAlways):
+        always = Always(command.rule, command.scope)
+        target.decide(action_id, "approved", fingerprint=command.fingerprint, always=always)
+    else:
+        fields = msgspec.structs.asdict(command)
+        del fields["action_id"], fields["verdict"]
+        target.decide(action_id, command.verdict, **fields)

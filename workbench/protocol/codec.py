@@ -1,0 +1,85 @@
+"""Plain data as frozen structs, and their JSON.
+
+A line of JSON names its struct by a tag: `kind` for events and live messages, `type` for commands.
+
+Any Python string survives a round trip through `encode` and `decode`. A byte that is not UTF-8 (in an argument, a file
+name or a server's answer) is a lone surrogate in Python and `\\udce9` in JSON, which msgspec neither writes nor reads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, TypeVar, dataclass_transform
+
+import msgspec
+
+from workbench.text import well_formed
+
+T = TypeVar("T")
+_WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def snake_case(name: str) -> str:
+    """Return a class name as a tag: `ActionDecided` as `action_decided`."""
+    return _WORD.sub("_", name).lower()
+
+
+def tag_of(message: msgspec.Struct) -> str:
+    """Return the tag that names the struct in JSON."""
+    return str(type(message).__struct_config__.tag)
+
+
+class _DataType(msgspec.StructMeta):
+    """Makes every subclass of `Data` frozen and keyword-only, which msgspec does not inherit."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> _DataType:
+        config = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, **config}
+        made: _DataType = super().__new__(mcls, name, bases, namespace, **config)
+        return made
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class Data(msgspec.Struct, metaclass=_DataType, frozen=True, kw_only=True):
+    """Plain data: frozen, given by keyword, without any field that is not declared."""
+
+
+def encode(message: Data) -> bytes:
+    """Return the JSON of a struct; total over every string, lone surrogates included."""
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:
+        return json.dumps(to_plain(message), separators=(",", ":")).encode()
+
+
+def to_plain(message: Data) -> dict[str, Any]:
+    """Return a struct as what `json` can write: dicts, lists, strings, numbers, booleans and None."""
+    plain: dict[str, Any] = msgspec.to_builtins(message)
+    return plain
+
+
+def without_surrogates(message: T) -> T:
+    """Return the same struct with each lone surrogate replaced by U+FFFD, so that it can be stored as UTF-8."""
+    return msgspec.convert(_well_formed(msgspec.to_builtins(message)), type(message))
+
+
+def _well_formed(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {_well_formed(name): _well_formed(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_well_formed(part) for part in value]
+    return value
+
+
+def decode(decoder: msgspec.json.Decoder[T], line: str | bytes) -> T:
+    """Return the struct of a line written by `encode`. Raises ValueError."""
+    line = line.encode() if isinstance(line, str) else line
+    if not _ESCAPED_SURROGATE.search(line):
+        return decoder.decode(line)
+    try:
+        return msgspec.convert(json.loads(line), decoder.type)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
