@@ -5,7 +5,7 @@ A plan has one step per line; blank lines and lines that begin with `#` are igno
     workbench.a.b -> workbench.c.d                    move a module
     workbench.a.* -> workbench.c.*                    move a package with all that is in it
     workbench.a.b + workbench.a.c -> workbench.a.d    merge modules; the docstring is that of the first
-    workbench.a.b:_name -> _other                     rename a top-level name inside its module, before any merge
+    workbench.a.b:name -> other                       rename a top-level name in every file, before any merge
 
 Imports, dotted names in strings, guides and `pyproject.toml`, and paths such as `workbench/a/b.py` are rewritten in
 every tracked file. `from package import module` keeps the local name it had. What cannot be decided here (two merged
@@ -25,6 +25,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+_QUOTED_TYPE = re.compile(r'"[\w\[\], |.]+"')
 SUFFIXES = {".py", ".md", ".toml", ".tcss", ".yaml", ".yml"}
 
 
@@ -121,14 +122,22 @@ class Rewriter:
 
 
 def rename(source: str, names: dict[str, str]) -> str:
-    """Rename top-level names of a module: every NAME token that is no attribute."""
+    """Rename top-level names of a module: every NAME token that is no attribute, those in f-strings too."""
     lines = source.splitlines(keepends=True)
     tokens = [*tokenize.generate_tokens(io.StringIO(source).readline)]
+    word = re.compile(r"(?<![\w.])(" + "|".join(map(re.escape, names)) + r")\b(?!=)")
     for before, token in reversed([*itertools.pairwise(tokens)]):
         if token.type == tokenize.NAME and token.string in names and before.string != ".":
-            row, column = token.start
-            line = lines[row - 1]
-            lines[row - 1] = line[:column] + names[token.string] + line[token.end[1] :]
+            new = names[token.string]
+        elif token.type == tokenize.STRING and "f" in token.string[:2].lower() and word.search(token.string):
+            new = re.sub(r"\{[^{}]*\}", lambda part: word.sub(lambda m: names[m[1]], part[0]), token.string)
+        elif token.type == tokenize.STRING and _QUOTED_TYPE.fullmatch(token.string) and word.search(token.string):
+            new = word.sub(lambda m: names[m[1]] if m[1][0].isupper() else m[1], token.string)
+        else:
+            continue
+        (row, column), (last, end) = token.start, token.end
+        new = lines[row - 1][:column] + new + lines[last - 1][end:]
+        lines[row - 1 : last] = [*new.splitlines(keepends=True), *[""] * (last - row + 1 - new.count("\n"))]
     return "".join(lines)
 
 
@@ -144,7 +153,23 @@ class Parts:
     bound: dict[str, str] = field(default_factory=dict)
     """Each imported local name, with what it stands for."""
     needs: set[str] = field(default_factory=set)
-    """Modules that are imported at the top."""
+    """Modules merged with it that are imported at the top."""
+    aliases: set[str] = field(default_factory=set)
+    """The names under which it uses whole modules that are merged with it."""
+
+
+def rename_uses(source: str, module: str, names: dict[str, str]) -> str:
+    """Rename what another module imports of `module`, by name or through the module."""
+    package, _, last = module.rpartition(".")
+    mine: dict[str, str] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module == module:
+            mine |= {a.name: names[a.name] for a in node.names if a.name in names}
+        elif isinstance(node, ast.ImportFrom) and node.module == package:
+            for alias in [a.asname or a.name for a in node.names if a.name == last]:
+                for old, new in names.items():
+                    source = re.sub(rf"(?<![\w.]){alias}\.{old}\b", f"{alias}.{new}", source)
+    return rename(source, mine) if mine else source
 
 
 def is_type_checking(node: ast.stmt) -> bool:
@@ -175,7 +200,10 @@ def split(source: str, siblings: set[str]) -> Parts:
             parts.defines |= _defined(node)
     for first, last in reversed(cut):
         del lines[first - 1 : last]
-    parts.body = "".join(lines).strip("\n") + "\n"
+    body = "".join(lines).strip("\n") + "\n"
+    for alias in parts.aliases:
+        body = re.sub(rf"(?<![\w.]){alias}\.(?=\w)", "", body)
+    parts.body = body
     return parts
 
 
@@ -188,12 +216,15 @@ def _take_import(node: ast.Import | ast.ImportFrom, siblings: set[str], parts: P
         if aliased := [a for a in node.names if a.asname and a.asname != a.name]:
             raise SystemExit(f"imported under another name: {ast.unparse(aliased[0])} of {origin}")
         return
+    for each in [each for each in node.names if f"{origin}.{each.name}" in siblings]:
+        parts.needs.add(f"{origin}.{each.name}")
+        parts.aliases.add(each.asname or each.name)
+        node.names.remove(each)
     for each in node.names:
-        if f"{origin}.{each.name}" in siblings:
-            raise SystemExit(f"a merged module is used by name: {origin}.{each.name}")
         local = each.asname or each.name.split(".")[0]
         parts.bound[local] = f"{origin}:{each.name}" if origin else each.name.split(".")[0]
-    into.append(ast.unparse(node))
+    if node.names:
+        into.append(ast.unparse(node))
 
 
 def _defined(node: ast.stmt) -> set[str]:
@@ -263,14 +294,36 @@ def move_files(plan: Plan, modules: dict[str, Path], packages: set[str]) -> None
         sys.stderr.write(f"write {folder}/__init__.py\n")
 
 
+def rename_everywhere(plan: Plan, modules: dict[str, Path], texts: dict[str, str]) -> None:
+    """Rename the names of a plan where they are defined and wherever they are used; `texts` is kept up to date."""
+    for module, names in plan.renames.items():
+        for other, path in modules.items():
+            before = texts.get(other) or path.read_text()
+            if other == module:
+                after = rename(before, names)
+            elif module in before or f"from {module.rpartition('.')[0]} import" in before:
+                after = rename_uses(before, module, names)
+            else:
+                continue
+            if after != before:
+                path.write_text(after)
+                if other in texts:
+                    texts[other] = after
+
+
 def carry_out(plan: Plan, modules: dict[str, Path]) -> None:
     """Write all of a plan: renames, merges, moves, then every reference."""
     packages = {module for module, path in modules.items() if path.name == "__init__.py"}
     texts = {module: modules[module].read_text() for module in set(plan.moves) | set(plan.renames)}
-    texts |= {module: rename(texts[module], names) for module, names in plan.renames.items()}
-    whole = {target: merged(sources, texts) for target, sources in plan.merges.items()}
-    for module in plan.renames:
-        modules[module].write_text(texts[module])
+    rename_everywhere(plan, modules, texts)
+    problems, whole = [], {}
+    for target, sources in plan.merges.items():
+        try:
+            whole[target] = merged(sources, texts)
+        except SystemExit as error:
+            problems.append(str(error))
+    if problems:
+        raise SystemExit("\n".join(problems))
     for target, sources in plan.merges.items():
         first = sources[0] if target not in sources else target
         modules[first].write_text(whole[target])

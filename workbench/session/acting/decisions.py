@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from msgspec.structs import replace
+import msgspec.structs
 
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import (
@@ -80,7 +80,7 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
 def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:
     """Approved as it was asked, which may be with arguments the person had changed before."""
     verdict = "approved" if shown.edited is None else "edited"
-    return replace(decided, verdict=verdict, edited=shown.edited, hunks=None, written=None)
+    return msgspec.structs.replace(decided, verdict=verdict, edited=shown.edited, hunks=None, written=None)
 
 
 def _rejected(decided: ActionDecided, shown: ActionAssessed) -> list[Event]:
@@ -105,7 +105,9 @@ def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) ->
     except CannotWrite as error:
         raise Refused(f"this can be approved or rejected only as a whole: {error}") from error
     hunks = None if decided.hunks is None else tuple(sorted(set(decided.hunks)))
-    return [replace(decided, verdict="edited", edited=shown.edited, hunks=hunks, written=as_written(parts))]
+    return [
+        msgspec.structs.replace(decided, verdict="edited", edited=shown.edited, hunks=hunks, written=as_written(parts))
+    ]
 
 
 def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
@@ -143,7 +145,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, 
         return again
     if rated.risk == "HIGH" or is_riskier(rated.risk, shown.risk):
         return again
-    return [replace(decided, fingerprint=rated.fingerprint)]
+    return [msgspec.structs.replace(decided, fingerprint=rated.fingerprint)]
 
 
 def condensing_wish(history: History, *, undo: bool) -> CondensingAsked | CondensingUndone:
@@ -180,4 +182,4 @@ def settings_change(wishes: Wishes) -> SettingsChanged | None:
         said = checked(parse_rule(rule)).text if rule else None
     except RuleError as error:
         raise Refused(str(error)) from error
-    return replace(SettingsChanged(**wishes), rule=said)
+    return msgspec.structs.replace(SettingsChanged(**wishes), rule=said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
+import msgspec.structs
 
 from workbench.agent.advice import ADVICE, advice_on
 from workbench.agent.stuck import result_key
@@ -54,4 +54,4 @@ class Failures:
             return result  # it was cut off or refused: that says nothing of its arguments
         line = advice_on(proposed.tool, proposed.arguments, tools, was_read)
         content = [*seen.get("content", ()), {"type": "text", "text": line}]
-        return replace(result, observation={**seen, "content": content})
+        return msgspec.structs.replace(result, observation={**seen, "content": content})
