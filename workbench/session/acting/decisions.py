@@ -84,7 +84,9 @@ def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:
 
 
 def _rejected(decided: ActionDecided, shown: ActionAssessed) -> list[Event]:
-    plain = replace(decided, verdict="rejected", fingerprint=shown.fingerprint, edited=None, hunks=None, written=None)
+    plain = msgspec.structs.replace(
+        decided, verdict="rejected", fingerprint=shown.fingerprint, edited=None, hunks=None, written=None
+    )
     return [plain, rejected(decided.action_id, decided.note, told_of_refused(shown.stale))]
 
 
