@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _QUOTED_TYPE = re.compile(r'"[\w\[\], |.]+"')
+_DONE = "\x00"
+"""Stands before a new name until all old ones are replaced, as a new one may be another's old one."""
 SUFFIXES = {".py", ".md", ".toml", ".tcss", ".yaml", ".yml"}
 
 
@@ -85,7 +87,7 @@ class Rewriter:
     def __init__(self, moves: dict[str, str], packages: set[str]) -> None:
         self._moves = {old: new for old, new in moves.items() if old != new}
         names = sorted(self._moves, key=len, reverse=True)
-        self._dotted = re.compile(r"(?<![\w./])(" + "|".join(map(re.escape, names)) + r")(?!\w)") if names else None
+        self._dotted = re.compile(r"(?<![\w./\x00])(" + "|".join(map(re.escape, names)) + r")(?!\w)") if names else None
         paths = {file_of(old, packages).as_posix(): new for old, new in self._moves.items() if old not in packages}
         self._paths = {path: file_of(new, set()).as_posix() for path, new in paths.items()}
 
@@ -94,7 +96,7 @@ class Rewriter:
         if is_python:
             source = self._imports_of_modules(source)
         if self._dotted is not None:
-            source = self._dotted.sub(lambda match: self._moves[match[1]], source)
+            source = self._dotted.sub(lambda match: self._moves[match[1]], source).replace(_DONE, "")
         for old, new in self._paths.items():
             if old in source:
                 source = source.replace(old, new)
@@ -116,7 +118,9 @@ class Rewriter:
             for each in moving:
                 package, _, name = self._moves[f"{node.module}.{each.name}"].rpartition(".")
                 local = each.asname or each.name
-                statements.append(f"{indent}from {package} import {name}{f' as {local}' if local != name else ''}\n")
+                statements.append(
+                    f"{indent}from {_DONE}{package} import {name}{f' as {local}' if local != name else ''}\n"
+                )
             lines[node.lineno - 1 : node.end_lineno] = statements
         return "".join(lines)
 
