@@ -46,7 +46,10 @@ class Data(msgspec.Struct, metaclass=_DataType, frozen=True, kw_only=True):
 
 
 def encode(message: Data) -> bytes:
-    """Return the JSON of a struct; total over every string, lone surrogates included."""
+    """Return the JSON of a struct; total over every string, lone surrogates included.
+
+    Raises TypeError for a value that JSON does not have.
+    """
     try:
         return msgspec.json.encode(message)
     except UnicodeEncodeError:
