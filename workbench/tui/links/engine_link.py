@@ -87,10 +87,11 @@ class EngineLink:
     def _died(self, reason: str) -> None:
         """A thread of this link ended by an exception, which is a fault of ours: say so where the user looks."""
         connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
         if not self._closing:
             self._inbox.put([LinkLost(_FAULT.format(reason))])
+        # Its reader then says that the engine has stopped; the reason comes first.
+        if connection is not None:
+            connection.close()
 
     def _carry(self, command: Command | None) -> None:
         """Deliver one command, in a new engine if the one there was is gone; what fails is said, never raised."""
