@@ -78,3 +78,7 @@ class PanelApp(App[None]):
     def _note(self, message: Message, what: str) -> None:
         message.stop()
         self.chosen.append(what)
+
+
+def screen_lines(app: PanelApp) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual.widget import Widget
 from textual.widgets import Markdown
 
-from tests.tui.panel_app import PanelApp
+from tests.tui.panel_app import PanelApp, screen_lines
 from tests.tui.sample_session import AFTER, BEFORE, STEADY, WORKSPACE, Script, long_session, working_session
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
@@ -29,10 +29,6 @@ from workbench.tui.wording.pieces import line_width
 
 def lines_of(item: ActionItem, width: int = 70) -> list[str]:
     return ["".join(piece.text for piece in line).rstrip() for line in card(item, width, WORKSPACE)]
-
-
-def screen_lines(app: PanelApp) -> list[str]:
-    return [strip.text for strip in app.screen._compositor.render_strips()]
 
 
 def test_a_failed_command_looks_failed_and_shows_its_last_lines():
@@ -192,7 +188,7 @@ async def test_a_streaming_answer_becomes_the_stored_one_in_its_place():
 
         assert app.query_one(AgentText) is streaming
         assert app.query_one(Markdown).source == whole
-        await until(pilot, lambda: not app.query_one(".tail").display)
+        await until(pilot, lambda: not app.query(".tail"))
 
 
 async def test_an_answer_that_differs_from_what_streamed_wins():

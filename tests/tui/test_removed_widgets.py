@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from textual.app import App
 from textual.cache import LRUCache
+from textual.containers import Vertical
 from textual.dom import DOMNode
 from textual.strip import Strip
 from textual.widget import Widget
@@ -154,6 +155,48 @@ def test_what_a_cache_held_is_freed_when_it_is_cleared_or_dropped(left: list[Any
         del cache
     gc.collect()
     assert not [each for each in left if isinstance(each, DOMNode)]
+
+
+async def test_the_painted_lines_of_a_removed_widget_are_freed():
+    async with _Plain().run_test() as pilot:
+        box = Static("x")
+        await pilot.app.mount(box)
+        await pilot.pause()
+        lines = weakref.ref(box._styles_cache)
+        assert box._styles_cache._cache
+        await box.remove()
+        del box
+        await pilot.app.mount(Static("y"))
+        for _ in range(2):
+            pilot.app.screen.refresh(layout=True)
+            await pilot.pause()
+        gc.collect()
+        assert lines() is None
+
+
+async def test_a_removed_widget_is_not_among_the_displayed_children_of_before():
+    async with _Plain().run_test() as pilot:
+        boxes = [Static("x"), Static("y")]
+        group = Vertical(*boxes)
+        await pilot.app.mount(group)
+        assert [*group.displayed_children] == [*group.displayed_and_visible_children] == boxes
+        removed = weakref.ref(boxes.pop())
+        await group.children[-1].remove()
+        await pilot.pause()
+        gc.collect()
+        assert removed() is None
+        assert [*group.displayed_children] == boxes
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}])
+async def test_each_line_is_filtered_by_the_same_filters(env: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    app = workbench_app(FakeLink(), set={"terminal": {"ascii": True}})
+    async with app.run_test():
+        filters = app.get_line_filters()
+        assert len(filters) == 3 + len(env)  # one of Textual's own
+        assert [id(each) for each in filters] == [id(each) for each in app.get_line_filters()]
 
 
 @pytest.mark.parametrize("ends", ["by itself", "cancelled"])

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""
+_WALL = ControlFilter()
+"""One for all lines: each painted line remembers what a filter made of it."""
 
 draw_at_any_width()
 free_without_collector()
@@ -112,7 +114,7 @@ class WorkbenchApp(AppManners, AppKeys):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What was found, the usual ones, and the wall last: no control character passes."""
         found = self.found_filters if isinstance(self.screen, MainScreen) else ()
-        return [*found, *self.own_filters(), ControlFilter()]
+        return [*found, *self.own_filters(), _WALL]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables for themes that know nothing of them."""

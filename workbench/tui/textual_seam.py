@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from textual._compositor import Compositor, CompositorMap
+from textual._node_list import NodeList
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.cache import LRUCache
+from textual.color import Color
 from textual.content import Content
 from textual.css.styles import RenderStyles
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.message_pump import MessagePump
+from textual.style import Style
 from textual.widget import Widget
 from textual.worker import Worker, active_worker
 
@@ -26,6 +30,7 @@ _ARRANGE: Final = Compositor._arrange_root
 _INIT: Final = Widget.__init__
 _ATTACH: Final = Widget._attach
 _DETACH: Final = Widget._detach
+_UPDATED: Final = NodeList.updated
 _arranged: Final[WeakKeyDictionary[Compositor, list[dict[Any, Any] | set[Any]]]] = WeakKeyDictionary()
 """The maps and sets of widgets that each compositor has made and that are not emptied yet."""
 
@@ -51,6 +56,12 @@ def free_without_collector() -> None:
     - each `LRUCache`: its entries are a ring, with the placements and painted lines of what was removed;
     - each finished worker: its task's context variables hold it, or the traceback of what cancelled it.
 
+    Two caches hold what no cycle does:
+
+    - `StylesCache.get_inner_outer` remembers 1,024 results by the instance that asked, and with each instance the
+      painted lines of a widget that is long gone;
+    - `NodeList` holds the displayed children as they were when a style last asked for them.
+
     `test_removed_widgets.py` has a test for each; one that passes without its replacement here ends it.
     """
     Compositor._arrange_root = _arrange_and_empty  # type: ignore[method-assign, assignment]
@@ -62,6 +73,8 @@ def free_without_collector() -> None:
     LRUCache.clear = _clear_ring  # type: ignore[method-assign, assignment]
     LRUCache.__del__ = _clear_ring  # type: ignore[attr-defined]
     Worker._run = _work_without_cycle  # type: ignore[method-assign, assignment]
+    StylesCache.get_inner_outer = _inner_outer  # type: ignore[method-assign, assignment]
+    NodeList.updated = _updated_without_rest  # type: ignore[method-assign, assignment]
 
 
 def _arrange_and_empty(compositor: Compositor, *args: Any, **more: Any) -> tuple[CompositorMap, set[Widget]]:
@@ -128,6 +141,21 @@ async def _work_without_cycle(worker: Worker[Any], app: App[Any]) -> None:
         active_worker.set(None)  # type: ignore[arg-type]
         if isinstance(worker.error, CancelledError):
             worker.error.with_traceback(None)
+
+
+def _updated_without_rest(nodes: NodeList) -> None:
+    _UPDATED(nodes)
+    nodes._displayed_nodes = nodes._displayed_visible_nodes = (-1, [])
+
+
+def _inner_outer(_: StylesCache, base_background: Color, background: Color) -> tuple[Style, Style]:
+    """Return the styles inside and outside of a border; remembered by the colours alone."""
+    return _backgrounds(base_background, background)
+
+
+@lru_cache(1024)
+def _backgrounds(base: Color, background: Color) -> tuple[Style, Style]:
+    return Style(background=base + background), Style(background=base)
 
 
 def _wrap_at_least_one(content: Content, width: int, *rest: Any, **more: Any) -> Any:

@@ -6,12 +6,14 @@ older ones when they scroll to the top, later ones when they come back down.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.tui.fold.state import ActionItem, AgentItem, Item
+from workbench.tui.fold.state import ActionItem, AgentItem, Item, UserItem
+from workbench.tui.wording.cards import card
 
 MAX_NODES: Final = 320
 MAX_ITEMS: Final = 40
@@ -21,7 +23,10 @@ MARKDOWN_NODES: Final = 8
 """Least weight of a message, so that at most 40 Markdown widgets are mounted."""
 LONGEST: Final = 200
 """Nodes that one message may show; the pager has the rest."""
+LEAST_ROWS: Final = 64
+"""Rows that stay mounted at the end which is followed, and at least two screens: a page up finds something."""
 
+_FENCES: Final = ("```", "~~~")
 _LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
@@ -36,16 +41,22 @@ class Step:
 class Window:
     """The mounted run `first`..`last` (half open) of a list that grows at its end."""
 
-    def __init__(self, weight: Callable[[int], int], max_items: int = MAX_ITEMS) -> None:
+    def __init__(
+        self, weight: Callable[[int], int], max_items: int = MAX_ITEMS, rows: Callable[[int], int] = lambda _: 1
+    ) -> None:
+        """`weight` gives the nodes of an item, `rows` the least rows it is shown in."""
         self._weight = weight
+        self._rows = rows
         self.max_items = max_items
+        self.height = 0
+        """Rows of the panel; at 0 nothing is left out for being screens away from the end that is followed."""
         self.first = 0
         self.last = 0
 
     def reset(self, total: int, most: int | None = None) -> range:
         """Forget everything; the run that shows the end of `total` items, at most `most` of them."""
         self.last = total
-        self.first = self._first_that_fits(0 if most is None else max(0, total - most))
+        self.first = self._first_that_fits(0 if most is None else max(0, total - most), self._most_rows)
         return range(self.first, self.last)
 
     def shift(self, count: int) -> None:
@@ -69,7 +80,7 @@ class Window:
     def append(self, total: int, *, follows: bool) -> Step:
         """Items were added. Who follows sees them and loses the oldest; who does not keeps what is there."""
         if follows:
-            return self._down(total)
+            return self._down(total, self._most_rows)
         start = self.last
         weight = self._sum(self.first, self.last)
         while self.last < total and self.last - self.first < self.max_items:
@@ -78,6 +89,17 @@ class Window:
                 break
             self.last += 1
         return Step(mount=range(start, self.last))
+
+    def drop(self, count: int) -> range:
+        """So many items at the beginning leave the run."""
+        before, self.first = self.first, min(self.last, self.first + count)
+        return range(before, self.first)
+
+    def fill(self) -> Step:
+        """A chunk before the run, as far as there is room; nothing else makes room for it."""
+        start = self.first
+        self.first = min(start, self._first_that_fits(max(0, start - CHUNK)))
+        return Step(mount=range(self.first, start))
 
     def older(self) -> Step:
         """A chunk before the run; the end of the run makes room."""
@@ -93,16 +115,21 @@ class Window:
         """A chunk after the run; its beginning makes room."""
         return self._down(min(total, self.last + CHUNK))
 
-    def _down(self, end: int) -> Step:
+    @property
+    def _most_rows(self) -> float:
+        return mounted_rows(self.height) if self.height else math.inf
+
+    def _down(self, end: int, most_rows: float = math.inf) -> Step:
         first, start = self.first, self.last
         self.last = end
-        self.first = self._first_that_fits(first)
+        self.first = self._first_that_fits(first, most_rows)
         return Step(range(max(start, self.first), end), range(first, min(self.first, start)))
 
-    def _first_that_fits(self, lowest: int) -> int:
+    def _first_that_fits(self, lowest: int, most_rows: float = math.inf) -> int:
         first = self.last
-        weight = 0
-        while first > lowest and self.last - first < self.max_items:
+        weight = rows = 0
+        while first > lowest and self.last - first < self.max_items and rows < most_rows:
+            rows += self._rows(first - 1)
             weight += self._weight(first - 1)
             if weight > MAX_NODES and first < self.last:
                 break
@@ -113,13 +140,47 @@ class Window:
         return sum(self._weight(index) for index in range(first, last))
 
 
+def mounted_rows(height: int) -> int:
+    """Return how many rows stay mounted at the end of a panel of that height."""
+    return max(LEAST_ROWS, 2 * height)
+
+
 def nodes_of(item: Item) -> int:
     """About how many widgets an item needs; Markdown makes one or more a block."""
     if isinstance(item, AgentItem):
         return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(item.text)))
-    if isinstance(item, ActionItem) and item.tool == "finish" and not item.agent:
+    if isinstance(item, ActionItem) and _is_markdown(item):
         return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(str(item.arguments.get("message", "")))))
     return 1
+
+
+def _is_markdown(item: ActionItem) -> bool:
+    return item.tool == "finish" and not item.agent
+
+
+def least_rows(item: Item) -> int:
+    """The rows that an item has in the widest panel, or fewer; those of a card are the same at every width."""
+    if isinstance(item, AgentItem):
+        return 1 + _markdown_rows(item.text)
+    if isinstance(item, UserItem):
+        return 3
+    if isinstance(item, ActionItem) and _is_markdown(item):
+        return 1 + _markdown_rows(str(item.arguments.get("message", "")))
+    if isinstance(item, ActionItem):
+        return 1 + len(card(item, 80))
+    return 2
+
+
+def _markdown_rows(text: str) -> int:
+    """A lower estimate: the lines of lists and code, and one of each paragraph, whose lines are joined."""
+    rows, is_fenced, is_joined = 0, False, False
+    for line in head_of(text).splitlines():
+        if line.lstrip().startswith(_FENCES):
+            is_fenced = not is_fenced
+        elif is_fenced or (line.strip() and (not is_joined or _LIST.match(line))):
+            rows += 1
+        is_joined = not is_fenced and bool(line.strip())
+    return rows
 
 
 def markdown_nodes(text: str) -> int:
@@ -141,7 +202,7 @@ def head_of(text: str, nodes: int = LONGEST) -> str:
 def _line_nodes(text: str) -> Iterator[int]:
     fenced = False
     for line in text.splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
+        if line.lstrip().startswith(_FENCES):
             fenced = not fenced
             yield 2
         elif fenced or not line.strip():

@@ -28,7 +28,7 @@ CHANGED_BACK: Final = "changed back"
 """Stands in the place of a tool where the person wrote files again as they were."""
 
 
-@dataclass
+@dataclass(slots=True)
 class UserItem:
     """A message of the person's; `queued` until the agent has read it."""
 
@@ -44,7 +44,7 @@ class UserItem:
     """What servers gave for it, a few words each."""
 
 
-@dataclass
+@dataclass(slots=True)
 class AgentItem:
     """Text of the agent: streaming (`seq` 0) or complete; `reasoning` is folded on the screen."""
 
@@ -57,7 +57,7 @@ class AgentItem:
     """The person has its reasoning shown in place; not of the log."""
 
 
-@dataclass
+@dataclass(slots=True)
 class ActionItem:
     """One action from proposal to result: a card in the conversation and a row on the timeline."""
 
@@ -117,7 +117,7 @@ class ActionItem:
     """The person has its card folded to one line; not of the log."""
 
 
-@dataclass
+@dataclass(slots=True)
 class NoticeItem:
     """One line of the workbench itself: a run that ended, a changed mode, a lost engine."""
 

@@ -25,6 +25,8 @@ from workbench.tui.messages import QuestionRang
 
 _LOOK = 0.5
 """Seconds between two looks at how the session stands."""
+_NO_COLOUR = NoColour()
+_ASCII = AsciiFilter()
 
 
 class AppManners(EarlyInput):
@@ -59,7 +61,7 @@ class AppManners(EarlyInput):
     def own_filters(self) -> list[LineFilter]:
         """Those of Textual, but for its greys without colours; then what the terminal's signs ask for."""
         kept = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
-        return [*kept, *([NoColour()] if self.no_color else []), *([AsciiFilter()] if self._is_ascii else [])]
+        return [*kept, *([_NO_COLOUR] if self.no_color else []), *([_ASCII] if self._is_ascii else [])]
 
     def on_mount(self) -> None:
         """Say how the session stands, from now on."""

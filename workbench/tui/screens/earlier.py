@@ -18,8 +18,8 @@ from workbench.tui.widgets.timeline import Timeline
 if TYPE_CHECKING:  # nothing is followed before the first frame
     from workbench.tui.links.follower import Follower
 
-MOST: Final = 12_000
-"""Events that are held at most while their end is followed."""
+MOST: Final = 4_000
+"""Events that are held at most while their end is followed: some three megabytes of small steps."""
 AGAIN: Final = 1_000
 """So many events later it is tried again, where it could not be."""
 

@@ -96,6 +96,7 @@ class Conversation(ConversationWindow):
             self._sweep_later()
         else:
             forget_unseen(self)
+            self._trim()
 
     def _wake(self) -> None:
         if self._timer is not None:

@@ -9,13 +9,16 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from textual.geometry import Size
+from textual.layout import DockArrangeResult
 from textual.widget import Widget
 
 from workbench.tui.fold.changed import Changed
 from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.messages import EarlierWanted
 from workbench.tui.widgets.following_scroll import FollowingScroll
-from workbench.tui.window import CHUNK, MAX_ITEMS, Window, nodes_of
+from workbench.tui.widgets.unseen import far_above, is_held
+from workbench.tui.window import CHUNK, MAX_ITEMS, Window, least_rows, nodes_of
 
 if TYPE_CHECKING:  # Markdown is not needed before something was said
     from workbench.tui.widgets.card import ActionCard
@@ -36,7 +39,9 @@ class ConversationWindow(FollowingScroll):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._state = SessionState()
-        self._window = Window(lambda index: nodes_of(self._state.items[index]))
+        self._window = Window(
+            lambda at: nodes_of(self._state.items[at]), rows=lambda at: least_rows(self._state.items[at])
+        )
         self._views: dict[int, View] = {}
         self._live: AgentText | None = None
         self._is_loading = False
@@ -46,6 +51,7 @@ class ConversationWindow(FollowingScroll):
         """Show what changed; `None` means everything."""
         self._state = state
         self._window.max_items = max(MAX_ITEMS, self.size.height)
+        self._window.height = 0 if is_held(self) else self.size.height
         if changed is None:
             self._show_all()
             return
@@ -57,6 +63,7 @@ class ConversationWindow(FollowingScroll):
             self._settle(changed.added)
             step = self._window.append(len(state.items), follows=self.follows and not self._is_loading)
             self._apply(step.mount, step.unmount, before=self._live)
+            self._trim()
         for item in changed.updated:
             if (view := self._views.get(id(item))) is not None:
                 view.show_item()
@@ -65,10 +72,7 @@ class ConversationWindow(FollowingScroll):
 
     @property
     def is_behind(self) -> bool:
-        """Whether something is not mounted yet, or not removed yet, of what was shown.
-
-        What comes meanwhile is better shown together: cards that leave the window again at once are never mounted.
-        """
+        """Whether something is not mounted or removed yet; what comes meanwhile is better shown together."""
         if len(self.children) > len(self._views) + 1:
             return True
         return any(not each.is_mounted for each in self.walk_children(Widget))
@@ -114,7 +118,7 @@ class ConversationWindow(FollowingScroll):
         view = self._views[id(item)]
         if takes_keys:
             (view if view.can_focus else self).focus(scroll_visible=False)
-        self.call_after_refresh(self._look_at, view, _LOOKS)
+        self.call_after_refresh(_look_at, self, view, _LOOKS)
 
     def mark(self, item: Item | None) -> None:
         """This item is what was looked for; None: nothing is."""
@@ -128,17 +132,6 @@ class ConversationWindow(FollowingScroll):
         views = self._views.values()
         return next((view.item for view in views if view.virtual_region.bottom > self.scroll_y), None)
 
-    def _look_at(self, view: Widget, again: int, before: int = -1) -> None:
-        """Scroll to it; what is mounted around it may still grow."""
-        if not view.is_attached:
-            return
-        y = view.virtual_region.y
-        if y != before:
-            self.release_anchor()
-            self.scroll_to(y=max(0, y - 1), animate=False, immediate=True, force=True)
-        if again:
-            self.set_timer(1 / 20, partial(self._look_at, view, again - 1, y))
-
     def _show_all(self) -> None:
         """The last screenful, which stands soonest; what is before it when the person goes there."""
         total = len(self._state.items)
@@ -147,10 +140,20 @@ class ConversationWindow(FollowingScroll):
         self.anchor()
         self.call_after_refresh(self._fill)
 
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
+        """What is mounted may become smaller than the panel, by folding or in a larger terminal: more is needed."""
+        result = super().arrange(size, optimal)
+        if self.fits and self._window.first > 0:
+            self.call_after_refresh(self._fill)
+        return result
+
     def _fill(self) -> None:
         """Small items, such as folded cards, may leave a part of the panel empty."""
-        if self.max_scroll_y <= 0 < self._window.first and self.size.height:
-            self._load(older=True)
+        if self._is_loading or not self.max_scroll_y <= 0 < self._window.first or not self.size.height:
+            return
+        mount = self._window.fill().mount
+        if mount:
+            self._apply(mount, range(0), before=0 if self.children else None)
             self.call_after_refresh(self._fill)
 
     def _mount(self, run: range) -> None:
@@ -178,24 +181,30 @@ class ConversationWindow(FollowingScroll):
 
     def _settle(self, added: Iterable[Item]) -> None:
         """The stored answer takes over the widget that streamed."""
-        live = self._live
-        if live is None:
-            return
         for item in added:
-            if isinstance(item, AgentItem) and live.is_mounted and item.text.startswith(live.item.text[:40]):
+            live = self._live
+            if live and isinstance(item, AgentItem) and live.is_mounted and item.text.startswith(live.item.text[:40]):
                 live.settle(item)
-                self._views[id(item)] = live
-                self._live = None
-                return
+                self._views[id(item)], self._live = live, None
 
-    def _apply(self, mount: range, unmount: range, *, before: Widget | int | None) -> list[View]:
+    def _apply(self, mount: range, unmount: range, *, before: Widget | int | None) -> None:
         fresh = [self._view(index) for index in mount if id(self._state.items[index]) not in self._views]
         if fresh:
             self.mount_all(fresh, before=before)
         for index in unmount:
             if (view := self._views.pop(id(self._state.items[index]), None)) is not None:
                 view.remove()
-        return fresh
+
+    def _trim(self) -> None:
+        """Unmount what streamed and is not in the window, and what is screens above the end that is followed."""
+        if self._is_loading:
+            return
+        items, window = self._state.items, self._window
+        for each in self._views.keys() - {id(item) for item in items[window.first : window.last]}:
+            self._views.pop(each).remove()
+        if self.follows and not is_held(self) and window.last == len(items):
+            views = [self._views[id(item)] for item in items[window.first :]]
+            self._apply(range(0), window.drop(far_above(self, views)), before=None)
 
     def _load(self, *, older: bool) -> None:
         if not self._is_loading:
@@ -229,6 +238,18 @@ class ConversationWindow(FollowingScroll):
             view = self._views[id(item)] = _view_of(item, self._state.workspace)
             view.set_class(item is self._marked, "-found")
         return view
+
+
+def _look_at(panel: FollowingScroll, view: Widget, again: int, before: int = -1) -> None:
+    """Scroll to it; what is mounted around it may still grow."""
+    if not view.is_attached:
+        return
+    y = view.virtual_region.y
+    if y != before:
+        panel.release_anchor()
+        panel.scroll_to(y=max(0, y - 1), animate=False, immediate=True, force=True)
+    if again:
+        panel.set_timer(1 / 20, partial(_look_at, panel, view, again - 1, y))
 
 
 def _keep_at(panel: Widget, seen: Widget, offset: float) -> None:

@@ -29,14 +29,19 @@ class FollowingScroll(VerticalScroll, LaidOut):
         """Whether the end is kept in sight."""
         return not self._anchor_released
 
+    @property
+    def fits(self) -> bool:
+        """Whether there is nothing to scroll, as of the last arrangement."""
+        return not self._anchored
+
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Notice when the person reaches the top or the end."""
+        """Notice when the person reaches the top or the end; what became small enough to fit was not scrolled."""
         super().watch_scroll_y(old_value, new_value)
-        if not self.is_mounted:
+        if not self.is_mounted or self.max_scroll_y <= 0:
             return
         if new_value <= 0 < old_value:
             self.top_reached()
-        elif old_value < new_value >= self.max_scroll_y > 0:
+        elif old_value < new_value >= self.max_scroll_y:
             self.end_reached()
 
     def top_reached(self) -> None:

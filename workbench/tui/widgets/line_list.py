@@ -1,13 +1,13 @@
 """A list of single lines that costs the same for ten rows and for a hundred thousand.
 
 Base of the timeline, the task and changes panels and the pager: subclasses say how many lines there are and what one
-looks like; only the lines in sight are made, and the last few hundred are kept.
+looks like; only the lines in sight are made, and those of two screens are kept.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.style import Style
 from textual import events
@@ -20,6 +20,9 @@ from textual.strip import Strip
 from workbench.tui.widgets.laid_out import StillScroll
 from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside, style_of
 from workbench.tui.wording.pieces import Line, Piece
+
+_MOST_PAINTED: Final = 128
+"""Painted lines that are kept, at least; each has some four kilobytes."""
 
 
 class LineList(StillScroll, can_focus=True):
@@ -43,7 +46,7 @@ class LineList(StillScroll, can_focus=True):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._count = 0
-        self._strips: LRUCache[tuple[int, int, str], Strip] = LRUCache(400)
+        self._strips: LRUCache[tuple[int, int, str], Strip] = LRUCache(_MOST_PAINTED)
         self._styles: dict[str, Style] = {}
         self._at_end = True
 
@@ -66,6 +69,7 @@ class LineList(StillScroll, can_focus=True):
     def on_resize(self) -> None:
         """Lines are laid out for the new width; the end stays in sight."""
         self._strips.clear()
+        self._strips.grow(max(_MOST_PAINTED, 2 * self.size.height))
         self.virtual_size = Size(self.size.width, self._count)
         if self.follows_end and self._at_end:
             self._to_end()

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
 from markdown_it import MarkdownIt
+from pygments.lexers import LEXERS, get_lexer_by_name
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Markdown, Static
-from textual.widgets.markdown import MarkdownBlock
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from workbench.text import visible
 from workbench.tui import pressed
 from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.paragraph import Paragraph
+from workbench.tui.widgets.paragraph import BulletList, OrderedList, Paragraph, SlimBlock
 from workbench.tui.window import LONGEST, head_of, markdown_nodes
 from workbench.tui.wording.markdown_cut import MarkdownCut
 
@@ -35,6 +37,8 @@ LONGEST_TAIL: Final = 1.0
 """Seconds in which a person who types sees whole blocks as plain text: to make them takes longer than a frame."""
 TAIL_LINES: Final = 40
 _LOOK: Final = 0.02
+GUESSED: Final = ("python", "bash", "diff")
+"""Languages that code is recognised as where it names none."""
 
 
 @cache
@@ -50,12 +54,43 @@ def plain_parser() -> MarkdownIt:
     return parser
 
 
+class Fence(MarkdownFence, SlimBlock):
+    """A block of code; only the lexer of its own language is ever loaded.
+
+    For code without a language Textual asks all lexers there are what it could be, and for an unknown language the
+    plugins of all packages: that loads 230 modules (12 MB that stay) while the screen stands still.
+    """
+
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
+        """Colour the code where its language is known or plain to see; otherwise it is text."""
+        return super().highlight(code, _lexer_name(code, language), ansi, dark)
+
+
+def _lexer_name(code: str, language: str) -> str:
+    if language:
+        name = language.lower()
+        return name if any(name in aliases for _, _, aliases, _, _ in LEXERS.values()) else "text"
+    weights = {name: get_lexer_by_name(name).analyse_text(code) for name in GUESSED}
+    best = max(weights, key=weights.__getitem__)
+    return best if weights[best] else "text"
+
+
+_OWN_BLOCKS: Final[dict[str, type[MarkdownBlock]]] = {
+    "paragraph_open": Paragraph,
+    "bullet_list_open": BulletList,
+    "ordered_list_open": OrderedList,
+    "fence": Fence,
+    "code_block": Fence,
+}
+
+
 class SettledText(Markdown, LaidOut):
     """The blocks that are whole."""
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
-        """Our own for what there is most of."""
-        return Paragraph if block_name == "paragraph_open" else super().get_block_class(block_name)
+        """Our own for what there is most of, and for code."""
+        return _OWN_BLOCKS.get(block_name) or super().get_block_class(block_name)
 
 
 class TailText(Static, LaidOut):
@@ -74,8 +109,10 @@ class MarkdownStream(Vertical, LaidOut):
         self._markdown = SettledText(
             visible(head_of(self._text)) or None, parser_factory=plain_parser, open_links=False, classes="settled"
         )
-        self._tail = TailText(classes="tail")
-        self._tail.display = False
+        self._tail: TailText | None = None
+        if streaming:
+            self._tail = TailText(classes="tail")
+            self._tail.display = False
         self._is_streaming = streaming
         self._settled = ""
         self._weight = 0
@@ -88,7 +125,7 @@ class MarkdownStream(Vertical, LaidOut):
     def compose(self) -> ComposeResult:
         """The settled part and the tail."""
         yield self._markdown
-        if self._is_streaming:
+        if self._tail is not None:
             yield self._tail
 
     @property
@@ -97,8 +134,8 @@ class MarkdownStream(Vertical, LaidOut):
         return self._text
 
     def grow(self, whole: str) -> None:
-        """The text so far; painted with the next frame."""
-        if not whole.startswith(self._text):
+        """The text so far; painted with the next frame. Ignored once the stream has ended."""
+        if not self._is_streaming or not whole.startswith(self._text):
             return
         self._cut.feed(whole[len(self._text) :])
         self._text = whole
@@ -107,7 +144,7 @@ class MarkdownStream(Vertical, LaidOut):
 
     def on_mount(self) -> None:
         """What came before there was a screen."""
-        if self._text and not self._markdown.source:
+        if self._is_streaming and self._text and not self._markdown.source:
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
 
     def on_unmount(self) -> None:
@@ -116,6 +153,7 @@ class MarkdownStream(Vertical, LaidOut):
 
     def finish(self, whole: str) -> None:
         """The stream has ended with this text."""
+        self._is_streaming = False
         self._stop_timer()
         self._text = whole
         self.run_worker(self._paint_whole(), group="markdown")
@@ -134,14 +172,19 @@ class MarkdownStream(Vertical, LaidOut):
 
     async def _paint(self) -> None:
         async with self._painting:
+            if not self._is_streaming:
+                return  # a tick of the timer that was under way when the stream ended
             self._painted = time.monotonic()
             with self.app.batch_update():  # laid out once
                 if not pressed.types_on() or self._painted - self._settled_at > LONGEST_TAIL:
                     self._settled_at = self._painted
                     await self._settle(self._cut.take())
-                lines = self._cut.tail.splitlines()[-TAIL_LINES:]
-                self._tail.update(Content(visible("\n".join(lines))))
-                self._tail.display = bool(lines)
+                self._show_tail(self._cut.tail.splitlines()[-TAIL_LINES:])
+
+    def _show_tail(self, lines: Sequence[str]) -> None:
+        if self._tail is not None:
+            self._tail.update(Content(visible("\n".join(lines))))
+            self._tail.display = bool(lines)
 
     async def _settle(self, piece: str) -> None:
         """Blocks beyond what one message may show stay out; the pager has them."""
@@ -160,7 +203,10 @@ class MarkdownStream(Vertical, LaidOut):
             else:
                 await self._markdown.update(visible(shown))
             self._settled = shown
-            self._tail.display = False
+            if self._tail is not None:
+                self._tail.display = False
+                self._tail.remove()
+                self._tail = None
 
 
 def _may_paint(waited: float) -> bool:

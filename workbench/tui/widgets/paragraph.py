@@ -1,4 +1,4 @@
-"""A paragraph of Markdown that has styles for bold, code and so on only where it uses them; for `markdown_stream`.
+"""Blocks of Markdown that have styles for bold, code and so on only where they use them; for `markdown_stream`.
 
 Textual gives each block four nodes for these, which take longer to style, and more memory, than the paragraph itself.
 """
@@ -10,18 +10,16 @@ from functools import cache
 from textual.content import Content
 from textual.css.styles import RenderStyles
 from textual.dom import DOMNode
-from textual.widgets._markdown import MarkdownBlock, MarkdownParagraph
+from textual.widgets._markdown import MarkdownBlock, MarkdownBulletList, MarkdownOrderedList, MarkdownParagraph
 
 from workbench.tui.widgets.laid_out import LaidOut
 
 
-class Paragraph(MarkdownParagraph, LaidOut):
-    """As Textual's, and its styles within a line are made when they are asked for."""
+class SlimBlock(MarkdownBlock):
+    """As Textual's, and its styles within a line are made when they are asked for; the second base of a block.
 
-    def set_content(self, content: Content) -> None:
-        """Its first text needs no layout of its own: it is laid out when it is mounted."""
-        self._content = content
-        self.update(content, layout=self.is_attached)
+    The style sheet takes the names of a widget from its first base alone.
+    """
 
     @classmethod
     @cache
@@ -43,3 +41,20 @@ class Paragraph(MarkdownParagraph, LaidOut):
         """Another theme: they are made again."""
         self._component_styles.clear()
         super().notify_style_update()
+
+
+class Paragraph(MarkdownParagraph, SlimBlock, LaidOut):
+    """A paragraph."""
+
+    def set_content(self, content: Content) -> None:
+        """Its first text needs no layout of its own: it is laid out when it is mounted."""
+        self._content = content
+        self.update(content, layout=self.is_attached)
+
+
+class BulletList(MarkdownBulletList, SlimBlock):
+    """A list with signs."""
+
+
+class OrderedList(MarkdownOrderedList, SlimBlock):
+    """A list with numbers."""

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from workbench.text import counted, first_line, visible
@@ -135,17 +136,17 @@ class AgentText(Copying, Vertical, LaidOut):
     def __init__(self, item: AgentItem) -> None:
         super().__init__()
         self.item: AgentItem = item
-        self._reasoning = MoreText("Reasoning", "")
-        self._thoughts = Static(classes="thoughts")
         self._body = MarkdownStream(item.text, streaming=item.streaming)
-        self._more = MoreText("Message", "")
+        self._reasoning: MoreText | None = None
+        self._thoughts: Static | None = None
+        self._more: MoreText | None = None
 
     def compose(self) -> ComposeResult:
-        """Name, reasoning, text, and a line for what is left out; what has nothing to say comes when it has."""
+        """Name, reasoning, text, and a line for what is left out; a part is made once it has something to show."""
         self._say()
         parts = (self._reasoning, self._thoughts, self._body, self._more)
         yield Static(Content.styled("Agent", "bold $secondary"))
-        yield from (part for part in parts if part.display)
+        yield from (part for part in parts if part is not None)
 
     def on_mount(self) -> None:
         """It may have grown meanwhile."""
@@ -177,25 +178,38 @@ class AgentText(Copying, Vertical, LaidOut):
         self._say()
 
     def _say(self) -> None:
+        self._show_reasoning()
         item = self.item
-        self._reasoning.say(_reasoning_line(item), item.reasoning)
-        is_open = item.unfolded and bool(item.reasoning.strip())
-        self._thoughts.display = is_open
-        if is_open:
-            say(self._thoughts, Content(visible(_tail_of(item.reasoning.strip()))))
         left_out = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
         lines = f"{item.text[-left_out:].count(chr(10)) + 1} lines more · enter" if left_out else ""
-        self._more.say(lines or ("… cut short" if item.incomplete else ""), item.text)
-        self._mount_needed()
+        line = lines or ("… cut short" if item.incomplete else "")
+        if line and self._more is None:
+            self._more = MoreText("Message", "")
+            self._add_part(self._more)
+        if self._more is not None:
+            self._more.say(line, item.text)
 
-    def _mount_needed(self) -> None:
-        if not self.is_mounted:
-            return
-        for part in (self._reasoning, self._thoughts):
-            if part.display and part.parent is None:
-                self.mount(part, before=self._body)
-        if self._more.display and self._more.parent is None:
-            self.mount(self._more)
+    def _show_reasoning(self) -> None:
+        item = self.item
+        line = _reasoning_line(item)
+        if line and self._reasoning is None:
+            self._reasoning = MoreText("Reasoning", "")
+            self._add_part(self._reasoning, before=self._body)
+        if self._reasoning is not None:
+            self._reasoning.say(line, item.reasoning)
+        is_open = item.unfolded and bool(item.reasoning.strip())
+        if is_open and self._thoughts is None:
+            self._thoughts = Static(classes="thoughts")
+            self._add_part(self._thoughts, before=self._body)
+        if self._thoughts is not None:
+            self._thoughts.display = is_open
+            if is_open:
+                say(self._thoughts, Content(visible(_tail_of(item.reasoning.strip()))))
+
+    def _add_part(self, part: Widget, before: Widget | None = None) -> None:
+        """Mount it where the parts are there already; otherwise `compose` does."""
+        if self._body.parent is not None:
+            self.mount(part, before=before)
 
 
 class FinalText(Copying, Vertical):
@@ -220,11 +234,12 @@ class FinalText(Copying, Vertical):
         """The message as Markdown."""
         message = self.copies()[1]
         left_out = len(message) - len(head_of(message))
-        more = MoreText("Message", message)
-        more.say("all of it · enter" if left_out else "", message)
         yield Static(Content.styled("Agent", "bold $secondary"))
         yield MarkdownStream(message)
-        yield more
+        if left_out:
+            more = MoreText("Message", message)
+            more.say("all of it · enter", message)
+            yield more
 
     def show_item(self) -> None:
         """Its text does not change."""

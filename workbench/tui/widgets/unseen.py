@@ -1,12 +1,17 @@
-"""What is scrolled out of sight keeps no lines that were painted: it is painted anew when it is seen again.
+"""What is scrolled out of sight costs little: painted lines are dropped at once, widgets once they are screens away.
 
-Each line that Textual keeps has about four kilobytes with all the pieces it was cut into. The conversation calls this.
+Each line that Textual keeps has about four kilobytes with all the pieces it was cut into, each widget some fifty. The
+conversation calls this; what is seen again is painted again, and mounted again by its window.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.geometry import Size
 from textual.widget import Widget, _RenderCache
+
+from workbench.tui.window import mounted_rows
 
 
 def forget_unseen(panel: Widget) -> None:
@@ -16,3 +21,19 @@ def forget_unseen(panel: Widget) -> None:
         if widget not in seen and (widget._render_cache.lines or widget._styles_cache._cache):
             widget._set_dirty()
             widget._render_cache = _RenderCache(Size(), [])
+
+
+def is_held(panel: Widget) -> bool:
+    """Whether something within the panel has the keys or is selected: it must not go away by itself."""
+    focused = panel.screen.focused
+    return bool(panel.screen.selections) or (focused is not None and panel in focused.ancestors)
+
+
+def far_above(panel: Widget, views: Sequence[Widget]) -> int:
+    """Return how many of the first views are screens above the last one; one not laid out yet has no rows."""
+    rows = mounted_rows(panel.size.height)
+    for index in range(len(views) - 1, -1, -1):
+        rows -= views[index].size.height
+        if rows < 0:
+            return index
+    return 0

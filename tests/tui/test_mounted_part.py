@@ -1,0 +1,179 @@
+"""Who follows the end has a few screens mounted and no more; what lies before them comes when it is looked at."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from textual.selection import SELECT_ALL
+
+from tests.tui.panel_app import PanelApp, screen_lines
+from tests.tui.sample_session import Script, working_session
+from tests.tui.waiting import until
+from workbench.protocol import events as ev
+from workbench.protocol.live import TextDelta
+from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.texts import AgentText
+from workbench.tui.window import Window, least_rows, mounted_rows
+
+_ANSWER = "Answer {0}: **one**\n\n- a\n- b\n\n```python\nx = {0}\n```\n"
+_OUTPUT = "a\nb\nc\nd\ne"
+
+
+def step(script: Script, number: int) -> list[ev.Event]:
+    """One more answer and one more command."""
+    first = len(script.events)
+    script.answer(_ANSWER.format(number))
+    script.run("execute_bash", _OUTPUT, command=f"echo {number}", _exit_code=0)
+    return script.events[first:]
+
+
+async def after_steps(app: PanelApp, pilot, count: int) -> Script:
+    """Live through so many steps, each of them laid out."""
+    script = Script().start().user("Do.")
+    app.take(*script.events)
+    for number in range(count):
+        app.take(*step(script, number))
+        await pilot.pause()
+    await until(pilot, lambda: any(f"echo {count - 1} " in line for line in screen_lines(app)))
+    return script
+
+
+async def test_who_follows_has_some_screens_mounted_and_finds_all_the_rest_page_by_page():
+    app = PanelApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await after_steps(app, pilot, 40)
+        panel = app.query_one(Conversation)
+        await until(pilot, lambda: not panel.is_behind)
+        rows = sum(each.size.height for each in panel.children)
+        assert panel.size.height < rows <= mounted_rows(panel.size.height) + panel.size.height
+
+        seen: set[int] = set()
+        for _ in range(60):
+            await pilot.press("pageup")
+            await pilot.pause(0.05)
+            seen |= {int(each) for line in screen_lines(app) for each in re.findall(r"Answer (\d+):", line)}
+            if 0 in seen:
+                break
+        assert seen >= set(range(36))
+        await pilot.press("end")
+        await until(pilot, lambda: any("echo 39 " in line for line in screen_lines(app)))
+
+
+@pytest.mark.parametrize("by", ["focus", "selection"])
+async def test_what_has_the_keys_or_is_selected_stays_though_it_is_far_above(by: str):
+    app = PanelApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        script = await after_steps(app, pilot, 4)
+        panel, card = app.query_one(Conversation), app.query(ActionCard).last()
+        if by == "focus":
+            card.focus(scroll_visible=False)
+        else:
+            app.screen.selections = {card: SELECT_ALL}
+        for number in range(4, 14):
+            app.take(*step(script, number))
+            await pilot.pause()
+        assert panel.follows
+        assert card.is_attached
+        assert card.virtual_region.y < panel.scroll_y - mounted_rows(panel.size.height)
+
+
+@pytest.mark.parametrize("smaller", ["folded", "taller"])
+async def test_the_panel_is_filled_again_when_what_is_mounted_became_too_small_for_it(smaller: str):
+    app = PanelApp()
+    async with app.run_test(size=(120, 30)) as pilot:
+        script = Script().start()
+        for number in range(60):
+            first = len(script.events)
+            script.run("execute_bash", _OUTPUT, command=f"echo {number}", _exit_code=0)
+            app.take(*script.events[first:])
+            await pilot.pause()
+        await until(pilot, lambda: any("echo 59 " in line for line in screen_lines(app)))
+        panel = app.query_one(Conversation)
+        assert len(panel.children) < 14
+        if smaller == "folded":
+            panel.action_fold_all()
+        else:
+            await pilot.resize_terminal(120, 110)
+        await until(pilot, lambda: panel.max_scroll_y > 0, "there is more than fits")
+        await until(pilot, lambda: any("echo 59 " in line for line in screen_lines(app)))
+        assert panel.follows
+
+
+def test_a_window_is_filled_only_as_far_as_there_is_room():
+    window = Window(lambda index: 100)
+    window.reset(10)
+    assert (window.first, window.last) == (7, 10)
+    assert window.fill().mount == range(0)
+    assert (window.first, window.last) == (7, 10)
+
+
+def test_a_window_that_follows_has_the_rows_of_some_screens():
+    window = Window(lambda index: 1, rows=lambda index: 5)
+    window.height = 50
+    assert window.reset(100) == range(80, 100)
+    step = window.append(103, follows=True)
+    assert (len(step.mount), len(step.unmount)) == (3, 3)
+    assert len(window.older().mount) == 12
+    assert window.append(104, follows=False).mount == range(103, 104)
+
+
+_TEXTS = (
+    "",
+    "one",
+    "a\nb\nc\n\nd",
+    "# Title\n\ntext\n\n> quoted\n> more",
+    "- a\n- b\n  - c\n\n1. x\n2. y",
+    "```\nx = 1\n\ny\n```",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+)
+
+
+async def test_no_item_is_counted_with_more_rows_than_it_has():
+    script = working_session().user("a\nb")
+    for text in _TEXTS[1:]:
+        script.answer(text)
+    script.run("finish", "ok", message=_TEXTS[4])
+    script.add(ev.RunEnded, reason="finished", detail="x")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(200, 200)) as pilot:
+        await until(pilot, lambda: len(app.query(AgentText)) >= len(_TEXTS))
+        panel = app.query_one(Conversation)
+        await until(pilot, lambda: not panel.is_behind and all(each.size.height for each in panel.children))
+        for view in panel.children:
+            assert least_rows(view.item) <= view.outer_size.height + view.styles.margin.height, view.item
+
+
+async def test_an_answer_that_came_with_many_others_leaves_the_widget_it_streamed_in():
+    app = PanelApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        script = Script().start().user("Do.")
+        app.take(*script.events)
+        panel = app.query_one(Conversation)
+        for burst in range(3):
+            app.take(TextDelta(text=_ANSWER.format(burst)))
+            await until(pilot, lambda: any(each.item.streaming for each in app.query(AgentText)))
+            numbers = [burst, *range(20 * burst + 1, 20 * burst + 20)]  # the first is the one that streamed
+            app.take(*(event for number in numbers for event in step(script, number)))
+            await until(pilot, lambda: not panel.is_behind)
+        assert len(panel.children) == len(panel._views) == panel._window.last - panel._window.first
+
+
+async def test_an_answer_that_streamed_below_what_is_looked_at_comes_when_one_goes_there():
+    app = PanelApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        script = await after_steps(app, pilot, 20)
+        panel = app.query_one(Conversation)
+        app.take(TextDelta(text=_ANSWER.format(20)))
+        await until(pilot, lambda: any(each.item.streaming for each in app.query(AgentText)))
+        for _ in range(6):
+            await pilot.press("pageup")
+            await pilot.pause(0.05)
+        app.take(*(event for number in range(20, 60) for event in step(script, number)))
+        await until(pilot, lambda: not panel.is_behind)
+        assert not panel.follows
+        await pilot.press("end")
+        await until(pilot, lambda: any("echo 59 " in line for line in screen_lines(app)))
+        await until(pilot, lambda: not panel.is_behind)
+        assert len(panel.children) == panel._window.last - panel._window.first
