@@ -84,7 +84,7 @@ _SCREEN = (
     + """
 from tests.tui.fake_link import FakeLink
 from workbench.config import Settings
-from workbench.session import events as ev
+from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store
 from workbench.tui.app import Opened, WorkbenchApp
 from workbench.tui.later import load_later
@@ -107,7 +107,7 @@ async def stream(link, tokens=42, times=12):
     while True:
         number += 1
         words = " ".join(f"word{number}-{place}" for place in range(tokens))
-        link.bring(ev.TextDelta(text=words + ("\\n\\n" if number % 6 == 0 else " ")))
+        link.bring(live.TextDelta(text=words + ("\\n\\n" if number % 6 == 0 else " ")))
         await asyncio.sleep(1 / times)
 
 
@@ -122,7 +122,7 @@ async def main():
         found["open"] = time.perf_counter() - link.asked
         found["nodes"] = len(app.screen.query("*"))
         if wanted == "keys":
-            link.bring(ev.EngineState(state="thinking"))
+            link.bring(live.EngineState(state="thinking"))
             prompt, streaming = app.screen.query_one(Prompt), asyncio.create_task(stream(link))
             await asyncio.sleep(1)
             found["key"] = await keys_to_frames(app, prompt, first_frames)
@@ -131,7 +131,7 @@ async def main():
             link.bring(ev.ActionProposed(seq=count + 1, action_id="q", response_id="r", call_id="q",
                        tool="execute_bash", arguments={"command": "rm -rf build"}, risk="HIGH"),
                        ev.ActionAssessed(seq=count + 2, action_id="q", risk="HIGH", fingerprint="f"),
-                       ev.EngineState(state="deciding"))
+                       live.EngineState(state="deciding"))
             await until(lambda: app.screen.is_modal)
             await asyncio.sleep(3)
             before = os.times()
