@@ -20,8 +20,8 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
 from tests.world import World, bash, finish
+from workbench.client.connection import EngineConnection
 from workbench.config import Settings
-from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError
 from workbench.protocol.commands import Leave

@@ -22,10 +22,10 @@ from workbench.session.names import new_id
 from workbench.session.storage.catalog import newest_first
 from workbench.tools.execute_bash.environment import shell_environment
 from workbench.tools.web_read.child import converted
-from workbench.tui.fold.state import SessionState
 from workbench.tui.manners.clipboard import clipboard_program
-from workbench.tui.shelf import Shelf
-from workbench.tui.tools_here import tools_here
+from workbench.view.sessions import Shelf
+from workbench.view.state import SessionState
+from workbench.view.tools import tools_here
 
 from .world import World, bash, finish
 

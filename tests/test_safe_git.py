@@ -10,8 +10,8 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.safe_git import NO_GIT, OwnRepository, run_git
-from workbench.tui.branch import current_branch, is_dirty
-from workbench.tui.review.against_head import files_against_head
+from workbench.view.branch import current_branch, is_dirty
+from workbench.view.review.against_head import files_against_head
 
 SETTINGS = (
     "alias.status",

@@ -10,10 +10,10 @@ from rich.style import Style
 
 from tests.bench.measure import Measure
 from workbench.diff.hunks import compare
-from workbench.tui.diff.document import Document
-from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.search import find
 from workbench.tui.widgets.diff_painter import Painter
+from workbench.view.diff.document import Document
+from workbench.view.diff.geometry import Geometry, Look
+from workbench.view.diff.search import find
 
 
 def measures() -> list[Measure]:

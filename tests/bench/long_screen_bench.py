@@ -88,7 +88,7 @@ from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store
 from workbench.tui.app import Opened, WorkbenchApp
 from workbench.tui.later import load_later
-from workbench.tui.links.file_history import read_history
+from workbench.client.history import read_history
 from workbench.tui.widgets.prompt import Prompt
 
 path, count, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3]

@@ -15,10 +15,10 @@ from textual.widgets import Static
 from tests.bench.measure import Measure
 from tests.tui.diff_app import ScreenApp
 from workbench.protocol.events import FileDelta
-from workbench.tui.approving.asked import Asked
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.question import QuestionScreen
+from workbench.view.approval.questions import Asked
+from workbench.view.state import ActionItem
 
 LIMIT = 0.05
 HUGE_LIMIT = 1.0

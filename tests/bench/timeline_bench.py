@@ -12,9 +12,9 @@ from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import fold, long_session
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import apply
 from workbench.tui.widgets.timeline import Timeline
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
 
 ROWS = 10_000
 KEYS = 60

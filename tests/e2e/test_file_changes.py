@@ -6,8 +6,8 @@ import json
 import subprocess
 
 from tests.world import World, bash, finish, wait_for
+from workbench.client.connection import EngineConnection
 from workbench.config import Settings
-from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
 from workbench.protocol.commands import SendMessage
 from workbench.protocol.events import Event

@@ -16,7 +16,7 @@ from tests.e2e.test_questions import log
 from tests.engine.test_engine import launch
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.engine.client import EngineConnection
+from workbench.client.connection import EngineConnection
 from workbench.engine.peers import is_of_an_agent
 from workbench.protocol.events import ActionDecided
 

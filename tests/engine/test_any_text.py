@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from tests.engine.test_engine import launch
 from tests.world import World, finish
-from workbench.engine.client import EngineConnection
+from workbench.client.client import Disconnected
+from workbench.client.connection import EngineConnection
+from workbench.client.engine_client import EngineClient
 from workbench.protocol import commands as wire
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Message
 from workbench.text import well_formed
-from workbench.tui.links.engine_link import EngineLink
-from workbench.tui.links.link import LinkLost
 
 
 def joined(text: str) -> str:
@@ -154,16 +154,16 @@ def test_a_file_whose_name_is_no_utf_8_goes_with_the_message(there: World):
     connection.close()
 
 
-async def _lost(link: EngineLink) -> LinkLost:
+async def _lost(link: EngineClient) -> Disconnected:
     async with asyncio.timeout(30):
         while True:
             for message in await link.receive():
-                if isinstance(message, LinkLost):
+                if isinstance(message, Disconnected):
                     return message
 
 
 async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(there: World, monkeypatch: pytest.MonkeyPatch):
-    link = EngineLink(launch(there, there.script(finish("Fine."))))
+    link = EngineClient(launch(there, there.script(finish("Fine."))))
     real = EngineConnection.receive
 
     def fails(connection: EngineConnection) -> list[Message]:

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from tests.world import World, bash, finish, wait_for
+from workbench.client.connection import EngineConnection, EngineGone
 from workbench.config import Settings
-from workbench.engine.client import EngineConnection, EngineGone
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.sockets import socket_path
 from workbench.protocol.commands import AnswerQuestion, Decide, Interrupt, Message, Refused, RevertFiles, SendMessage

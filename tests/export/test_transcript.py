@@ -6,9 +6,9 @@ from markdown_it import MarkdownIt
 
 from tests.tui.sample_session import Script, working_session
 from workbench.session.storage.store import Store
-from workbench.tui.export.markdown import markdown_of
-from workbench.tui.export.page import page_of
-from workbench.tui.export.recorded import Recorded
+from workbench.view.transcript.html import page_of
+from workbench.view.transcript.markdown import markdown_of
+from workbench.view.transcript.transcript import Recorded
 
 EVIL = (
     "<script>alert(1)</script>",

@@ -9,15 +9,15 @@ from tests.mcp.test_resources import listed
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from tests.world import wait_for
+from workbench.client.connection import EngineConnection
 from workbench.config import Locations, Settings
-from workbench.engine.client import EngineConnection
 from workbench.engine.launch import Launch
 from workbench.mcp.mentions import Argument, Prompt
 from workbench.protocol.commands import AnswerQuestion, GetPrompt, SendMessage
 from workbench.protocol.live import PromptReady
 from workbench.tui.palette.entries import entries_of
-from workbench.tui.prompting.server_prompts import arguments_of, written
 from workbench.tui.widgets.prompt import Prompt as PromptBox
+from workbench.view.prompt.server_prompts import arguments_of, written
 
 REVIEW = Prompt("fake", "review", "", (Argument("file", "Which one.", True), Argument("how")))
 

@@ -16,10 +16,10 @@ from workbench.mcp.servers import find_servers
 from workbench.plain.telling import told as told_plainly
 from workbench.security.secrets import KNOWN
 from workbench.tools.trust import fingerprint
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import apply
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
 
 
 def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(tmp_path, monkeypatch):

@@ -27,8 +27,8 @@ from workbench.security.secrets import KNOWN
 from workbench.session.acting.decisions import Refused
 from workbench.session.acting.recovery import after_a_stop
 from workbench.session.ledger import Ledger
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import apply
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
 
 
 def call(text):

@@ -6,7 +6,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations
 from workbench.tui.screens.trust import TrustScreen
-from workbench.tui.trusting import started_by, trust_question
+from workbench.view.approval.trust import started_by, trust_question
 
 SERVERS = {
     "tracker": {"command": "npx", "args": ["-y", "some tracker", "--token", "${TOKEN}"]},

@@ -10,8 +10,8 @@ from workbench.protocol.events import FileText
 from workbench.session.acting.always import Always
 from workbench.session.session import Refused
 from workbench.tools import BashTool, FileEditorTool
-from workbench.tui.fold.state import NoticeItem, SessionState
-from workbench.tui.fold.story import apply
+from workbench.view.reducer import apply
+from workbench.view.state import NoticeItem, SessionState
 
 
 def note(text: str, risk: str = "HIGH") -> tuple:

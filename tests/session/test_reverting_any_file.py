@@ -11,9 +11,9 @@ from tests.session.test_recording import idle
 from tests.session.test_recording import recorded as recorded
 from workbench.session.versions.taking_back import NotTakenBack
 from workbench.tools import BashTool
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import apply
-from workbench.tui.review.taking_back import of_file, refusal
+from workbench.view.reducer import apply
+from workbench.view.review.revert import of_file, refusal
+from workbench.view.state import SessionState
 
 
 def odd_files(folder: Path) -> None:

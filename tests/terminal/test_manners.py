@@ -10,11 +10,11 @@ from tests.terminal.allowed import strange
 from tests.world import World
 from workbench.errors import UsageError
 from workbench.terminal import TerminalSettings, read_terminal
-from workbench.tui.fold.state import SessionState
 from workbench.tui.manners.abilities import Abilities, abilities
 from workbench.tui.manners.ascii_filter import AsciiFilter
 from workbench.tui.manners.clipboard import clipboard_program
 from workbench.tui.manners.window import Window
+from workbench.view.state import SessionState
 
 USUAL = TerminalSettings()
 EVERYTHING = TerminalSettings(title=True, progress=True, notice=True)

@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from tests.tui.diff_app import Clock, ScreenApp, painted, question
 from tests.tui.waiting import until
 from workbench.protocol.events import FileDelta
-from workbench.tui.approving.asked import Asked
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.approval import ApprovalScreen
+from workbench.view.approval.questions import Asked
+from workbench.view.state import ActionItem
 
 
 def command(text: str = "rm -rf build", **more: object) -> ActionItem:

@@ -8,7 +8,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.widgets import Input, TextArea
 
 from tests.tui.sample_session import START
-from workbench.tui import clock
+from workbench.view import clock
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 

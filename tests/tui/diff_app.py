@@ -7,11 +7,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.approving.decision import Decision
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.themes import variable_defaults
 from workbench.tui.widgets.diff_view import DiffView
+from workbench.view.approval.questions import Decision
 
 
 class Clock:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from workbench.client.client import Incoming
 from workbench.protocol.commands import (
     AllowAlways,
     AnswerQuestion,
@@ -21,7 +22,6 @@ from workbench.protocol.commands import (
     SendMessage,
     UnqueueMessage,
 )
-from workbench.tui.links.link import Incoming
 
 _CHANGES = ("edited", "hunks", "written")
 

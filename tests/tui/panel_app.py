@@ -6,8 +6,6 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import Changed, apply
 from workbench.tui.messages import ActionChosen, FileChosen, RowWanted
 from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
@@ -15,6 +13,8 @@ from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.laid_out import LaidOutScreen
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
+from workbench.view.reducer import Changed, apply
+from workbench.view.state import SessionState
 
 
 class PanelApp(App[None]):

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from workbench.protocol import events as ev
 from workbench.protocol import risk
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import apply
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
 
 STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 """The same examples each time, and as long as a busy machine needs."""

@@ -8,8 +8,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import START, Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import live
-from workbench.tui import clock
 from workbench.tui.widgets.activity import Activity, began
+from workbench.view import clock
 
 
 def said(app) -> str:
@@ -37,7 +37,7 @@ def test_the_model_thinks_since_it_was_asked(later):
         script.user("And the README.")
     state = script.state()
     if later == "an answer that streams":
-        from workbench.tui.fold.story import apply
+        from workbench.view.reducer import apply
 
         apply(state, live.TextDelta(text="So"))
     assert began(state) == (None if later == "an answer that streams" else asked_at)

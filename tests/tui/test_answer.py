@@ -11,11 +11,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
+from workbench.client.client import CommandRefused
 from workbench.protocol import events as ev
-from workbench.tui.approving import arming
-from workbench.tui.approving.decision import Answer, Later
-from workbench.tui.fold.state import ActionItem
-from workbench.tui.links.link import CommandRefused
 from workbench.tui.screens.answer import AnswerScreen, Choice
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.pager import PagerScreen
@@ -23,6 +20,9 @@ from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.approval import questions as arming
+from workbench.view.approval.questions import Answer, Later
+from workbench.view.state import ActionItem
 
 OPTIONS = ["red", "blue", "green"]
 

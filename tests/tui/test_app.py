@@ -13,14 +13,14 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
+from workbench.client.client import Disconnected
+from workbench.client.deferred import DeferredClient
 from workbench.errors import WorkbenchError
 from workbench.tui.app import Opened
-from workbench.tui.branch import current_branch
-from workbench.tui.links.late_link import LateLink
-from workbench.tui.links.link import LinkLost
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.help import topics
 from workbench.tui.screens.pager import PagerScreen
+from workbench.view.branch import current_branch
 
 
 def test_importing_the_app_loads_nothing_heavy():
@@ -97,7 +97,7 @@ async def test_a_late_link_keeps_commands_in_order_until_the_real_one_is_there()
         assert may_go.wait(10)
         return real
 
-    app = workbench_app(LateLink(make))
+    app = workbench_app(DeferredClient(make))
     async with app.run_test() as pilot:
         await pilot.press("a", "enter", "b", "enter", "shift+tab")
         assert real.commands == []
@@ -110,14 +110,14 @@ async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
     def make():
         raise WorkbenchError("the session file is damaged")
 
-    link = LateLink(make)
+    link = DeferredClient(make)
     assert await asyncio.to_thread(lambda: list(link.history())) == []
-    assert await link.receive() == [LinkLost("the session file is damaged", for_good=True)]
+    assert await link.receive() == [Disconnected("the session file is damaged", for_good=True)]
 
 
 def test_a_late_link_closed_early_closes_the_real_one():
     real = FakeLink()
-    link = LateLink(lambda: real)
+    link = DeferredClient(lambda: real)
     link.close()
     list(link.history())
     assert real.closed

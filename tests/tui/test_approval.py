@@ -13,11 +13,11 @@ from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown, v
 from tests.tui.diff_app import Decision, painted, question
 from tests.tui.waiting import until
 from workbench.protocol.events import Segment
-from workbench.tui.approving.decision import Later
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
+from workbench.view.approval.questions import Later
+from workbench.view.state import ActionItem
 
 KEYS = {" ": "space", "?": "question_mark"}
 

@@ -9,12 +9,11 @@ import pytest
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown
 from tests.tui.diff_app import Decision, ScreenApp, painted, question
 from tests.tui.waiting import until
-from workbench.tui.approving.decision import All, Later, Turn
-from workbench.tui.approving.together import together
 from workbench.tui.screens.approve_all import ApproveAllScreen
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
-from workbench.tui.wording.batch import all_of
+from workbench.view.approval.questions import All, Later, Turn, together
+from workbench.view.formatting.approval import all_of
 
 LIST = replace(command("ls ~/.config", risk="LOW"), action_id="low", fingerprint="f1")
 WRITE = replace(edit("old\n", "new\n"), action_id="edit", fingerprint="f2")

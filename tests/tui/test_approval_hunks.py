@@ -13,11 +13,10 @@ from tests.tui.approval_app import arm, ask, command, edit, keys_shown
 from tests.tui.diff_app import Clock, Decision, ScreenApp, painted, question
 from tests.tui.waiting import until
 from workbench.protocol.events import FileText
-from workbench.tui.approving.asked import Asked
-from workbench.tui.approving.decision import Later
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.text_lines import TextLines
+from workbench.view.approval.questions import Asked, Later
 
 BEFORE = "".join(f"line {number}\n" for number in range(60))
 AFTER = BEFORE.replace("line 3\n", "three\n").replace("line 20\n", "twenty\n").replace("line 50\n", "fifty\n")

@@ -9,10 +9,9 @@ from textual.widgets import Static
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState
-from workbench.tui.links.follower import FRAME, Follower
 from workbench.tui.widgets.conversation import Conversation
+from workbench.view.follower import FRAME, Follower
+from workbench.view.state import Changed, SessionState
 
 
 async def test_what_comes_while_the_screen_is_behind_is_shown_together():

@@ -11,7 +11,6 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config import Locations, Settings
-from workbench.tui.approving.asked import Asked
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.palette import PaletteScreen
@@ -20,6 +19,7 @@ from workbench.tui.setting.book import SettingsBook
 from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.timeline import Timeline
+from workbench.view.approval.questions import Asked
 
 
 def burst(app, *keys: str) -> None:

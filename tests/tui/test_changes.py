@@ -11,9 +11,9 @@ from tests.tui.sample_session import STEADY, WORKSPACE, Script, working_session
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
-from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.widgets.changes import ChangesPanel, file_line
-from workbench.tui.wording.pieces import line_width
+from workbench.view.formatting.wrapping import line_width
+from workbench.view.state import FileState, SessionState
 
 
 def text_of(file: FileState, width: int = 60) -> str:

@@ -6,12 +6,11 @@ from textual import events
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from workbench.session.written_mentions import mentioned
-from workbench.tui.prompting.files import FileIndex
-from workbench.tui.prompting.fuzzy import best, places
-from workbench.tui.prompting.wishes import Wish, mention_of, wish_at
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.suggestions import Suggestions
 from workbench.tui.widgets.writing import Writing
+from workbench.view.prompt.completion import Wish, best, mention_of, places, wish_at
+from workbench.view.prompt.files import FileIndex
 
 
 @pytest.fixture

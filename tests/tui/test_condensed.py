@@ -6,12 +6,12 @@ from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
-from workbench.tui.fold.state import NoticeItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.text_lines import TextLines
 from workbench.tui.widgets.texts import OpenNotice
 from workbench.tui.widgets.timeline import Timeline
+from workbench.view.state import NoticeItem
 
 SUMMARY = "GOAL\nmend the [/b] parser\x1b[2J\nDONE\nnothing"
 

@@ -15,16 +15,15 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.text import visible
 from workbench.tui import pressed
-from workbench.tui.fold.state import ActionItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.markdown_stream import plain_parser
 from workbench.tui.widgets.texts import AgentText, FinalText, MoreText, UserText
-from workbench.tui.window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
-from workbench.tui.wording.cards import OUTPUT_LINES, card
-from workbench.tui.wording.markdown_cut import MarkdownCut
-from workbench.tui.wording.pieces import line_width
+from workbench.view.formatting.cards import OUTPUT_LINES, card
+from workbench.view.formatting.wrapping import MarkdownCut, line_width
+from workbench.view.state import ActionItem, UserItem
+from workbench.view.window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
 
 
 def lines_of(item: ActionItem, width: int = 70) -> list[str]:

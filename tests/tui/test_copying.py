@@ -12,7 +12,7 @@ from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.texts import AgentText, UserText
-from workbench.tui.wording.code_blocks import code_blocks
+from workbench.view.formatting.wrapping import code_blocks
 
 
 def test_code_blocks_are_copied_without_their_fences():
@@ -102,7 +102,7 @@ async def test_a_running_card_counts_its_seconds_and_shows_what_it_prints(monkey
     from datetime import timedelta
 
     from tests.tui.sample_session import START
-    from workbench.tui import clock
+    from workbench.view import clock
 
     script = Script().start()
     action_id = script.begin("execute_bash", command="make")

@@ -10,13 +10,13 @@ from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.protocol.codec import encode
 from workbench.session.delegation.delegate_steps import told
-from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.texts import FinalText
-from workbench.tui.wording.cards import card
-from workbench.tui.wording.detail import detail_text
-from workbench.tui.wording.explain import why_asked
-from workbench.tui.wording.rows import row
+from workbench.view.formatting.approval import why_asked
+from workbench.view.formatting.cards import card
+from workbench.view.formatting.detail import detail_text
+from workbench.view.formatting.rows import row
+from workbench.view.state import ActionItem, SessionState
 
 
 def begun(name: str = "reviewer") -> Script:

@@ -10,11 +10,11 @@ import pytest
 from tests.tui.diff_app import DiffApp, ScreenApp, painted
 from tests.tui.waiting import until
 from workbench.diff.hunks import FileDiff, compare
-from workbench.tui.diff.lines import DOT
-from workbench.tui.fold.state import FileState
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList
+from workbench.view.diff.lines import DOT
+from workbench.view.state import FileState
 
 GOLDEN = Path(__file__).parents[2] / "snapshots" / "test_diff_view"
 BEFORE = '''"""Sums and means."""

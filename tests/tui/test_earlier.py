@@ -10,18 +10,17 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from tests.tui.trial import wait_until, workbench_app
+from workbench.client.history import FilePast, History, read_history
 from workbench.protocol import events as ev
 from workbench.session.storage.store import Store
-from workbench.tui.fold.earlier import begin_after, folded, put_before, settled
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import apply
-from workbench.tui.links.file_history import FilePast, read_history
-from workbench.tui.links.history import History
 from workbench.tui.screens import earlier
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.wording.rows import has_row
+from workbench.view.earlier import begin_after, folded, put_before, settled
+from workbench.view.formatting.rows import has_row
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
 
 _PLAN = [{"id": "1", "title": "Read", "status": "done"}, {"id": "2", "title": "Write", "status": "in_progress"}]
 _SUMS = (

@@ -11,12 +11,12 @@ from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.wording.filtering import Filter
-from workbench.tui.wording.rows import has_row
+from workbench.view.formatting.rows import has_row
+from workbench.view.search import Filter
+from workbench.view.state import ActionItem
 
 
 @pytest.mark.parametrize(

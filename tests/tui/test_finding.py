@@ -14,7 +14,7 @@ from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.search_line import SearchLine
-from workbench.tui.wording.finding import find_in
+from workbench.view.search import find_in
 
 SESSION = working_session().events[:34]
 

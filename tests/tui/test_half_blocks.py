@@ -12,8 +12,8 @@ from PIL import Image
 from tests.tui.drawn_plot import with_plot
 from tests.tui.sample_session import STEADY, fold
 from workbench.tui.widgets.illustrated_lines import IllustratedText
-from workbench.tui.wording.detail import detail_text, picture_lines
-from workbench.tui.wording.half_blocks import Cell, Picture, sign
+from workbench.view.formatting.detail import detail_text, picture_lines
+from workbench.view.formatting.half_blocks import Cell, Picture, sign
 
 
 def coded(image: Image.Image, kind: str = "PNG") -> str:

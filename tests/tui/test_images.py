@@ -8,12 +8,12 @@ from tests.pictures_of import png
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
+from workbench.client.client import CommandRefused
 from workbench.session.mentions import message
-from workbench.tui.fold.story import apply
-from workbench.tui.links.link import CommandRefused
-from workbench.tui.prompting.images import images_named, pasted_images
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.prompt.attachments import images_named, pasted_images
+from workbench.view.reducer import apply
 
 
 @pytest.fixture

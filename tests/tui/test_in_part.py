@@ -5,11 +5,10 @@ from msgspec.structs import replace
 
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.protocol import events as ev
-from workbench.tui.wording.cards import card
-from workbench.tui.wording.detail import detail_text
-from workbench.tui.wording.explain import what_runs
-from workbench.tui.wording.full_text import full_text
-from workbench.tui.wording.summaries import one_line, outcome
+from workbench.view.formatting.actions import action_line, outcome
+from workbench.view.formatting.approval import what_runs
+from workbench.view.formatting.cards import card
+from workbench.view.formatting.detail import detail_text, full_text
 
 PATH = f"{WORKSPACE}/a.txt"
 BEFORE = "".join(f"line {number}\n" for number in range(1, 30))
@@ -56,7 +55,7 @@ def test_card_row_and_changes_show_what_is_written_and_not_the_proposal(seen):
 )
 def test_what_the_person_changed_is_said(text, hunks, said):
     (item,) = decided(text, hunks).actions.values()
-    assert one_line(item, WORKSPACE) == f"a.txt · {said}"
+    assert action_line(item, WORKSPACE) == f"a.txt · {said}"
 
 
 def test_asked_again_it_is_the_proposal_again():
@@ -69,7 +68,7 @@ def test_asked_again_it_is_the_proposal_again():
 
 
 def fold_on(state, event):
-    from workbench.tui.fold.story import apply
+    from workbench.view.reducer import apply
 
     apply(state, event)
 

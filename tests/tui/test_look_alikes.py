@@ -1,9 +1,9 @@
 """What a question shows of a command, its parts and its folder holds no letter that looks like another."""
 
 from workbench.protocol.events import Segment
-from workbench.tui.fold.state import ActionItem
-from workbench.tui.wording.explain import what_runs, why_asked
-from workbench.tui.wording.summaries import one_line
+from workbench.view.formatting.actions import action_line
+from workbench.view.formatting.approval import what_runs, why_asked
+from workbench.view.state import ActionItem
 
 NAME = "p\u0430sswd"
 
@@ -20,5 +20,5 @@ def test_look_alike_letters_of_a_question_are_escapes_and_a_name_in_one_script_i
 
 def test_the_line_of_card_and_timeline_shows_them_as_the_question_does():
     command, edit = {"command": f"cat {NAME} > отчёт.txt"}, {"command": "create", "path": f"/w/{NAME}"}
-    assert one_line(ActionItem(1, 1, "a1", "execute_bash", command)) == "cat p\\u0430sswd > отчёт.txt"
-    assert one_line(ActionItem(1, 1, "a1", "str_replace_editor", edit), "/w") == "p\\u0430sswd new"
+    assert action_line(ActionItem(1, 1, "a1", "execute_bash", command)) == "cat p\\u0430sswd > отчёт.txt"
+    assert action_line(ActionItem(1, 1, "a1", "str_replace_editor", edit), "/w") == "p\\u0430sswd new"

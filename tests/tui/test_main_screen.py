@@ -5,10 +5,9 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script, working_session
 from tests.tui.trial import wait_until, workbench_app
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.tui.branch import is_dirty
-from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.approve_all import ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -20,6 +19,7 @@ from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.welcome import Welcome
+from workbench.view.branch import is_dirty
 
 
 def shown(app, kind):
@@ -382,7 +382,7 @@ async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_bac
     app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: link.commands == [("send", "do it")])
-        link.bring(LinkLost("the model's name is wrong; give another with --model", for_good=True))
+        link.bring(Disconnected("the model's name is wrong; give another with --model", for_good=True))
         await wait_until(pilot, lambda: "give another" in shown(app, Activity))
         assert app.screen.query_one(Prompt).text == "do it"
 
@@ -395,7 +395,7 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
     app = workbench_app(link, set={"model": nasty})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
-        link.bring(live.EngineState(state="acting", detail=nasty), CommandRefused(nasty), LinkLost(nasty))
+        link.bring(live.EngineState(state="acting", detail=nasty), CommandRefused(nasty), Disconnected(nasty))
         await wait_until(pilot, lambda: app.state.work == "lost")
         lines = "".join(segment.text for line in app.screen._compositor.render_strips() for segment in line)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(lines)

@@ -6,12 +6,12 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.plain.telling import begun
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.tui.fold.state import SessionState
-from workbench.tui.fold.story import apply
-from workbench.tui.wording.cards import card
-from workbench.tui.wording.detail import detail_text
-from workbench.tui.wording.pieces import line_width
-from workbench.tui.wording.rows import has_row, row
+from workbench.view.formatting.cards import card
+from workbench.view.formatting.detail import detail_text
+from workbench.view.formatting.rows import has_row, row
+from workbench.view.formatting.wrapping import line_width
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
 
 
 def text_of(line):

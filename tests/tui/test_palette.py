@@ -8,12 +8,12 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
-from workbench.tui.commands import COMMANDS
-from workbench.tui.opened import Opened
 from workbench.tui.palette.entries import Entry, PastSession, entries_of, fitting
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.commands import COMMANDS
+from workbench.view.opened import Opened
 
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 

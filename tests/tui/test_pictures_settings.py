@@ -9,13 +9,13 @@ from tests.tui.picture_sessions import finished
 from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.config import Locations
-from workbench.tui.opened import Opened
 from workbench.tui.palette import entries
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.screens.never_ask import NeverAskScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.trust import TrustScreen
-from workbench.tui.trusting import trust_question
+from workbench.view.approval.trust import trust_question
+from workbench.view.opened import Opened
 
 __all__ = ["folder"]
 

@@ -9,9 +9,9 @@ from tests.tui.picture_sessions import working
 from tests.tui.sample_session import START
 from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.trial import wait_until
+from workbench.client.client import Disconnected
 from workbench.protocol import live
 from workbench.session.mentions import message
-from workbench.tui.links.link import LinkLost
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
@@ -62,7 +62,7 @@ async def not_saved(app, pilot):
 
 
 async def engine_gone(app, pilot):
-    app.screen.link.bring(LinkLost("The engine has stopped; what you send next starts it again"))
+    app.screen.link.bring(Disconnected("The engine has stopped; what you send next starts it again"))
     await wait_until(pilot, lambda: app.state.work == "lost")
 
 

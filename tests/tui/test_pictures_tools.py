@@ -6,7 +6,7 @@ from tests.tui.picture_sessions import finished
 from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.tui.screens.tools import ToolsScreen
-from workbench.tui.wording.tool_rows import tool_rows
+from workbench.view.tools import tool_rows
 
 __all__ = ["folder"]
 

@@ -3,9 +3,9 @@ import stat
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.tui.prompting.history import MOST, History
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
+from workbench.view.prompt.history import MOST, History
 
 
 def labels(app):

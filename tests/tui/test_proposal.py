@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.diff.hunks import compare, taken
-from workbench.tui.approving.proposal import Proposal
+from workbench.view.approval.proposal import Proposal
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "\u2028x\n", "d"]), max_size=12).map("".join)
 BASE = "".join(f"line {number}\n" for number in range(40))

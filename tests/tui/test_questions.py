@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.tui.approving.arming import QUIET, Arming
-from workbench.tui.approving.questions import QuestionDesk
+from workbench.view.approval.questions import QUIET, Arming, QuestionDesk
 
 
 def opens(desk: QuestionDesk, waiting: list[str], text: str = "", covered: bool = False) -> str | None:

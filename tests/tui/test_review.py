@@ -12,23 +12,21 @@ from tests.tui.diff_app import ScreenApp, painted
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
+from workbench.client.client import CommandRefused
 from workbench.diff.hunks import compare
 from workbench.errors import WorkbenchError
 from workbench.protocol import events as ev
-from workbench.tui.diff.search import find
-from workbench.tui.fold.state import FileState, SessionState
-from workbench.tui.fold.story import apply
-from workbench.tui.links.link import CommandRefused
-from workbench.tui.review.against_head import files_against_head, is_repository
-from workbench.tui.review.comments import Comment, Comments
-from workbench.tui.review.kept import keep_comments, read_comments
-from workbench.tui.review.review import Review
-from workbench.tui.review.taking_back import of_file, of_hunk, refusal
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
+from workbench.view.diff.search import find
+from workbench.view.reducer import apply
+from workbench.view.review.against_head import files_against_head, is_repository
+from workbench.view.review.revert import of_file, of_hunk, refusal
+from workbench.view.review.review import Comment, Comments, Review, keep_comments, read_comments
+from workbench.view.state import FileState, SessionState
 
 LINES = [f"line {number}\n" for number in range(60)]
 BEFORE = "".join(LINES)

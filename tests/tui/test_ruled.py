@@ -1,8 +1,8 @@
 """Which actions of a session a rule fits."""
 
 from workbench.security.rules.rule import parse_rule
-from workbench.tui.fold.ruled import fitting
-from workbench.tui.fold.state import ActionItem, SessionState
+from workbench.view.approval.rule_trial import fitting
+from workbench.view.state import ActionItem, SessionState
 
 
 def session(*commands: str) -> SessionState:

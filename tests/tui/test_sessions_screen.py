@@ -12,8 +12,8 @@ from workbench.config import Locations
 from workbench.protocol import events as ev
 from workbench.session.storage.catalog import find_session
 from workbench.session.storage.lock import SessionLock
-from workbench.tui.opened import Opened
 from workbench.tui.screens.sessions import SessionsScreen
+from workbench.view.opened import Opened
 
 HOUR = timedelta(hours=1)
 
@@ -120,7 +120,7 @@ async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen(
 
 
 async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monkeypatch):
-    monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 3_600.0)
+    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3_600.0)
     three()
     path = keep("s5", "somebody works here", at=START - timedelta(hours=1))
     lock = SessionLock.take(path)
@@ -136,7 +136,7 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
         await on_screen(pilot, "d again deletes for good: write a README")
         await pilot.press("d")  # too quick: it may have been typed ahead
         assert len(list(path.parent.glob("*.session"))) == 5
-        monkeypatch.setattr("workbench.tui.approving.arming.QUIET", 0.0)
+        monkeypatch.setattr("workbench.view.approval.questions.QUIET", 0.0)
         await pilot.press("d")
         await on_screen(pilot, "Sessions · 3", "deleted")
         left = sorted(each.name for each in path.parent.glob("*.session"))
@@ -225,7 +225,9 @@ async def test_keys_are_answered_while_very_many_sessions_are_read(monkeypatch):
     three()
     entry = find_session(Locations.from_environment(), "s2")
     _, app = app_on()
-    monkeypatch.setattr("workbench.tui.shelf.newest_first", lambda _: (entry_named(entry, n) for n in range(10_000)))
+    monkeypatch.setattr(
+        "workbench.view.sessions.newest_first", lambda _: (entry_named(entry, n) for n in range(10_000))
+    )
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot)
         await on_screen(pilot, "session 0 of many")

@@ -19,16 +19,16 @@ from tests.tui.sample_session import (
     long_session,
     working_session,
 )
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice
 from workbench.diff.hunks import split_lines
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
-from workbench.tui.fold.story import Changed, apply
-from workbench.tui.links.link import CommandRefused, EngineNotice, LinkLost
-from workbench.tui.wording.detail import detail_text, detail_title
-from workbench.tui.wording.line_counts import count_lines
-from workbench.tui.wording.summaries import outcome
-from workbench.tui.wording.whose import whose
+from workbench.view.formatting.actions import outcome
+from workbench.view.formatting.detail import detail_text, detail_title
+from workbench.view.formatting.rows import whose
+from workbench.view.formatting.wrapping import count_lines
+from workbench.view.reducer import Changed, apply
+from workbench.view.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
 
 
 def test_a_session_under_way_is_told_in_order():
@@ -302,7 +302,7 @@ def test_a_lost_engine_leaves_nothing_running_and_nothing_disappears():
     state = working_session().state()
     apply(state, live.TextDelta(text="Half a sen"))
 
-    changed = apply(state, LinkLost("the engine stopped", for_good=True))
+    changed = apply(state, Disconnected("the engine stopped", for_good=True))
 
     assert state.work == "lost"
     assert state.live is None

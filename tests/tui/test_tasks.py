@@ -9,9 +9,9 @@ from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, Script, working_session
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
-from workbench.tui.fold.state import SessionState, Task
 from workbench.tui.widgets.tasks import TaskPanel, task_line
-from workbench.tui.wording.pieces import line_width
+from workbench.view.formatting.wrapping import line_width
+from workbench.view.state import SessionState, Task
 
 
 def text_of(task: Task, width: int = 40) -> str:

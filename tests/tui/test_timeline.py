@@ -13,11 +13,11 @@ from tests.tui.sample_session import START, STEADY, WORKSPACE, Script, long_sess
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.tui import clock
-from workbench.tui.fold.state import ActionItem, NoticeItem, UserItem
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.wording.pieces import Piece, clip, line_width, pad
-from workbench.tui.wording.rows import row
+from workbench.view import clock
+from workbench.view.formatting.rows import row
+from workbench.view.formatting.wrapping import Piece, clip, line_width, pad
+from workbench.view.state import ActionItem, NoticeItem, UserItem
 
 NOW = START + timedelta(seconds=60)
 

@@ -8,9 +8,8 @@ from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.agent.notes import wanted_notes
 from workbench.tui.screens.tools import ToolsScreen
-from workbench.tui.tools_here import on_request
-from workbench.tui.wording.pieces import line_width
-from workbench.tui.wording.tool_rows import about_tool, by_origin, tool_line, tool_rows
+from workbench.view.formatting.wrapping import line_width
+from workbench.view.tools import about_tool, by_origin, on_request, tool_line, tool_rows
 
 LISTED = [
     {"name": "grep", "on": True, "why": "by default", "from": "built-in", "annotations": {"readOnlyHint": True}},

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import STEADY
 from tests.tui.trial import wait_until, workbench_app
-from workbench.tui.prompting.vim import Vim
-from workbench.tui.prompting.vim_places import rest_in_normal
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.prompt.vim import Vim, rest_in_normal
 
 
 def typed(keys: str, text: str, at: int) -> tuple[str, int, str]:

@@ -19,7 +19,7 @@ from workbench.session.names import session_path
 from workbench.session.storage.store import Store
 
 if TYPE_CHECKING:
-    from workbench.tui.export.recorded import Recorded
+    from workbench.view.transcript.transcript import Recorded
 
 FORMS = {
     "markdown": (".md", ".markdown"),
@@ -83,7 +83,7 @@ def _wanted_of(arguments: Namespace, theme: str) -> Wanted:
 
 def _lines_of(store: Store, wanted: Wanted) -> Iterator[str]:
     """The export, line by line. Raises UsageError where there is no event of that number."""
-    from workbench.tui.export.recorded import Recorded
+    from workbench.view.transcript.transcript import Recorded
 
     last = store.last_seq
     if wanted.until is not None and not 1 <= wanted.until <= last:
@@ -97,10 +97,10 @@ def _written(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
     if wanted.form in PICTURED:
         return _pictured(recorded, wanted)
     if wanted.form == "markdown":
-        from workbench.tui.export.markdown import markdown_of
+        from workbench.view.transcript.markdown import markdown_of
 
         return markdown_of(recorded.state())
-    from workbench.tui.export.page import page_of
+    from workbench.view.transcript.html import page_of
 
     picture = "\n".join(_pictured(recorded, wanted)) if wanted.until is not None else ""
     return page_of(recorded.state(), picture)
@@ -113,7 +113,7 @@ def _pictured(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
     size, themes = (look.columns, look.rows), Locations.from_environment().themes
     if wanted.form == "cast":
         from workbench.tui.export.cast import cast
-        from workbench.tui.export.markdown import title_of
+        from workbench.view.transcript.markdown import title_of
 
         yield from cast(events, size, look.theme, title_of(recorded.state()), themes)
     else:

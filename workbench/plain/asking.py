@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from workbench.plain.console import Console
-from workbench.tui.approving.arming import QUIET
+from workbench.view.approval.questions import QUIET
 
 _LOOK = 0.1
 """Seconds between two looks whether nobody types."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
+from workbench.client.client import Client
 from workbench.plain.telling import change_lines, file_line, standing, tasks, told
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt
 from workbench.settings_check import MODES, NEVER
 from workbench.text import first_line
-from workbench.tui.fold.state import SessionState
-from workbench.tui.links.link import Link
-from workbench.tui.wording.detail import detail_text, detail_title
+from workbench.view.formatting.detail import detail_text, detail_title
+from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from workbench.protocol.risk import Mode
@@ -46,7 +46,7 @@ class Commands:
     def __init__(
         self,
         state: SessionState,
-        link: Link,
+        link: Client,
         say: Callable[..., None],
         others: Mapping[str, Callable[[], None]],
         never_ask: Callable[[], None],
@@ -102,8 +102,8 @@ class Commands:
 
 def _changes(state: SessionState) -> Iterator[str]:
     from workbench.diff.hunks import compare
-    from workbench.tui.wording.summaries import short_path
-    from workbench.tui.wording.whose import whose
+    from workbench.view.formatting.actions import short_path
+    from workbench.view.formatting.rows import whose
 
     if not state.changes:
         yield "Nothing has changed."

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from workbench.client.client import Client
 from workbench.config import Settings
 from workbench.plain.asking import LineAsker
 from workbench.plain.console import Console
 from workbench.protocol.commands import ChangeSettings
 from workbench.settings_check import NEVER_MEANS
-from workbench.tui.links.link import Link
-from workbench.tui.never_ask import without_never
+from workbench.view.approval.never_ask import without_never
 
 _PROMPT = "Never ask in this session? Write yes or no: "
 
@@ -20,7 +20,7 @@ class NeverAsk:
     """The confirmation in the middle of a session; `asker` gets the user's lines while it is open."""
 
     def __init__(
-        self, asker: LineAsker, link: Link, done: Callable[[], None], ended: Callable[[asyncio.Task[None]], None]
+        self, asker: LineAsker, link: Client, done: Callable[[], None], ended: Callable[[asyncio.Task[None]], None]
     ) -> None:
         """`done` is called after the answer, `ended` with the task that asked."""
         self._asker = asker

@@ -9,15 +9,14 @@ from typing import Protocol
 from workbench.errors import WorkbenchError
 from workbench.plain.telling import change_lines, file_line
 from workbench.tools.ask_human.question import read_question, who_asks
-from workbench.tui.approving.argument_text import argument_text, arguments_from
-from workbench.tui.approving.decision import Always, Answer, Decision, Later, Outcome
-from workbench.tui.approving.proposal import Proposal
-from workbench.tui.approving.rule_trial import Trial
-from workbench.tui.diff.lines import paint_line
-from workbench.tui.fold.state import ActionItem
-from workbench.tui.wording.explain import files_written, what_runs, why_asked
-from workbench.tui.wording.full_text import full_text
-from workbench.tui.wording.summaries import one_line
+from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
+from workbench.view.approval.questions import Always, Answer, Decision, Later, Outcome
+from workbench.view.approval.rule_trial import Trial
+from workbench.view.diff.lines import paint_line
+from workbench.view.formatting.actions import action_line
+from workbench.view.formatting.approval import files_written, what_runs, why_asked
+from workbench.view.formatting.detail import full_text
+from workbench.view.state import ActionItem
 
 _EMPTY = "An empty line answers nothing."
 
@@ -194,7 +193,7 @@ class Question:
             [
                 f"This rule would be saved: {paint_line(rule).text}",
                 f"It fits {len(trial.matched)} of the last {trial.looked_at} actions of this session.",
-                *(f"  step {item.number}: {one_line(item, item.working_dir)}" for item in trial.matched),
+                *(f"  step {item.number}: {action_line(item, item.working_dir)}" for item in trial.matched),
                 "Where does it count? session: this one; folder: every session here; person: everywhere; or back.",
             ]
         )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.tui.links.link import Link
-from workbench.tui.prompting.offers import ServerOffers
-from workbench.tui.prompting.server_prompts import get_prompt, written
+from workbench.client.client import Client
+from workbench.view.prompt.completion import ServerOffers
+from workbench.view.prompt.server_prompts import get_prompt, written
 
 
 class ServerPrompts:
     """The one that was asked for last; `send` is told of a message."""
 
-    def __init__(self, link: Link, offers: ServerOffers, say: Callable[..., None], send: Callable[[str], None]) -> None:
+    def __init__(
+        self, link: Client, offers: ServerOffers, say: Callable[..., None], send: Callable[[str], None]
+    ) -> None:
         self._link = link
         self._offers = offers
         self._say = say

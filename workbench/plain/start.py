@@ -18,11 +18,11 @@ from workbench.plain.console import Console
 from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.talk import Talk
 from workbench.plain.trusting import ask_trust
-from workbench.tui.farewell import farewell
-from workbench.tui.fold.state import SessionState
-from workbench.tui.never_ask import wants_never, without_never
-from workbench.tui.prompting.offers import ServerOffers
-from workbench.tui.trusting import trust_question
+from workbench.view.approval.never_ask import wants_never, without_never
+from workbench.view.approval.trust import trust_question
+from workbench.view.farewell import farewell
+from workbench.view.prompt.completion import ServerOffers
+from workbench.view.state import SessionState
 
 _PATIENCE = 1.5
 """Seconds for an orderly end after a signal."""
@@ -41,9 +41,9 @@ def open_plain(
     """A new session, the one of that id, or the demo, line by line; the exit code. `said` is told first."""
     from dataclasses import replace
 
+    from workbench.client.engine_client import EngineClient
     from workbench.engine.launch import Launch
     from workbench.session.names import new_id
-    from workbench.tui.links.engine_link import EngineLink
 
     if demo:
         workspace, prompt = copy_demo(), DEMO_PROMPT
@@ -58,7 +58,7 @@ def open_plain(
     if wants_never(settings, is_new=session_id is None):
         settings = without_never(settings) if demo else confirmed_at_start(console, settings)
     name = session_id or new_id("demo" if demo else prompt or workspace.name)
-    link = EngineLink(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
+    link = EngineClient(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
     offers = ServerOffers(lambda: settings, workspace)
     code = asyncio.run(_talk(lambda: Talk(link, state, workspace, console, offers), prompt))

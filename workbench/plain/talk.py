@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from workbench.client.client import Client, Disconnected, Incoming
+from workbench.client.threads import in_daemon
 from workbench.plain.asking import LineAsker
 from workbench.plain.commands import Commands
 from workbench.plain.console import Console
@@ -19,14 +21,11 @@ from workbench.plain.telling import begun, ended, standing, told
 from workbench.protocol.commands import Interrupt, RunUserCommand, SendMessage
 from workbench.session.written_mentions import mentioned
 from workbench.text import first_line, well_formed
-from workbench.tui.approving.decision import Always, Answer, Decision, Outcome
-from workbench.tui.approving.rule_trial import try_rule
-from workbench.tui.background import in_daemon
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState, UserItem
-from workbench.tui.fold.story import apply
-from workbench.tui.links.link import Incoming, Link, LinkLost
-from workbench.tui.prompting.offers import ServerOffers
+from workbench.view.approval.questions import Always, Answer, Decision, Outcome
+from workbench.view.approval.rule_trial import try_rule
+from workbench.view.prompt.completion import ServerOffers
+from workbench.view.reducer import apply
+from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState, UserItem
 
 _PROMPT: Final = "> "
 _RECALLED: Final = 12
@@ -41,7 +40,7 @@ _Shown = tuple[str, str, int]
 class Talk:
     """One session on one console; `run` returns the exit code. `offers` knows what MCP servers have to be mentioned."""
 
-    def __init__(self, link: Link, state: SessionState, folder: Path, console: Console, offers: ServerOffers) -> None:
+    def __init__(self, link: Client, state: SessionState, folder: Path, console: Console, offers: ServerOffers) -> None:
         self._link = link
         self._state = state
         self._folder = folder
@@ -111,7 +110,7 @@ class Talk:
             changed = apply(self._state, message)
             self._tell(changed)
             self._prompts.take(changed.prompt)
-            if isinstance(message, LinkLost) and message.for_good:
+            if isinstance(message, Disconnected) and message.for_good:
                 self._end(1)
                 return False
         self._look()

@@ -8,12 +8,12 @@ from typing import Final
 from workbench.diff.hunks import FileDiff, Hunk
 from workbench.text import counted
 from workbench.tools.ask_human.question import who_asks
-from workbench.tui.diff.lines import paint_line
-from workbench.tui.diff.standing import Standing
-from workbench.tui.fold.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
-from workbench.tui.wording.cards import shown_output
-from workbench.tui.wording.line_counts import count_lines
-from workbench.tui.wording.summaries import DELEGATE_TOOL, EDITOR_TOOL, SHELL_TOOL, one_line, seconds
+from workbench.view.diff.lines import paint_line
+from workbench.view.diff.standing import Standing
+from workbench.view.formatting.actions import DELEGATE_TOOL, EDITOR_TOOL, SHELL_TOOL, action_line, seconds
+from workbench.view.formatting.cards import shown_output
+from workbench.view.formatting.wrapping import count_lines
+from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 
 LINES: Final = 10
 """Lines of an output that are told by themselves; `/show` tells all."""
@@ -42,7 +42,7 @@ def begun(item: ActionItem, workspace: str) -> str:
     """One line about an action that begins to run."""
     who = f" of {who_asks(item.agent)}" if item.agent else " of your own" if item.by_person else ""
     what = "" if item.tool == CHANGED_BACK else f"{_what(item)} "
-    return f"Step {item.number}{who}: {what}{one_line(item, workspace)}".rstrip()
+    return f"Step {item.number}{who}: {what}{action_line(item, workspace)}".rstrip()
 
 
 def ended(item: ActionItem) -> Iterator[str]:

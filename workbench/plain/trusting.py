@@ -7,7 +7,7 @@ import asyncio
 from workbench.errors import WorkbenchError
 from workbench.plain.asking import LineAsker
 from workbench.plain.console import Console
-from workbench.tui.trusting import TrustQuestion, contents, kind_of, started_by
+from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by
 
 _PROMPT = "Trust this folder? Write yes, no or read: "
 

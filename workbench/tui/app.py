@@ -19,28 +19,28 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
+from workbench.client.client import Client
+from workbench.client.deferred import DeferredClient
+from workbench.client.threads import in_daemon
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.tui.app_keys import AppKeys
-from workbench.tui.background import in_daemon
-from workbench.tui.fold.state import SessionState
-from workbench.tui.links.late_link import LateLink
-from workbench.tui.links.link import Link
 from workbench.tui.manners.app_manners import AppManners
 from workbench.tui.manners.driver import TerminalDriver
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.mistakes import Mistakes
-from workbench.tui.opened import Opened
-from workbench.tui.prompting.arguments import arguments_now
-from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
 from workbench.tui.textual_seam import draw_at_any_width, free_without_collector
 from workbench.tui.themes import DEFAULT, variable_defaults
 from workbench.tui.theming import ThemeFolder, no_such_theme
+from workbench.tui.widgets.arguments import arguments_now
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
+from workbench.view.opened import Opened
+from workbench.view.prompt.completion import ServerOffers
+from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import PastSession
@@ -208,7 +208,7 @@ class WorkbenchApp(AppManners, AppKeys):
     def main_screen(self) -> MainScreen:
         """On what is opened now, for the size there is."""
         opened = self.opened
-        link = opened.link or LateLink(_no_model)
+        link = opened.link or DeferredClient(_no_model)
         arguments = arguments_now(lambda: self.settings, lambda: self.available_themes)
         offers = ServerOffers(lambda: self.settings, opened.workspace)
         screen = MainScreen(
@@ -231,5 +231,5 @@ def _sizes(app: WorkbenchApp) -> Iterator[str]:
         yield next(name for least, name in reversed(steps) if length >= least)
 
 
-def _no_model() -> Link:
+def _no_model() -> Client:
     raise WorkbenchError("no model is set up")

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
+from workbench.client.threads import in_daemon
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, RunUserCommand
 from workbench.text import visible
-from workbench.tui.background import in_daemon
-from workbench.tui.fold.state import SessionState
 from workbench.tui.garbage import look_through
-from workbench.tui.opened import Opened
 from workbench.tui.opening import export_session, open_never_ask, open_sessions, open_trust
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.opened import Opened
+from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import PastSession

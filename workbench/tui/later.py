@@ -10,7 +10,6 @@ _PARTS = (
     "screens.approval",
     "screens.answer",
     "screens.pager",
-    "wording.detail",
     "screens.help",
     "screens.diff_viewer",
 )
@@ -20,3 +19,4 @@ def load_later() -> None:
     """Load the rest; called from a thread once the screen is painted, so that nothing waits for it later."""
     for part in _PARTS:
         import_module(f"workbench.tui.{part}")
+    import_module("workbench.view.formatting.detail")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from workbench.tui.fold.state import Item
+    from workbench.view.state import Item
 
 
 class ActionChosen(Message):

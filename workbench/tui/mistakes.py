@@ -10,7 +10,7 @@ from textual.content import Content
 
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.wording.mistakes import in_short, mistakes_page
+from workbench.view.formatting.mistakes import in_short, mistakes_page
 
 _SECONDS = 10
 

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.content import Content
 
+from workbench.client.client import Client
 from workbench.config import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.fold.state import SessionState
-from workbench.tui.links.link import Link
+from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
-    from workbench.tui.never_ask import NeverAskQuestion
     from workbench.tui.palette.entries import Entry
-    from workbench.tui.review.review import Review
     from workbench.tui.screens.palette import FindSessions
     from workbench.tui.setting.book import SettingsBook
     from workbench.tui.setting.ways import Way
-    from workbench.tui.trusting import TrustQuestion
+    from workbench.view.approval.never_ask import NeverAskQuestion
+    from workbench.view.approval.trust import TrustQuestion
+    from workbench.view.review.review import Review
 
 
-def open_action(app: App[Any], state: SessionState, action_id: str, link: Link, words: str = "") -> None:
+def open_action(app: App[Any], state: SessionState, action_id: str, link: Client, words: str = "") -> None:
     """Everything known about an action, in a pager that searches, and has searched for `words`."""
     from workbench.tui.screens.action_page import ActionPage
-    from workbench.tui.wording.detail import detail_text, detail_title, picture_lines
+    from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
 
     item = state.actions.get(action_id)
     if item is not None:
@@ -55,7 +55,7 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
 def open_spending(app: App[Any], state: SessionState) -> None:
     """What the session took and what fills the model's window, in a pager."""
     from workbench.tui.screens.pager import PagerScreen
-    from workbench.tui.wording.spending import spending_page
+    from workbench.view.formatting.sessions import spending_page
 
     app.push_screen(PagerScreen(Content("Cost and context"), spending_page(state)))
 
@@ -79,7 +79,9 @@ def open_help(app: App[Any]) -> None:
         app.push_screen(HelpScreen(app.screen))
 
 
-def open_rules(app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Link | None) -> None:
+def open_rules(
+    app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Client | None
+) -> None:
     """The rules and what they fit; not twice."""
     from workbench.config import Locations
     from workbench.security.rules.book import RuleBook
@@ -110,7 +112,7 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
 def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
     """The tools the agent has; not twice."""
     from workbench.tui.screens.tools import ToolsScreen
-    from workbench.tui.tools_here import tools_here
+    from workbench.view.tools import tools_here
 
     if not isinstance(app.screen, ToolsScreen):
         app.push_screen(ToolsScreen(lambda: tools_here(workspace, state)))
@@ -143,7 +145,7 @@ def open_sessions(
     """All sessions, or those in which these words stand; not twice."""
     from workbench.config import Locations
     from workbench.tui.screens.sessions import SessionsScreen
-    from workbench.tui.shelf import Shelf
+    from workbench.view.sessions import Shelf
 
     if not isinstance(app.screen, SessionsScreen):
         app.push_screen(SessionsScreen(Shelf(Locations.from_environment(), current), set_title, search), chosen)
@@ -171,10 +173,10 @@ def open_settings(app: App[Any], book: SettingsBook) -> None:
 
 async def export_session(name: str, file: str) -> str:
     """Write a session; one line on where it is now, or why not."""
+    from workbench.client.threads import in_daemon
     from workbench.config import Locations
     from workbench.errors import WorkbenchError
-    from workbench.tui.background import in_daemon
-    from workbench.tui.shelf import Shelf
+    from workbench.view.sessions import Shelf
 
     place = Path(file.strip() or f"{name}.md").expanduser().absolute()
     try:

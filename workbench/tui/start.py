@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from workbench.client.client import Client
+from workbench.client.deferred import DeferredClient
 from workbench.config import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.processes import keep_out_of
@@ -16,16 +18,14 @@ from workbench.profiles import NO_MODEL
 from workbench.secret_names import PASSED_ON
 from workbench.session.names import state_folder, unsent_directory
 from workbench.tui.app import WorkbenchApp
-from workbench.tui.farewell import farewell
-from workbench.tui.links.late_link import LateLink
-from workbench.tui.links.link import Link
-from workbench.tui.never_ask import NeverAskQuestion, wants_never, without_never
-from workbench.tui.opened import Opened
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.setting.book import SettingsBook
 from workbench.tui.setting.live import take_over
 from workbench.tui.setting.ways import Way, ways
-from workbench.tui.trusting import trust_question
+from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
+from workbench.view.approval.trust import trust_question
+from workbench.view.farewell import farewell
+from workbench.view.opened import Opened
 
 _TURN = 0.001
 """Seconds a thread may keep the others waiting: keys are read and frames written in threads of their own."""
@@ -105,7 +105,7 @@ class Opener:
         asked = trust_question(self.locations, workspace, self.settings.trusted, self.said_no)
         never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 
-        def link() -> Link:
+        def link() -> Client:
             trusted = (*self.settings.trusted, *(asked.wait() if asked is not None else ()))
             settings = replace(self.settings, trusted=trusted)
             if never_ask is not None and not never_ask.wait():
@@ -113,7 +113,7 @@ class Opener:
             return self._link(settings, workspace, prompt, session_id)
 
         return Opened(
-            LateLink(link), workspace, prompt, asked, never_ask, partial(state_folder, self.locations), unsent
+            DeferredClient(link), workspace, prompt, asked, never_ask, partial(state_folder, self.locations), unsent
         )
 
     def on_model(self, name: str, workspace: Path) -> Opened:
@@ -138,7 +138,7 @@ class Opener:
         settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
         if wants_never(settings, is_new=True):
             settings = without_never(settings)  # the demo shows how it asks
-        return Opened(LateLink(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
+        return Opened(DeferredClient(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
 
     def past(self) -> list[PastSession]:
         """The sessions that can be gone on with, the last used first."""
@@ -158,10 +158,10 @@ class Opener:
 
         return self.session(Path(find_session(self.locations, name).workspace), session_id=name)
 
-    def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Link:
+    def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
+        from workbench.client.engine_client import EngineClient
         from workbench.engine.launch import Launch
         from workbench.session.names import new_id
-        from workbench.tui.links.engine_link import EngineLink
 
         name = session_id or new_id(hint or workspace.name)
-        return EngineLink(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))
+        return EngineClient(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))

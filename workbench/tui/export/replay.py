@@ -1,4 +1,4 @@
-"""The real screen without a terminal, fed from a log: pictures of it at any event. Used by `ohw export`."""
+"""A link that plays a recorded session to the screen; no engine stands behind it, and nothing comes of commands."""
 
 from __future__ import annotations
 
@@ -9,22 +9,66 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
+from workbench.client.client import Incoming
 from workbench.config import Settings
-from workbench.tui import clock
 from workbench.tui.app import WorkbenchApp
-from workbench.tui.export.replay_link import ReplayLink
 from workbench.tui.later import load_later
-from workbench.tui.opened import Opened
 from workbench.tui.widgets.status_line import StatusLine
+from workbench.view import clock
+from workbench.view.opened import Opened
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
+    from workbench.protocol.commands import Command
     from workbench.protocol.events import Event
+
+
+class ReplayClient:
+    """`play` brings events; what the engine did at that moment is seen from them."""
+
+    def __init__(self) -> None:
+        self._coming: asyncio.Queue[Incoming] = asyncio.Queue()
+        self._told = SessionState()
+
+    def history(self) -> Sequence[Event]:
+        """Nothing: all of it is played."""
+        return ()
+
+    async def receive(self) -> Sequence[Incoming]:
+        """What was played since."""
+        first = await self._coming.get()
+        return [first, *(self._coming.get_nowait() for _ in range(self._coming.qsize()))]
+
+    def play(self, events: Sequence[Event]) -> None:
+        """Bring these."""
+        from workbench.protocol.live import EngineState
+
+        for event in events:
+            apply(self._told, event)
+            self._coming.put_nowait(event)
+        self._coming.put_nowait(EngineState(state=_work(self._told)))
+
+    def close(self, *, stop: bool = False) -> None:
+        """Nothing is held."""
+
+    def send(self, command: Command) -> None:
+        """Drop the command: what was recorded has been decided, and there is no agent to receive it."""
+
+
+def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "acting"]:
+    if state.waiting:
+        return "deciding"
+    if state.running:
+        return "acting"
+    return "thinking" if state.is_running else "idle"
+
 
 _AT_REST = 0.7
 """Seconds without any change after which a picture is taken: a question takes answers by then."""
@@ -42,7 +86,7 @@ class Replay:
         self._began = events[0].at if events else datetime.now(UTC)
         self._now = self._began
         self.size = size
-        self.link = ReplayLink()
+        self.link = ReplayClient()
         place = Path(getattr(events[0], "workspace", "/")) if events else Path("/")
         settings = Settings(model="recorded", theme=theme)
         self.app = WorkbenchApp(Opened(self.link, place), settings, themes=themes, clock=self._clock)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from workbench.text import well_formed
 from workbench.tui.focusing import give_keys
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import NoticeItem, SessionState, UserItem
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.state import Changed, NoticeItem, SessionState, UserItem
 
 
 class Outbox:

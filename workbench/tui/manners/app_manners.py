@@ -14,7 +14,6 @@ from textual.widgets import Input, TextArea
 from workbench.ascii_signs import wants_ascii
 from workbench.terminal import TerminalSettings, read_terminal
 from workbench.tui import garbage
-from workbench.tui.fold.state import SessionState
 from workbench.tui.manners.abilities import abilities
 from workbench.tui.manners.ascii_filter import AsciiFilter
 from workbench.tui.manners.clipboard import put_on_clipboard
@@ -22,6 +21,7 @@ from workbench.tui.manners.early_input import EarlyInput
 from workbench.tui.manners.no_colour import NoColour
 from workbench.tui.manners.window import Window
 from workbench.tui.messages import QuestionRang
+from workbench.view.state import SessionState
 
 _LOOK = 0.5
 """Seconds between two looks at how the session stands."""

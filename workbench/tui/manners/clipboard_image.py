@@ -22,7 +22,7 @@ from workbench.errors import WorkbenchError
 from workbench.processes import find_program, start
 from workbench.secret_names import child_environment
 from workbench.tools.image_files import MOST_BYTES, kind_of
-from workbench.tui.fold.chips import size_of
+from workbench.view.chips import size_of
 
 _PATIENCE: Final = 4.0
 """Seconds one program has for its answer."""

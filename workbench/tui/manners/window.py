@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Final
 
 from workbench.text import first_line
-from workbench.tui.fold.state import SessionState
 from workbench.tui.manners.abilities import Abilities
+from workbench.view.state import SessionState
 
 _KEEP_TITLE: Final = "\x1b[22;2t"
 _GIVE_TITLE: Final = "\x1b[23;2t"

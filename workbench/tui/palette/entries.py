@@ -12,10 +12,10 @@ from textual.screen import Screen
 
 from workbench.config import Settings
 from workbench.settings_check import MODE_NAMES, MODES
-from workbench.tui.commands import COMMANDS
 from workbench.tui.key_names import key_name
-from workbench.tui.prompting.fuzzy import ranking
 from workbench.tui.themes import theme_order
+from workbench.view.commands import COMMANDS
+from workbench.view.prompt.completion import ranking
 
 Rank = tuple[int, int, int]
 """How well an entry fits, the best is the lowest: kind of fit, kind of entry, length."""

@@ -13,13 +13,12 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.tui.approving.decision import Scope
-from workbench.tui.approving.rule_trial import Trial
 from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.question_box import packed
-from workbench.tui.wording.always import SCOPES, always_lines
-from workbench.tui.wording.question_keys import Hint
+from workbench.view.approval.questions import Scope
+from workbench.view.approval.rule_trial import Trial
+from workbench.view.formatting.approval import SCOPES, Hint, always_lines
 
 _WIDEST = 96
 _AROUND: Final = 6

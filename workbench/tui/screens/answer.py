@@ -18,13 +18,13 @@ from textual.widgets import Static
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
-from workbench.tui.approving.decision import Answer, Later
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import packed
-from workbench.tui.wording.question_keys import Hint
+from workbench.view.approval.questions import Answer, Later
+from workbench.view.formatting.approval import Hint
+from workbench.view.state import ActionItem
 
 _WIDEST = 100
 _AROUND = 5  # rows of the box that are not the question: border, gap, answer and keys

@@ -13,18 +13,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from workbench.tui.approving.arming import Overheard
-from workbench.tui.approving.asked import Asked
-from workbench.tui.approving.decision import All, Always, Decision, Later, Scope, Turn
-from workbench.tui.approving.early_keys import open_text
-from workbench.tui.approving.proposal import Proposal
-from workbench.tui.approving.rule_trial import Trial
-from workbench.tui.approving.together import together
-from workbench.tui.fold.state import ActionItem
+from workbench.tui.approval.early_keys import open_text
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.reviewing import ReviewScreen
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.wording.question_keys import EDITING, Hint, Moment, answer_keys, writing_keys
+from workbench.view.approval.proposal import Proposal
+from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Overheard, Scope, Turn, together
+from workbench.view.approval.rule_trial import Trial
+from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, writing_keys
+from workbench.view.state import ActionItem
 
 ANSWERS = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
 """Keys that do nothing before the quiet time is over."""

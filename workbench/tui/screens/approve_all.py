@@ -13,13 +13,12 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.question_text import QuestionText
-from workbench.tui.wording.batch import all_of
-from workbench.tui.wording.question_keys import all_keys
+from workbench.view.formatting.approval import all_keys, all_of
+from workbench.view.state import ActionItem
 
 _AROUND = 5  # border, gap and keys
 

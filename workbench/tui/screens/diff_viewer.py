@@ -16,13 +16,10 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
+from workbench.client.threads import in_daemon
 from workbench.diff.hunks import FileDiff, compare
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.background import in_daemon
-from workbench.tui.fold.state import FileState
-from workbench.tui.review.review import Review
-from workbench.tui.review.scopes import Scope
 from workbench.tui.screens.viewer_taking_back import ViewerTakingBack
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList, FileRow
@@ -30,9 +27,11 @@ from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
-from workbench.tui.wording.summaries import short_path
-from workbench.tui.wording.viewer_lines import viewer_title
-from workbench.tui.wording.whose import whose, whose_sign
+from workbench.tui.widgets.viewer_lines import viewer_title
+from workbench.view.formatting.actions import short_path
+from workbench.view.formatting.rows import whose, whose_sign
+from workbench.view.review.review import Review, Scope
+from workbench.view.state import FileState
 
 _AT_ONCE = 300_000
 """Characters that are compared without leaving the screen's own thread."""

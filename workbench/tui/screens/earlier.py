@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from textual import on
 
-from workbench.tui.fold.state import SessionState
 from workbench.tui.messages import EarlierWanted
 from workbench.tui.screens.dragging import Dragging
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.timeline import Timeline
+from workbench.view.state import SessionState
 
 if TYPE_CHECKING:  # nothing is followed before the first frame
-    from workbench.tui.links.follower import Follower
+    from workbench.view.follower import Follower
 
 MOST: Final = 4_000
 """Events that are held at most while their end is followed: some three megabytes of small steps."""

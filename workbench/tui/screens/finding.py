@@ -10,16 +10,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from workbench.client.threads import in_daemon
 from workbench.text import first_line
-from workbench.tui.background import in_daemon
-from workbench.tui.fold.state import Item
 from workbench.tui.marking import FoundFilter
 from workbench.tui.screens.jumping import Jumping
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.search_line import SearchLine
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.wording.finding import Found, find_in
+from workbench.view.search import Found, find_in
+from workbench.view.state import Item
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp

@@ -15,14 +15,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from workbench.client.threads import in_daemon
 from workbench.text import visible
-from workbench.tui.approving.arming import Confirmation
-from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.setting.trials import Trials
 from workbench.tui.setting.ways import Way, read_way, wrong_way
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.wording.pieces import pad
+from workbench.view.approval.questions import Confirmation
+from workbench.view.formatting.wrapping import pad
 
 DEMO: Final = Way("scripted/demo")
 """What the screen dismisses with for the demo."""

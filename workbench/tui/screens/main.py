@@ -14,26 +14,24 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from workbench.client.client import Client
 from workbench.protocol.commands import Interrupt
 from workbench.settings_check import MODES
 from workbench.text import visible
-from workbench.tui.approving.asking import Asking
-from workbench.tui.approving.mode_switch import ModeSwitch
+from workbench.tui.approval.asking import Asking
+from workbench.tui.approval.mode_switch import ModeSwitch
 from workbench.tui.focusing import give_keys
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState
 from workbench.tui.front_first import FrontFirst
 from workbench.tui.garbage import set_aside
-from workbench.tui.links.link import Link
+from workbench.tui.later import load_later
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
-from workbench.tui.prompting.draft import Draft
-from workbench.tui.review.review import Review
 from workbench.tui.screens.sending import NO_MODEL, Sending
 from workbench.tui.screens.server_prompts import said_below, sent_before
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.draft import Draft
 from workbench.tui.widgets.engine_lost import say_engine_lost
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.painting import entitle
@@ -41,12 +39,14 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.timeline import Timeline
+from workbench.tui.widgets.titles import panel_titles
 from workbench.tui.widgets.welcome import Welcome
 from workbench.tui.widgets.writing import Writing
-from workbench.tui.wording.titles import panel_titles
+from workbench.view.review.review import Review
+from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
-    from workbench.tui.links.follower import Follower
+    from workbench.view.follower import Follower
 
 
 class MainScreen(Sending):
@@ -62,7 +62,7 @@ class MainScreen(Sending):
 
     def __init__(
         self,
-        link: Link,
+        link: Client,
         state: SessionState,
         workspace: Path,
         *,
@@ -89,9 +89,9 @@ class MainScreen(Sending):
     @cached_property
     def follower(self) -> Follower:
         """What reads the session; not before the first frame."""
-        from workbench.tui.links.follower import Follower
+        from workbench.view.follower import Follower
 
-        return Follower(self.link, self.state, self.show, partial(_is_behind, self))
+        return Follower(self.link, self.state, self.show, partial(_is_behind, self), load_later)
 
     def _follow(self) -> None:
         self.run_worker(self.follower.run(), name="follower")

@@ -17,13 +17,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from workbench.client.threads import in_daemon
 from workbench.text import visible
-from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.palette.entries import Entry, PastSession, file_entries, fitting, session_entries
-from workbench.tui.prompting.files import FileIndex
-from workbench.tui.prompting.fuzzy import places
 from workbench.tui.widgets.painting import css_beside
+from workbench.view.prompt.completion import places
+from workbench.view.prompt.files import FileIndex
 
 _MOST = 200
 _NAMES = 20

@@ -11,17 +11,16 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from workbench.tui.focusing import give_keys
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState
 from workbench.tui.opening import open_rules, open_servers, open_spending
-from workbench.tui.prompting.wishes import mention_of
 from workbench.tui.screens.keys_first import KeysFirst
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.laid_out import LaidOutScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import PanelTabs, SidePanels
-from workbench.tui.wording.titles import PANELS
+from workbench.tui.widgets.titles import PANELS
+from workbench.view.prompt.completion import mention_of
+from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp

@@ -11,9 +11,9 @@ from textual import events
 from textual.screen import ModalScreen
 from textual.timer import Timer
 
-from workbench.tui.approving.arming import Arming
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.messages import BehindScrolled
+from workbench.view.approval.questions import Arming
+from workbench.view.state import ActionItem
 
 ResultT = TypeVar("ResultT")
 _TICK: Final = 0.1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual import on
 
+from workbench.client.client import Client
 from workbench.protocol.commands import UnqueueMessage
 from workbench.tui.focusing import give_keys
-from workbench.tui.links.link import Link
 from workbench.tui.links.outbox import Outbox
 from workbench.tui.screens.finding import Finding
 from workbench.tui.widgets.prompt import Prompt
@@ -16,7 +16,7 @@ from workbench.tui.widgets.queue import QueueList
 class Queueing(Finding):
     """The part of the main screen that takes queued messages back."""
 
-    link: Link
+    link: Client
     outbox: Outbox
 
     def action_queue(self) -> None:

@@ -14,17 +14,16 @@ from textual.content import Content
 from workbench.errors import WorkbenchError
 from workbench.mcp.sampling import SAMPLING
 from workbench.text import visible
-from workbench.tui.approving.argument_text import argument_text, arguments_from
-from workbench.tui.approving.asked import Asked
-from workbench.tui.approving.early_keys import EarlyKeys, open_text
-from workbench.tui.approving.proposal import Proposal
-from workbench.tui.fold.state import ActionItem, FileState
+from workbench.tui.approval.early_keys import EarlyKeys, open_text
 from workbench.tui.screens.question import QuestionScreen, ResultT
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.place_editor import PlaceEditor, can_edit
 from workbench.tui.widgets.question_box import QuestionBox
-from workbench.tui.wording.explain import files_written
-from workbench.tui.wording.full_text import full_text
+from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
+from workbench.view.approval.questions import Asked
+from workbench.view.formatting.approval import files_written
+from workbench.view.formatting.detail import full_text
+from workbench.view.state import ActionItem, FileState
 
 _HIDDEN = "it holds signs that the editor here would hide or change; E opens it in your own editor"
 _PAGE = 10

@@ -18,19 +18,19 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, Command
 from workbench.security.rules.book import RuleBook
 from workbench.security.rules.files import add_rule, checked, drop_rule
 from workbench.security.rules.rule import Rule, RuleError, parse_rule
 from workbench.text import counted, visible
-from workbench.tui.approving.arming import Confirmation
-from workbench.tui.background import in_daemon
-from workbench.tui.fold.ruled import fitting
-from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.wording.summaries import one_line
+from workbench.view.approval.questions import Confirmation
+from workbench.view.approval.rule_trial import fitting
+from workbench.view.formatting.actions import action_line
+from workbench.view.state import ActionItem, SessionState
 
 _COLOURS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
 _PLACES: Final = {"session": "this session", "folder": "the folder's file", "person": "your rules"}
@@ -116,7 +116,8 @@ class RulesScreen(ModalScreen[None]):
         said = "would have decided" if rule is self._tried else "fits"
         lines = [f"{visible(rule.text, lines=False)} {said} {_count(len(found))} of this session"]
         lines += [
-            f"  #{action.number:<4} {action.risk:<7} {one_line(action, self._state.workspace)}" for action in found[-6:]
+            f"  #{action.number:<4} {action.risk:<7} {action_line(action, self._state.workspace)}"
+            for action in found[-6:]
         ]
         self._say(*lines, *self._book.faults)
 

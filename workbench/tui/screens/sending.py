@@ -8,11 +8,11 @@ from textual import on
 
 from workbench.profiles import NO_MODEL as NONE
 from workbench.protocol.commands import RunUserCommand, SendMessage
-from workbench.tui.commands import UnknownCommand, parse_command
 from workbench.tui.opening import open_tools
 from workbench.tui.screens.server_prompts import ServerPrompts
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
+from workbench.view.commands import UnknownCommand, parse_command
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp

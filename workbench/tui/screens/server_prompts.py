@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from workbench.text import visible
 from workbench.tui.focusing import give_keys
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState, UserItem
-from workbench.tui.prompting.server_prompts import get_prompt, written
 from workbench.tui.screens.queueing import Queueing
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
+from workbench.view.prompt.server_prompts import get_prompt, written
+from workbench.view.state import Changed, SessionState, UserItem
 
 if TYPE_CHECKING:
     from workbench.mcp.mentions import Prompt as Offered

@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog, Entry
 from workbench.mcp.changes import changed_lines
@@ -22,10 +23,9 @@ from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers
 from workbench.security.secrets import KNOWN
 from workbench.text import counted, first_line, visible
-from workbench.tui.approving.arming import Confirmation
-from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
+from workbench.view.approval.questions import Confirmation
 
 _SECONDS: Final = 1.0
 """Between two looks at the files."""

@@ -15,15 +15,15 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.shelf import Found
-from workbench.tui.approving.arming import Confirmation
-from workbench.tui.background import in_daemon
 from workbench.tui.screens.sessions_doing import SessionsDoing
-from workbench.tui.shelf import Shelf
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.session_list import SessionList
-from workbench.tui.wording.session_rows import SessionRow, title
+from workbench.view.approval.questions import Confirmation
+from workbench.view.formatting.sessions import SessionRow, title
+from workbench.view.sessions import Shelf
 
 _HINTS = {
     "filter": "letters of a title, a folder or an id",

@@ -15,13 +15,13 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.approving.arming import Confirmation
-from workbench.tui.background import in_daemon
-from workbench.tui.shelf import Shelf
 from workbench.tui.widgets.session_list import SessionList
-from workbench.tui.wording.session_rows import SessionRow, details, title
+from workbench.view.approval.questions import Confirmation
+from workbench.view.formatting.sessions import SessionRow, details, title
+from workbench.view.sessions import Shelf
 
 
 class SessionsDoing(ModalScreen[str | None]):

@@ -16,9 +16,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.approving.arming import Confirmation
 from workbench.tui.setting.rows import SettingRow
 from workbench.tui.widgets.painting import css_beside
+from workbench.view.approval.questions import Confirmation
 
 if TYPE_CHECKING:
     from workbench.tui.setting.entries import Entry

@@ -13,10 +13,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.approving.arming import Confirmation
-from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.mistakes import Mistakes
 from workbench.tui.setting.book import SettingsBook
@@ -25,8 +24,9 @@ from workbench.tui.setting.rows import SettingRow, about, fitting
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList
-from workbench.tui.wording.home import from_home
-from workbench.tui.wording.pieces import Piece
+from workbench.view.approval.questions import Confirmation
+from workbench.view.formatting.rows import from_home
+from workbench.view.formatting.wrapping import Piece
 
 if TYPE_CHECKING:  # tomlkit is needed when something is saved
     from workbench.settings_edit import Place

@@ -14,12 +14,12 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.background import in_daemon
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import as_content, css_beside
-from workbench.tui.wording.tool_rows import ToolRow, about_tool, by_origin, tool_line
+from workbench.view.tools import ToolRow, about_tool, by_origin, tool_line
 
 _CHANGES = "[tools] in your settings switches them on and off; the guide on tools says more"
 

@@ -17,8 +17,8 @@ from textual.widgets.option_list import Option
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.question import QuestionScreen
-from workbench.tui.trusting import TrustQuestion, contents, kind_of, started_by
 from workbench.tui.widgets.painting import css_beside
+from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by
 
 _MOST: Final = 8
 _QUIET: Final = "yes in a moment…"

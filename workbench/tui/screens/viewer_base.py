@@ -10,13 +10,13 @@ from textual.widgets import Static
 
 from workbench.diff.hunks import FileDiff
 from workbench.text import visible
-from workbench.tui.diff.search import Match
-from workbench.tui.fold.state import FileState
-from workbench.tui.review.review import Review
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
-from workbench.tui.wording.viewer_lines import comments_waiting
+from workbench.tui.widgets.viewer_lines import comments_waiting
+from workbench.view.diff.search import Match
+from workbench.view.review.review import Review
+from workbench.view.state import FileState
 
 _HINTS = (
     *(("diff.next", "hunk"), ("viewer.next-file", "file"), ("viewer.scope", "scope"), ("viewer.search", "search")),

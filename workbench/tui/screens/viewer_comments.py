@@ -8,10 +8,10 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from workbench.text import counted
-from workbench.tui.review.comments import Comment
 from workbench.tui.screens.viewer_search import ViewerSearch
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
+from workbench.view.review.review import Comment
 
 
 class ViewerComments(ViewerSearch):

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from workbench.tui.background import in_daemon
-from workbench.tui.diff.search import MOST_MATCHES, Match, find
+from workbench.client.threads import in_daemon
 from workbench.tui.screens.viewer_base import ViewerBase
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
+from workbench.view.diff.search import MOST_MATCHES, Match, find
 
 
 class ViewerSearch(ViewerBase):

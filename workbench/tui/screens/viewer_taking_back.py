@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from workbench.tui.fold.changed import Changed
-from workbench.tui.review.taking_back import TakeBack, held_now, of_file, of_hunk, refusal
 from workbench.tui.screens.viewer_comments import ViewerComments
 from workbench.tui.widgets.review_view import ReviewView
+from workbench.view.review.revert import TakeBack, held_now, of_file, of_hunk, refusal
+from workbench.view.state import Changed
 
 
 class ViewerTakingBack(ViewerComments):

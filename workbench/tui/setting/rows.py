@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from workbench.text import visible
-from workbench.tui.wording.pieces import Line, Piece, pad
+from workbench.view.formatting.wrapping import Line, Piece, pad
 
 if TYPE_CHECKING:
     from workbench.tui.setting.book import Held

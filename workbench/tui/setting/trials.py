@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.client.threads import in_daemon
 from workbench.engine.trial import Outcome, Trial
-from workbench.tui.background import in_daemon
 from workbench.tui.setting.ways import Way
 
 

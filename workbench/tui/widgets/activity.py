@@ -9,9 +9,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.text import counted, first_line, visible
-from workbench.tui import clock
-from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.key_names import key_of
+from workbench.view import clock
+from workbench.view.state import ActionItem, SessionState
 
 _NAMES = {
     "str_replace_editor": "editing",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.tui.prompting.images import Attached
+from workbench.view.prompt.attachments import Attached
 
 
 class Attachments(Static):

@@ -9,13 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
 
-from workbench.tui import clock
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.messages import ActionChosen, DiffChosen
 from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.painting import as_content, css_beside
-from workbench.tui.wording.cards import card, shown_output
-from workbench.tui.wording.summaries import copied
+from workbench.view import clock
+from workbench.view.formatting.actions import copied
+from workbench.view.formatting.cards import card, shown_output
+from workbench.view.state import ActionItem
 
 
 class ActionCard(Copying):

@@ -11,13 +11,12 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from workbench.text import counted
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import FileState, SessionState
 from workbench.tui.messages import FileChosen
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.wording.pieces import Line, Piece, clip, spread
-from workbench.tui.wording.summaries import plus_minus, short_path
-from workbench.tui.wording.whose import in_groups
+from workbench.view.formatting.actions import plus_minus, short_path
+from workbench.view.formatting.rows import in_groups
+from workbench.view.formatting.wrapping import Line, Piece, clip, spread
+from workbench.view.state import Changed, FileState, SessionState
 
 _EMPTY = "No file changed yet"
 _EMPTY_TURN = "No file changed in this turn · . shows the session"

@@ -9,13 +9,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.tui import pressed
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import ActionItem, SessionState
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.below import say_below
 from workbench.tui.widgets.conversation_window import ConversationWindow
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.unseen import forget_unseen
+from workbench.view.state import ActionItem, Changed, SessionState
 
 _REST: Final = 2.0
 """Seconds after something moved until what is out of sight is let go."""

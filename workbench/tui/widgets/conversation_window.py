@@ -13,12 +13,11 @@ from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.widget import Widget
 
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.tui.messages import EarlierWanted
 from workbench.tui.widgets.following_scroll import FollowingScroll
 from workbench.tui.widgets.unseen import far_above, is_held
-from workbench.tui.window import CHUNK, MAX_ITEMS, Window, least_rows, nodes_of
+from workbench.view.state import ActionItem, AgentItem, Changed, Item, NoticeItem, SessionState, UserItem
+from workbench.view.window import CHUNK, MAX_ITEMS, Window, least_rows, nodes_of
 
 if TYPE_CHECKING:  # Markdown is not needed before something was said
     from workbench.tui.widgets.card import ActionCard

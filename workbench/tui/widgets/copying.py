@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from workbench.tui.fold.state import Item
 from workbench.tui.messages import RowWanted
+from workbench.view.state import Item
 
 Copy = tuple[str, str]
 """What it is, in words for the person, and its text."""

@@ -9,10 +9,9 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.diff.document import Document
-from workbench.tui.diff.geometries import Geometries
-from workbench.tui.diff.geometry import Geometry, Look
-from workbench.tui.diff.rows import FoldId, LineId
+from workbench.view.diff.document import Document
+from workbench.view.diff.geometry import Geometries, Geometry, Look
+from workbench.view.diff.rows import FoldId, LineId
 
 WIDE = 140
 """From this width of the screen on a diff is shown side by side."""

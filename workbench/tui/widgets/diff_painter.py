@@ -10,10 +10,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from workbench.text import visible
-from workbench.tui.diff.geometry import LONGEST, Geometry
-from workbench.tui.diff.lines import cut_cells
-from workbench.tui.diff.marks import Marks
-from workbench.tui.diff.rows import Row, Side
+from workbench.view.diff.geometry import LONGEST, Geometry
+from workbench.view.diff.lines import Marks, cut_cells
+from workbench.view.diff.rows import Row, Side
 
 _SIGNS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
 _LEFT_OUT = {"removed": "stays", "added": "left-out"}

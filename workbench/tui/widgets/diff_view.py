@@ -15,13 +15,13 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.diff.document import Document
-from workbench.tui.diff.marks import Marks, line_of
-from workbench.tui.diff.rows import LineId
 from workbench.tui.widgets.diff_looks import LOOKS
 from workbench.tui.widgets.diff_page import DiffPage
 from workbench.tui.widgets.diff_painter import Painter
 from workbench.tui.widgets.painting import css_beside, style_of
+from workbench.view.diff.document import Document
+from workbench.view.diff.lines import Marks, line_of
+from workbench.view.diff.rows import LineId
 
 
 class DiffView(DiffPage, can_focus=True):

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.text import visible
-from workbench.tui.fold.state import SessionState
+from workbench.view.state import SessionState
 
 
 class EngineLost(Static):

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.wording.filtering import HELP
+from workbench.view.search import HELP
 
 
 class FilterLine(Input):

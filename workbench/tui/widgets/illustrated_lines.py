@@ -11,8 +11,8 @@ from rich.style import Style
 from textual.strip import Strip
 
 from workbench.tui.widgets.text_lines import TextLines
-from workbench.tui.wording.half_blocks import Cell, Picture, lightness, sign
-from workbench.tui.wording.wrapped_text import Row, WrappedText
+from workbench.view.formatting.half_blocks import Cell, Picture, lightness, sign
+from workbench.view.formatting.wrapping import Row, WrappedText
 
 _LEFT = 3
 _MOST_ROWS = 40

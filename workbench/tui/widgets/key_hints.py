@@ -10,9 +10,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.text import visible
-from workbench.tui.fold.state import SessionState
 from workbench.tui.key_names import key_name
 from workbench.tui.widgets.activity import is_working
+from workbench.view.state import SessionState
 
 Hint = tuple[str, str]
 """A key and what it does."""

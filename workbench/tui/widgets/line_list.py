@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from workbench.tui.widgets.laid_out import StillScroll
 from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside, style_of
-from workbench.tui.wording.pieces import Line, Piece
+from workbench.view.formatting.wrapping import Line, Piece
 
 _MOST_PAINTED: Final = 128
 """Painted lines that are kept, at least; each has some four kilobytes."""

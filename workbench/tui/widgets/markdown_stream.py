@@ -25,8 +25,8 @@ from workbench.tui import pressed
 from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.paragraph import BulletList, OrderedList, Paragraph, SlimBlock
-from workbench.tui.window import LONGEST, head_of, markdown_nodes
-from workbench.tui.wording.markdown_cut import MarkdownCut
+from workbench.view.formatting.wrapping import MarkdownCut
+from workbench.view.window import LONGEST, head_of, markdown_nodes
 
 FRAMES_A_SECOND: Final = 10
 WHILE_TYPING: Final = 0.5

@@ -12,12 +12,12 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
+from workbench.client.threads import in_daemon
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.background import in_daemon
-from workbench.tui.prompting.pastes import Pastes
-from workbench.tui.prompting.wishes import mention_of
+from workbench.view.prompt.attachments import Pastes
+from workbench.view.prompt.completion import mention_of
 
 
 class PastingArea(TextArea):

@@ -14,11 +14,10 @@ from textual.widgets.text_area import Selection
 
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.prompting.completer import Choice, Completer
-from workbench.tui.prompting.history import History
-from workbench.tui.prompting.pastes import Pastes
-from workbench.tui.prompting.wishes import wish_at
 from workbench.tui.widgets.foreign_text import ForeignText
+from workbench.view.prompt.attachments import Pastes
+from workbench.view.prompt.completion import Choice, Completer, wish_at
+from workbench.view.prompt.history import History
 
 
 class Prompt(ForeignText):

@@ -13,17 +13,15 @@ from textual.scroll_view import ScrollView
 from textual.widgets import Input, Static
 
 from workbench.text import visible
-from workbench.tui.approving.asked import Asked
-from workbench.tui.approving.proposal import Proposal
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.painting import css_beside, say
 from workbench.tui.widgets.place_editor import PlaceEditor
 from workbench.tui.widgets.question_lines import BatchList, HunkLine
 from workbench.tui.widgets.question_text import QuestionText
-from workbench.tui.wording.batch import RISK_SIGNS
-from workbench.tui.wording.explain import what_runs, why_asked
-from workbench.tui.wording.question_keys import Hint
+from workbench.view.approval.proposal import Proposal
+from workbench.view.approval.questions import Asked
+from workbench.view.formatting.approval import RISK_SIGNS, Hint, what_runs, why_asked
+from workbench.view.state import ActionItem
 
 _SIDES = 6  # border, padding, and the column of a scrollbar
 _SPARE = 2  # of these: what a text leaves free at its end; a diff knows its own scroll bar

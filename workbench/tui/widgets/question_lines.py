@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from textual.widgets import Static
 
-from workbench.tui.approving.proposal import Proposal
-from workbench.tui.fold.state import ActionItem
 from workbench.tui.widgets.painting import as_content, say
-from workbench.tui.wording.batch import batch_lines
-from workbench.tui.wording.hunk_line import hunk_line
+from workbench.view.approval.proposal import Proposal
+from workbench.view.formatting.approval import batch_lines
+from workbench.view.formatting.cards import hunk_line
+from workbench.view.state import ActionItem
 
 
 class BatchList(Static):

@@ -11,10 +11,10 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from workbench.tui.diff.lines import wrap_places
 from workbench.tui.widgets.painting import css_beside, style_of
-from workbench.tui.wording.explain import Said
-from workbench.tui.wording.word_wrap import row_starts
+from workbench.view.diff.lines import wrap_places
+from workbench.view.formatting.approval import Said
+from workbench.view.formatting.wrapping import row_starts
 
 _LEAST_INDENT: Final = 4
 _LOOKS: Final = {

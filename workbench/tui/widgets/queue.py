@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from workbench.text import counted, first_line
 from workbench.tui.focusing import give_keys
-from workbench.tui.fold.state import UserItem
+from workbench.view.state import UserItem
 
 ROWS = 4
 """Messages that are shown at once; fewer where the screen is low."""

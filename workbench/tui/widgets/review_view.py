@@ -10,10 +10,10 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.diff.marks import Marks, line_of
-from workbench.tui.diff.rows import LineId, Row
-from workbench.tui.diff.search import Match
 from workbench.tui.widgets.diff_view import DiffView
+from workbench.view.diff.lines import Marks, line_of
+from workbench.view.diff.rows import LineId, Row
+from workbench.view.diff.search import Match
 
 
 class ReviewView(DiffView):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from textual.message import Message
 
-from workbench.tui import clock
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.wording.pieces import Line, Piece
-from workbench.tui.wording.session_rows import SessionRow, session_row
+from workbench.view import clock
+from workbench.view.formatting.sessions import SessionRow, session_row
+from workbench.view.formatting.wrapping import Line, Piece
 
 
 class SessionList(LineList):

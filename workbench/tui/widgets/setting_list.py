@@ -8,7 +8,7 @@ from textual.message import Message
 
 from workbench.tui.setting.rows import SettingRow, setting_row
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.wording.pieces import Line, Piece
+from workbench.view.formatting.wrapping import Line, Piece
 
 
 class SettingList(LineList):

@@ -11,13 +11,12 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import Item, SessionState
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.filter_line import FilterLine
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.wording.titles import PANELS
+from workbench.tui.widgets.titles import PANELS
+from workbench.view.state import Changed, Item, SessionState
 
 _LEAST_WIDTH = 30
 _LEAST_HEIGHT = 4

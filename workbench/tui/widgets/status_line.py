@@ -10,15 +10,14 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
+from workbench.client.threads import in_daemon
 from workbench.profiles import NO_MODEL
 from workbench.settings_check import MODE_NAMES
 from workbench.text import visible
-from workbench.tui.background import in_daemon
-from workbench.tui.branch import current_branch, is_dirty
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import ActionItem, SessionState
-from workbench.tui.wording.home import from_home
-from workbench.tui.wording.summaries import SHELL_TOOL
+from workbench.view.branch import current_branch, is_dirty
+from workbench.view.formatting.actions import SHELL_TOOL
+from workbench.view.formatting.rows import from_home
+from workbench.view.state import ActionItem, Changed, SessionState
 
 _GAP = 2
 _NEARLY_FULL = 0.8

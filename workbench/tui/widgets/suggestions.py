@@ -9,9 +9,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 from workbench.text import visible
-from workbench.tui.prompting.completer import Choice, Completer
-from workbench.tui.prompting.fuzzy import places
 from workbench.tui.widgets.painting import css_beside
+from workbench.view.prompt.completion import Choice, Completer, places
 
 ROWS = 8
 """Rows that are shown at once; fewer where the screen is low."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from workbench.text import visible
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import SessionState, Task
 from workbench.tui.messages import RowWanted, StepWanted
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.wording.pieces import Line, Piece, spread
+from workbench.view.formatting.wrapping import Line, Piece, spread
+from workbench.view.state import Changed, SessionState, Task
 
 _SIGNS = {"todo": ("○", "dim"), "in_progress": ("●", "running"), "done": ("✓", "ok")}
 _EMPTY = "No plan yet"

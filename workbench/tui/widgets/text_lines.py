@@ -7,8 +7,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.wording.pieces import Line, Piece
-from workbench.tui.wording.wrapped_text import MOST_MATCHES, WrappedText
+from workbench.view.formatting.wrapping import MOST_MATCHES, Line, Piece, WrappedText
 
 
 class TextLines(LineList):

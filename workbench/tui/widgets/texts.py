@@ -13,14 +13,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from workbench.text import counted, first_line, visible
-from workbench.tui.fold.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.painting import css_beside, say
-from workbench.tui.window import head_of
-from workbench.tui.wording.code_blocks import code_blocks
+from workbench.view.formatting.wrapping import code_blocks
+from workbench.view.state import ActionItem, AgentItem, NoticeItem, UserItem
+from workbench.view.window import head_of
 
 MOST_OF_A_MESSAGE: Final = 4_000
 """Characters of a message of the person's that are shown in place."""

@@ -9,14 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.timer import Timer
 
-from workbench.tui import clock
-from workbench.tui.fold.changed import Changed
-from workbench.tui.fold.state import ActionItem, Item, NoticeItem, SessionState
 from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted
 from workbench.tui.widgets.filtered_list import FilteredList
-from workbench.tui.wording.filtering import Filter
-from workbench.tui.wording.pieces import Line, Piece
-from workbench.tui.wording.rows import has_row, row
+from workbench.view import clock
+from workbench.view.formatting.rows import has_row, row
+from workbench.view.formatting.wrapping import Line, Piece
+from workbench.view.search import Filter
+from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
 
 
 class Timeline(FilteredList):

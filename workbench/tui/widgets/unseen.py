@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from textual.geometry import Size
 from textual.widget import Widget, _RenderCache
 
-from workbench.tui.window import mounted_rows
+from workbench.view.window import mounted_rows
 
 
 def forget_unseen(panel: Widget) -> None:

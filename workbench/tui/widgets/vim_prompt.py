@@ -7,11 +7,10 @@ from pathlib import Path
 from textual import events
 from textual.content import Content
 
-from workbench.tui.prompting.completer import Completer
-from workbench.tui.prompting.history import History
-from workbench.tui.prompting.vim import Done, Vim
-from workbench.tui.prompting.vim_places import offset_of, rest_in_normal, row_and_column
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.prompt.completion import Completer
+from workbench.view.prompt.history import History
+from workbench.view.prompt.vim import Done, Vim, offset_of, rest_in_normal, row_and_column
 
 
 class VimPrompt(Prompt):

@@ -12,8 +12,8 @@ from textual.widget import Widget
 
 from workbench.settings_check import MODE_NAMES
 from workbench.text import visible
-from workbench.tui.fold.state import SessionState
 from workbench.tui.key_names import key_of
+from workbench.view.state import SessionState
 
 _MOST_SENT = 4_000
 """Characters of a message that are shown."""

@@ -10,19 +10,18 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from workbench.client.threads import in_daemon
 from workbench.session.written_mentions import mentioned
-from workbench.tui.background import in_daemon
-from workbench.tui.fold.state import UserItem
-from workbench.tui.prompting.completer import Completer, Names
-from workbench.tui.prompting.files import FileIndex
-from workbench.tui.prompting.history import History
-from workbench.tui.prompting.images import images_named, look_at
-from workbench.tui.prompting.offers import ServerOffers
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.suggestions import Suggestions
+from workbench.view.prompt.attachments import images_named, look_at
+from workbench.view.prompt.completion import Completer, Names, ServerOffers
+from workbench.view.prompt.files import FileIndex
+from workbench.view.prompt.history import History
+from workbench.view.state import UserItem
 
 
 class Writing(Vertical):

@@ -1,0 +1,199 @@
+"""Messages from threads to the screen's event loop, in order; used by the engine link."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice, Incoming
+from workbench.client.connection import EngineConnection, EngineGone
+from workbench.client.history import FilePast, History, read_history
+from workbench.client.threads import start_watched
+from workbench.engine.launch import Launch
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import Command, Leave, Message, Refused
+from workbench.protocol.events import Event
+from workbench.protocol.live import Notice
+from workbench.session.names import session_path
+from workbench.session.storage.store import Store
+
+
+class Inbox:
+    """Any thread puts, one coroutine takes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._messages: list[Incoming] = []
+        self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+
+    def put(self, messages: Iterable[Incoming]) -> None:
+        """Add messages and wake whoever waits."""
+        with self._lock:
+            self._messages.extend(messages)
+            waiting = self._waiting
+        if waiting is not None:
+            loop, event = waiting
+            with suppress(RuntimeError):  # the screen has ended
+                loop.call_soon_threadsafe(event.set)
+
+    async def take(self) -> list[Incoming]:
+        """All messages there are; waits for the first."""
+        event = asyncio.Event()
+        with self._lock:
+            self._waiting = (asyncio.get_running_loop(), event)
+            if self._messages:
+                event.set()
+        await event.wait()
+        with self._lock:
+            taken, self._messages = self._messages, []
+            self._waiting = None
+        return taken
+
+
+logger = logging.getLogger(__name__)
+_GONE = "The engine has stopped; what you answer or send next starts it again"
+_PARTING = 1.0
+_FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
+
+
+class EngineClient:
+    """One session of the engine's; the engine is started when the first command, or `history`, needs it."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._launch = launch
+        self._path = session_path(launch.locations, launch.session_id)
+        self._seen = 0
+        self._inbox = Inbox()
+        self._connection: EngineConnection | None = None
+        self._closing = False
+        self._noticed: set[str] = set()
+        self._parting = Leave()
+        self._worker: threading.Thread | None = None
+
+    def history(self) -> Iterable[Event]:
+        """What the file holds now, a long log from its last part on; the engine is started beside it.
+
+        Raises StoreError.
+        """
+        store = None
+        if not self._launch.is_new:
+            store = Store.open(self._path, readonly=True)
+            self._seen = store.last_seq
+        self._worker = start_watched(self._give, self._died, "link-commands")
+        return read_history(store) if store else History((), FilePast(self._path))
+
+    def send(self, command: Command) -> None:
+        """Queue a command; a thread delivers it."""
+        self._commands.put(command)
+
+    async def receive(self) -> Sequence[Incoming]:
+        """The next messages of the engine, or that it is gone."""
+        return await self._inbox.take()
+
+    def close(self, *, stop: bool = False) -> None:
+        """Leave once all commands are given; waits a moment for that."""
+        self._parting = Leave(stop=stop)
+        self._commands.put(None)
+        if self._worker is not None:
+            self._worker.join(_PARTING)
+        self._closing = True
+
+    def _give(self) -> None:
+        """The command thread: connect, then carry every command over; no command ends it."""
+        self._carry(None)
+        while (command := self._commands.get()) is not None:
+            self._carry(command)
+        self._closing = True
+        if self._connection is not None:
+            self._leave(self._connection)
+
+    def _died(self, reason: str) -> None:
+        """A thread of this link ended by an exception, which is a fault of ours: say so where the user looks."""
+        connection, self._connection = self._connection, None
+        if not self._closing:
+            self._inbox.put([Disconnected(_FAULT.format(reason))])
+        # Its reader then says that the engine has stopped; the reason comes first.
+        if connection is not None:
+            connection.close()
+
+    def _carry(self, command: Command | None) -> None:
+        """Deliver one command, in a new engine if the one there was is gone; what fails is said, never raised."""
+        try:
+            self._deliver_or_restart(command)
+        except Exception as error:
+            logger.exception("a command was not delivered")
+            self._died(f"{type(error).__name__}: {error}")
+
+    def _deliver_or_restart(self, command: Command | None) -> None:
+        try:
+            self._deliver(command)
+        except EngineGone:
+            try:
+                self._connection = None
+                self._deliver(command)  # a new engine
+            except WorkbenchError as error:
+                self._inbox.put([Disconnected(str(error))])
+        except WorkbenchError as error:
+            self._inbox.put([Disconnected(str(error))])
+
+    def _deliver(self, command: Command | None) -> None:
+        connection = self._connection or self._connect()
+        if command is not None:
+            connection.send_command(command)
+
+    def _connect(self) -> EngineConnection:
+        launch = replace(self._launch, is_new=self._launch.is_new and not self._path.exists())
+        connection = EngineConnection.open(launch, seen=self._seen)
+        self._connection = connection
+        # A flag sets mode, model and limit once: an engine that is started again goes on with what was chosen since.
+        kept = tuple(name for name in launch.settings.given if name not in ("mode", "model", "max_steps"))
+        self._launch = replace(self._launch, settings=replace(launch.settings, given=kept))
+        if fresh := [text for text in connection.notices if text not in self._noticed]:
+            self._inbox.put([EngineNotice(text) for text in fresh])
+            self._noticed.update(fresh)
+        start_watched(partial(self._read, connection), partial(self._reader_died, connection), "link-reader")
+        return connection
+
+    def _read(self, connection: EngineConnection) -> None:
+        """The reader thread: one a connection."""
+        try:
+            while True:
+                self._inbox.put([self._taken(message) for message in connection.receive()])
+        except EngineGone:
+            self._lost(connection, _GONE)
+        except (ValueError, KeyError):
+            connection.close()
+            self._lost(connection, "The engine speaks another language; close this screen and open the session again")
+
+    def _reader_died(self, connection: EngineConnection, reason: str) -> None:
+        self._lost(connection, _FAULT.format(reason))
+
+    def _lost(self, connection: EngineConnection, reason: str) -> None:
+        if self._connection is connection:
+            self._connection = None
+        if not self._closing:
+            self._inbox.put([Disconnected(reason)])
+            connection.close()
+
+    def _taken(self, message: Message) -> Incoming:
+        if isinstance(message, Refused):
+            return CommandRefused(message.reason)
+        if isinstance(message, Notice):
+            return EngineNotice(message.text)
+        self._seen = max(self._seen, getattr(message, "seq", 0))
+        return message
+
+    def _leave(self, connection: EngineConnection) -> None:
+        try:
+            connection.send_command(self._parting)
+        except EngineGone:
+            pass  # it left first
+        finally:
+            connection.close()

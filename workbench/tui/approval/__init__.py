@@ -1,0 +1,1 @@
+"""How the screen asks: when a question opens, which keys count, and the approval mode."""

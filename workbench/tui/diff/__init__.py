@@ -1,1 +1,0 @@
-"""How a difference lies on the screen: rows, wrapping, colours of the syntax; without widgets."""

@@ -1,0 +1,19 @@
+"""What may follow a command of the prompt, for the list above it; the app makes it for its main screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from workbench.config import Settings
+from workbench.settings_check import MODE_NAMES, MODES
+from workbench.tui.themes import theme_order
+from workbench.view.prompt.completion import Names
+
+
+def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
+    """By the name of the command."""
+    return {
+        "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
+        "model": lambda: [(name, settings().profile(name).model) for name in settings().models],
+        "theme": lambda: [(name, "") for name in theme_order(themes())],
+    }

@@ -1,0 +1,123 @@
+"""What is typed and not sent, in a file beside the session's other state: it outlives the screen, however that ends.
+
+Until a first message is sent there is no session to come back to. What is typed is then kept for the directory, by
+process, and the next new screen there takes over what a screen that has ended left.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from workbench.client.threads import in_daemon
+from workbench.config import private_folder
+from workbench.errors import WorkbenchError
+from workbench.text import well_formed
+from workbench.tools.leftovers import is_left, mark
+from workbench.view.state import SessionState, UserItem
+from workbench.whole_files import discard_file, replace_file
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from workbench.tui.widgets.prompt import Prompt
+
+FILE: Final = "draft"
+_DELAY: Final = 0.4
+"""Seconds after a key until the file holds it."""
+_LARGEST: Final = 4 << 20
+_UNSENT: Final = re.compile(rf"{FILE}-(\d+)-(\d+)")
+
+
+class Draft:
+    """Keeps the prompt's text of one main screen.
+
+    `keep` gives the directory of a session's state, by its id; `unsent` is the one for texts before the first message,
+    None where the session is not new. Words of a server that stand in the prompt are not kept: back in the prompt they
+    would pass for the user's.
+    """
+
+    def __init__(
+        self, screen: Screen[None], state: SessionState, keep: Callable[[str], Path] | None, unsent: Path | None
+    ) -> None:
+        self._screen, self._state, self._keep = screen, state, keep
+        self._unsent = unsent / f"{FILE}-{mark()}" if unsent is not None else None
+        self._writing = threading.Lock()
+        self._text = ""
+        self._is_due = self._has_looked = False
+
+    def note(self, prompt: Prompt) -> None:
+        """The prompt holds something else: have it written soon, or at once when it is empty."""
+        text = "" if prompt.is_foreign else prompt.pastes.expand(prompt.text)
+        if text == self._text or (self._keep is None and self._unsent is None):
+            return
+        self._text = text
+        if not self._is_due:
+            self._is_due = True
+            self._screen.set_timer(_DELAY if text.strip() else 0.01, self._save)
+
+    def restore(self, prompt: Prompt) -> None:
+        """Put back what the last screen of this session left, unless that was sent or something is typed already."""
+        if prompt.text:
+            return
+        self._adopt()
+        path = self._path()
+        if path is None or (path == self._unsent and self._has_looked):
+            return
+        self._has_looked = True  # what was sent since is not sent twice, also where the engine has not told of it yet
+        try:
+            text = path.read_bytes().decode("utf-8", "replace") if path.stat().st_size <= _LARGEST else ""
+        except OSError:
+            return
+        sent = next((item.text for item in reversed(self._state.items) if isinstance(item, UserItem)), "")
+        if text.strip() and well_formed(text) != well_formed(sent):
+            prompt.give_back(text)
+
+    def flush(self) -> None:
+        """Write what is typed now; for the end of the screen."""
+        if self._is_due:
+            self._is_due = False
+            self._write()
+
+    def _save(self) -> None:
+        if self._is_due:
+            self._is_due = False
+            self._screen.run_worker(in_daemon(self._write), group="draft")
+
+    def _write(self) -> None:
+        """The newest text, or no file; a disk that is full keeps the old one."""
+        path = self._path()
+        if path is None:
+            return
+        with self._writing, suppress(OSError, WorkbenchError):
+            if self._text.strip():
+                private_folder(path.parent)
+                replace_file(path, self._text.encode("utf-8", "replace"))
+            else:
+                discard_file(path)
+            if self._unsent is not None and path != self._unsent:
+                discard_file(self._unsent)
+
+    def _path(self) -> Path | None:
+        """The file: of the directory as long as nothing was sent, then of the session once that has an id."""
+        if self._unsent is not None and not any(isinstance(item, UserItem) for item in self._state.items):
+            return self._unsent
+        return self._keep(self._state.session_id) / FILE if self._keep and self._state.session_id else None
+
+    def _adopt(self) -> None:
+        """Give the newest text that a screen of this directory left before a first message to this one."""
+        if self._unsent is None or self._path() != self._unsent or self._unsent.exists():
+            return
+        with suppress(OSError):
+            entries = [path for path in self._unsent.parent.iterdir() if _is_abandoned(path)]
+            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[-1:]:
+                path.rename(self._unsent)
+
+
+def _is_abandoned(path: Path) -> bool:
+    match = _UNSENT.fullmatch(path.name)
+    return match is not None and is_left(*match.groups())

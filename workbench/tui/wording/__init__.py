@@ -1,1 +1,0 @@
-"""What is said of actions and changes, as lines and pieces of text; pure, no textual."""

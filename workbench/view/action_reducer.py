@@ -1,0 +1,484 @@
+"""Lines of the workbench itself: how a run ended, what was set."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from workbench.diff.hunks import compare
+from workbench.diff.partial import texts_with
+from workbench.protocol.events import ActionProposed, ModelResponded
+from workbench.settings_check import MODE_NAMES
+from workbench.text import counted, first_line, visible
+from workbench.view.state import (
+    CHANGED_BACK,
+    ActionItem,
+    Changed,
+    FileState,
+    Hand,
+    NoticeItem,
+    Phase,
+    SessionState,
+    Task,
+    added,
+)
+
+if TYPE_CHECKING:
+    from workbench.protocol.events import (
+        ActionAbandoned,
+        ActionAssessed,
+        ActionDecided,
+        ActionObserved,
+        ActionProposed,
+        ActionStarted,
+        AgentNudged,
+        CondensingUndone,
+        DelegateStep,
+        FileDelta,
+        FilesChanged,
+        HistoryCondensed,
+        RunEnded,
+        SettingsChanged,
+        UserCommand,
+        VersionTaken,
+    )
+    from workbench.protocol.live import ToolOutput
+
+NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
+
+_ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
+    "finished": ("Finished", "finished"),
+    "interrupted": ("Stopped by you", "warning"),
+    "limit": ("Stopped at a limit", "warning"),
+    "stuck": ("Stopped: the agent goes in circles", "warning"),
+    "error": ("Stopped by an error", "error"),
+}
+
+
+_WHY_CONDENSED: Final = {
+    "asked": "it asked for that",
+    "person": "you asked for that",
+    "overflow": "its window was full",
+    "tokens": "its window was almost full",
+    "events": "the history had grown long",
+}
+
+
+def run_end_notice(event: RunEnded) -> NoticeItem | None:
+    """What to say of a run's end; nothing when the agent only waits for an answer."""
+    if event.reason not in _ENDS:
+        return None
+    text, kind = _ENDS[event.reason]
+    if event.reason == "interrupted" and event.detail:
+        text = "Stopped"  # not by the person: its detail says by what
+    says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
+    return NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
+
+
+def nudge_notice(event: AgentNudged) -> NoticeItem:
+    """What the workbench told the agent by itself, and why."""
+    if event.reason == "stuck":
+        return NoticeItem(event.seq, f"The agent was told that it goes in circles: {event.evidence}", "warning")
+    if event.reason == "lost":
+        return NoticeItem(event.seq, f"The session file was damaged and repaired: {event.evidence}", "warning")
+    why = "its answer was empty" if event.reason == "empty" else "its answer called no tool"
+    return NoticeItem(event.seq, f"The agent was asked again: {why}")
+
+
+def condensed_notice(event: HistoryCondensed) -> NoticeItem:
+    """What was summed up for the model; the summary can be opened."""
+    text = f"Events {event.first} to {event.last} were summed up for the model: {_WHY_CONDENSED[event.reason]}"
+    return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
+
+
+def undone_notice(event: CondensingUndone) -> NoticeItem:
+    """What the model gets word for word again."""
+    text = f"The summary of events {event.first} to {event.last} was taken back: the model gets them whole again"
+    return NoticeItem(event.seq, text)
+
+
+def settings_notice(event: SettingsChanged) -> NoticeItem:
+    """What is set from here on."""
+    parts = [
+        f"mode from here on: {MODE_NAMES[event.mode]}" if event.mode else "",
+        f"model from here on: {event.model}" if event.model else "",
+        f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
+        f"rule of this session: {event.rule}" if event.rule else "",
+        f"no longer a rule of this session: {event.dropped_rule}" if event.dropped_rule else "",
+        f"the session is called {event.title or 'as before'}" if event.title is not None else "",
+    ]
+    said = ", ".join(part for part in parts if part)
+    return NoticeItem(event.seq, f"{said[:1].upper()}{said[1:]}")
+
+
+def take_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
+    """Fold what somebody wrote; a file that is back where it began leaves the list."""
+    for delta in files:
+        for changes in (state.changes, state.turn_changes):
+            _take_file(changes, delta, by, state.version)
+    return bool(files)
+
+
+def _take_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, version: str) -> None:
+    known = changes.get(delta.path)
+    if known is None:
+        known = changes[delta.path] = FileState(delta.path, delta.before, delta.after, version=version)
+    known.after = delta.after
+    known.note = delta.cut
+    known.by |= {by}
+    if known.before == known.after:
+        del changes[delta.path]
+
+
+def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
+    """The changes of one action from two sources: each file once, from its first text to its last."""
+    found = {file.path: file for file in files}
+    for file in later:
+        known = found.get(file.path)
+        found[file.path] = file if known is None else replace(file, before=known.before)
+    return tuple(found.values())
+
+
+TASK_TOOL = "task_tracker"
+NO_STEP = frozenset({TASK_TOOL, "think", "finish", "request_condensation", "ask_human"})
+"""Tools that do no work on a task."""
+
+Status: TypeAlias = Literal["todo", "in_progress", "done"]
+
+
+def take_plan(state: SessionState, action: ActionItem) -> bool:
+    """Replace the plan when the action was a successful `plan`; steps stay with the tasks they were done under."""
+    if action.tool != TASK_TOOL or action.observation.get("is_error") or action.arguments.get("command") != "plan":
+        return False
+    entries = action.observation.get("task_list")
+    entries = entries if isinstance(entries, list | tuple) else action.arguments.get("task_list")
+    if not isinstance(entries, list | tuple):
+        return False
+    state.tasks = _with_steps(state.tasks, (entry for entry in entries if isinstance(entry, Mapping)))
+    return True
+
+
+def take_step(state: SessionState, number: int, tool: str) -> bool:
+    """Note an action that started under every task in progress; whether there was one."""
+    if tool in NO_STEP:
+        return False
+    current = [task for task in state.tasks if task.status == "in_progress"]
+    for task in current:
+        task.steps.append(number)
+    return bool(current)
+
+
+def _with_steps(earlier: Iterable[Task], entries: Iterable[Mapping[str, Any]]) -> list[Task]:
+    by_key = {(task.id, task.title): task.steps for task in earlier}
+    tasks = [_task(entry, number) for number, entry in enumerate(entries, 1)]
+    titles = {title: steps for (_, title), steps in by_key.items()}
+    for task in tasks:
+        task.steps = list(by_key.get((task.id, task.title)) or titles.get(task.title) or ())
+    return tasks
+
+
+def _task(entry: Mapping[str, Any], number: int) -> Task:
+    return Task(
+        id=str(entry.get("id") or f"task-{number}"),
+        title=str(entry.get("title") or "Untitled task"),
+        status=_status(entry.get("status")),
+        notes=str(entry.get("notes") or ""),
+    )
+
+
+def _status(value: object) -> Status:
+    if value == "in_progress":
+        return "in_progress"
+    return "done" if value == "done" else "todo"
+
+
+def take_part(item: ActionItem, event: ActionDecided) -> None:
+    """Put what the person wants in the place of the proposal, and say how much of that it is."""
+    texts = {file.path: file.text for file in event.written or ()}
+    item.part = _in_words(item, event, texts)
+    item.preview = tuple(replace(delta, after=texts.get(delta.path, delta.after)) for delta in item.preview)
+
+
+def _in_words(item: ActionItem, event: ActionDecided, texts: dict[str, str | None]) -> str:
+    if event.hunks is None:
+        return "changed by you"
+    diffs = [compare(delta.path, delta.before, delta.after) for delta in item.preview]
+    count = sum(len(diff.hunks) for diff in diffs)
+    taken = f"{len(event.hunks)} of {counted(count, 'hunk')}"
+    is_as_proposed = [texts.get(diff.path) for diff in diffs] == texts_with(diffs, event.hunks)
+    if len(event.hunks) == count:
+        return "changed by you"
+    return taken if is_as_proposed else f"{taken}, changed by you"
+
+
+Reducers = Mapping[str, Callable[[SessionState, Any], Changed]]
+_LONGEST_NAME, _LONGEST_SERVER = 24, 60
+
+
+def take_delegate_step(state: SessionState, step: DelegateStep, folds: Reducers) -> Changed:
+    """Fold the step as if it were the agent's own."""
+    inner = replace(step.event, seq=step.seq)
+    changed = folds[inner.kind](state, inner)
+    if isinstance(inner, ModelResponded):
+        state.delegate_responses[step.action_id] = inner
+    if isinstance(inner, ActionProposed):
+        item = state.actions[inner.action_id]
+        answer = state.delegate_responses.get(step.action_id)
+        item.response = answer if answer is not None and answer.response_id == inner.response_id else None
+        name = step.agent[: _LONGEST_NAME if step.session else _LONGEST_SERVER]
+        item.agent, item.call_id = visible(name, lines=False), step.action_id
+    return changed
+
+
+def close_delegate(state: SessionState, call_id: str) -> Changed:
+    """The call of the sub-agent is over: nothing of it runs or waits any more."""
+    changed = Changed()
+    state.delegate_responses.pop(call_id, None)
+    for item in _open_of(state, call_id):
+        item.phase = "lost" if item.action_id in state.running else "skipped"
+        state.running.pop(item.action_id, None)
+        if item.action_id in state.waiting:
+            state.waiting.remove(item.action_id)
+            changed.waiting = True
+        changed.updated.append(item)
+        changed.status = True
+    return changed
+
+
+def _open_of(state: SessionState, call_id: str) -> list[ActionItem]:
+    waiting = (state.actions[name] for name in state.waiting)
+    return [item for item in (*waiting, *state.running.values()) if item.call_id == call_id]
+
+
+LIVE_LIMIT = 20_000
+"""Characters of live output that are kept."""
+
+
+def proposed(state: SessionState, event: ActionProposed) -> Changed:
+    """A new card and row."""
+    answer = state.last_response
+    state.action_count += 1
+    item = ActionItem(
+        seq=event.seq,
+        number=state.action_count,
+        action_id=event.action_id,
+        tool=event.tool,
+        arguments=event.arguments,
+        summary=event.summary,
+        thought=event.thought,
+        position=event.position,
+        batch=event.batch,
+        model_risk=event.risk,
+        risk=event.risk,
+        error=event.error,
+        response=answer if answer is not None and answer.response_id == event.response_id else None,
+        at=event.at,
+    )
+    state.actions[event.action_id] = item
+    return added(state, item)
+
+
+def person_command(state: SessionState, event: UserCommand) -> Changed:
+    """A command of the person's own: nobody is asked."""
+    state.action_count += 1
+    item = ActionItem(
+        seq=event.seq,
+        number=state.action_count,
+        action_id=event.action_id,
+        tool="execute_bash",
+        arguments={"command": event.command},
+        phase="approved",
+        at=event.at,
+        decided_by="person",
+        by_person=True,
+    )
+    state.actions[event.action_id] = item
+    return added(state, item)
+
+
+def files_changed(state: SessionState, event: FilesChanged) -> Changed:
+    """Files that others wrote; or the person, as they were, from the diff viewer: an action of theirs, done at once."""
+    if event.by != "person":
+        return Changed(changes=take_files(state, event.files, "others"))
+    state.action_count += 1
+    item = ActionItem(
+        seq=event.seq,
+        number=state.action_count,
+        action_id=f"changed-back-{event.seq}",
+        tool=CHANGED_BACK,
+        arguments={},
+        phase="done",
+        at=event.at,
+        decided_by="person",
+        files=event.files,
+        by_person=True,
+    )
+    state.actions[item.action_id] = item
+    return added(state, item).merge(Changed(changes=take_files(state, event.files, "person")))
+
+
+def assessed(state: SessionState, event: ActionAssessed) -> Changed:
+    """What is known of it; it waits for the person when nobody else decides."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.risk = event.risk
+    if event.edited is not None:
+        item.arguments = event.edited
+    item.reasons = event.reasons
+    item.segments = event.segments
+    item.rule = event.rule
+    item.preview = event.preview
+    item.stale = event.stale
+    item.part = ""
+    item.fingerprint = event.fingerprint
+    item.working_dir = event.working_dir
+    item.asks = event.needs_answer
+    item.always = event.always
+    item.asked = event.seq
+    if not event.needs_decision and not event.needs_answer:
+        item.phase = "proposed"  # also of one that was asked about ahead, and is to wait for its turn
+        return Changed(updated=[item], waiting=_no_longer_waits(state, item))
+    item.phase = "waiting"
+    if item.action_id not in state.waiting:
+        insort(state.waiting, item.action_id, key=lambda name: state.actions[name].number)
+    return Changed(updated=[item], status=True, waiting=True)
+
+
+def decided(state: SessionState, event: ActionDecided) -> Changed:
+    """Approved, edited or rejected: it waits no longer."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.phase = "rejected" if event.verdict == "rejected" else "approved"
+    item.decided_by = event.by
+    item.decided_rule = event.rule
+    item.note = event.note
+    if event.edited is not None:
+        item.arguments = event.edited
+    if event.written is not None:
+        take_part(item, event)
+    return Changed(updated=[item], status=True, waiting=_no_longer_waits(state, item))
+
+
+def started(state: SessionState, event: ActionStarted) -> Changed:
+    """It runs; the tasks in progress get it as a step, where it is the agent's."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.phase = "running"
+    item.started = event.at
+    item.output = ""
+    state.running[item.action_id] = item
+    tasks = not item.by_person and take_step(state, item.number, item.tool)
+    return Changed(updated=[item], status=True, tasks=tasks)
+
+
+def tool_output(state: SessionState, event: ToolOutput) -> Changed:
+    """Live output of a running action."""
+    item = state.running.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.output = (item.output + event.text)[-LIVE_LIMIT:]
+    return Changed(updated=[item])
+
+
+def observed(state: SessionState, event: ActionObserved) -> Changed:
+    """The result, also of an action that never ran."""
+    item = state.actions.get(event.action_id)
+    if item is None:  # it stands in a part that is not read
+        return Changed(changes=take_files(state, event.files_changed))
+    state.running.pop(item.action_id, None)
+    item.observation = event.observation
+    item.output = observation_text(event.observation)
+    code = event.observation.get("exit_code")
+    item.exit_code = code if isinstance(code, int) else None
+    item.duration = event.duration if event.ran else None
+    item.files = event.files_changed
+    is_let_down = event.refused and item.phase == "approved" and item.decided_by == "person"
+    item.phase = "failed" if is_let_down else _ran(item) if event.ran else _did_not_run(item)
+    item.part = "" if is_let_down else item.part
+    changed = Changed(
+        added=[_let_down(state, item, event.seq)] if is_let_down else [],
+        updated=[item],
+        status=True,
+        tasks=event.ran and not item.agent and take_plan(state, item),
+        changes=take_files(state, event.files_changed, _hand(item)),
+        waiting=_no_longer_waits(state, item),
+    )
+    return changed.merge(close_delegate(state, item.action_id))
+
+
+def _hand(item: ActionItem | None) -> Hand:
+    """Whose files an action changes; of one in a part that is not read nobody knows, and most are the agent's."""
+    return "person" if item is not None and item.by_person else "agent"
+
+
+def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
+    """The person approved it, and its tool refuses: they are told, not the model alone."""
+    text = f"Action {item.number} was not done as you decided: {first_line(item.output, 300)}"
+    notice = NoticeItem(seq, text, "warning")
+    state.items.append(notice)
+    return notice
+
+
+def side_effects(state: SessionState, event: VersionTaken) -> Changed:
+    """What an action changed on disk beside what its result says; a file that both tell of is counted once."""
+    item = state.actions.get(event.action_id)
+    changed = Changed(changes=take_files(state, event.files, _hand(item)))
+    if item is not None and (event.files or event.copy_id):
+        item.files = merged(item.files, event.files)
+        item.copy_id = event.copy_id or item.copy_id
+        changed.updated.append(item)
+    return changed
+
+
+def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
+    """Its outcome is unknown for good."""
+    item = state.actions.get(event.action_id)
+    if item is None:
+        return Changed()
+    item.phase = "lost"
+    item.note = event.reason or item.note
+    state.running.pop(item.action_id, None)
+    text = f"Action {item.number}: the outcome is unknown; it is not run again"
+    notice = NoticeItem(event.seq, f"{text}; {event.known}" if event.known else text, "warning")
+    state.items.append(notice)
+    changed = Changed(added=[notice], updated=[item], status=True, waiting=_no_longer_waits(state, item))
+    return changed.merge(close_delegate(state, item.action_id))
+
+
+def observation_text(observation: dict[str, Any]) -> str:
+    """All text of a dumped observation; an image is named."""
+    content = observation.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list | tuple):
+        return ""
+    return "\n".join(_block_text(block) for block in content)
+
+
+def _block_text(block: Any) -> str:
+    if not isinstance(block, dict):
+        return str(block)
+    return str(block["text"]) if "text" in block else f"[{block.get('mime_type', 'block')}]"
+
+
+def _ran(item: ActionItem) -> Phase:
+    return "failed" if item.observation.get("is_error") or item.exit_code not in (None, 0, -1) else "done"
+
+
+def _did_not_run(item: ActionItem) -> Phase:
+    if item.phase == "rejected":
+        return "rejected"
+    return "failed" if item.error else "skipped"
+
+
+def _no_longer_waits(state: SessionState, item: ActionItem) -> bool:
+    if item.action_id not in state.waiting:
+        return False
+    state.waiting.remove(item.action_id)
+    return True

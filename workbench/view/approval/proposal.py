@@ -1,0 +1,146 @@
+"""Arguments as text that a person can edit, and back: a command as it is, anything else as JSON. Pure."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from workbench.diff.hunks import FileDiff, Hunk, split_lines
+from workbench.diff.partial import chosen_of_each, text_with
+from workbench.errors import WorkbenchError
+from workbench.view.formatting.actions import SHELL_TOOL
+
+
+def argument_text(tool: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+    """A title and the text to edit."""
+    if _is_command(tool, arguments):
+        return "The command", str(arguments["command"])
+    return "The arguments, as JSON", json.dumps(dict(arguments), ensure_ascii=False, indent=2, default=str)
+
+
+def arguments_from(tool: str, arguments: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The arguments that the edited text says; raises WorkbenchError with one line when it says none."""
+    if _is_command(tool, arguments):
+        if not text.strip():
+            raise WorkbenchError("there is no command")
+        return {**arguments, "command": text}
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise WorkbenchError(f"not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise WorkbenchError("the arguments are one object, in braces")
+    return found
+
+
+def _is_command(tool: str, arguments: Mapping[str, Any]) -> bool:
+    return tool == SHELL_TOOL and isinstance(arguments.get("command"), str)
+
+
+Written = tuple[tuple[str, str | None], ...]
+"""Path and text of each file; None where the file shall not exist."""
+
+
+class Proposal:
+    """One action as the person wants it; hunks are counted over all its files, from 0."""
+
+    def __init__(self, files: Sequence[FileDiff] = (), paths: Sequence[str] = ()) -> None:
+        self._files = tuple(files)
+        self._paths = tuple(paths) or tuple(diff.path for diff in files)
+        self._firsts = [0, *accumulate(len(diff.hunks) for diff in files)]
+        self._edits: dict[int, str] = {}
+        self.out: set[int] = set()
+        """The hunks that are not taken."""
+        self.arguments: dict[str, Any] | None = None
+        """The arguments as the person wrote them, where they differ."""
+
+    @property
+    def count(self) -> int:
+        """How many hunks there are."""
+        return self._firsts[-1]
+
+    @property
+    def accepted(self) -> tuple[int, ...]:
+        """The hunks that are taken, edited ones too."""
+        return tuple(hunk for hunk in range(self.count) if hunk not in self.out)
+
+    @property
+    def edited(self) -> tuple[int, ...]:
+        """The hunks that have other text than was proposed."""
+        return tuple(sorted(self._edits))
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything differs from what was proposed."""
+        return bool(self.out or self._edits or self.arguments is not None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left to approve."""
+        return self.count > 0 and len(self.out) == self.count
+
+    def toggle(self, hunk: int) -> None:
+        """Take a hunk out, or in again."""
+        self.out ^= {hunk}
+
+    def text(self, hunk: int) -> str:
+        """The new text of a hunk as it stands now."""
+        file, part = self._part(hunk)
+        return self._edits.get(hunk, "".join(file.new[part.new : part.new_end]))
+
+    def edit(self, hunk: int, text: str) -> None:
+        """Give a hunk other text: that of the base leaves it out, that of the proposal takes it as it was."""
+        file, part = self._part(hunk)
+        is_last = part.old_end == len(file.old)
+        if text and not text.endswith("\n") and not is_last:
+            text += "\n"
+        self._edits.pop(hunk, None)
+        self.out.discard(hunk)
+        if text == "".join(file.new[part.new : part.new_end]):
+            return
+        if text == "".join(file.old[part.old : part.old_end]):
+            self.out.add(hunk)
+        else:
+            self._edits[hunk] = text
+
+    def shown(self) -> list[FileDiff]:
+        """The files with the edits in them; the same hunks in the same order, those left out among them."""
+        return [self._with_edits(file) for file in range(len(self._files))]
+
+    def written(self) -> Written:
+        """What each file shall hold."""
+        shown = self.shown()
+        if not self.out:
+            return tuple((path, diff.after) for path, diff in zip(self._paths, shown, strict=True))
+        each = chosen_of_each(shown, self.accepted)
+        return tuple(
+            (path, text_with(diff, chosen)) for path, diff, chosen in zip(self._paths, shown, each, strict=True)
+        )
+
+    def where(self, hunk: int) -> tuple[str, int, int]:
+        """The file of a hunk, and the first and last line of its old text (from 1)."""
+        file, part = self._part(hunk)
+        return file.path, part.old + 1, part.old_end
+
+    def _part(self, hunk: int) -> tuple[FileDiff, Hunk]:
+        file = bisect_right(self._firsts, hunk) - 1
+        return self._files[file], self._files[file].hunks[hunk - self._firsts[file]]
+
+    def _with_edits(self, file: int) -> FileDiff:
+        diff, first = self._files[file], self._firsts[file]
+        if not any(first <= hunk < first + len(diff.hunks) for hunk in self._edits):
+            return diff
+        new: list[str] = []
+        hunks: list[Hunk] = []
+        old = 0
+        for index, hunk in enumerate(diff.hunks):
+            new += diff.old[old : hunk.old]
+            start = len(new)
+            new += split_lines(self.text(first + index))
+            hunks.append(hunk._replace(new=start, new_end=len(new)))
+            old = hunk.old_end
+        new += diff.old[old:]
+        return FileDiff(diff.path, diff.before, "".join(new), diff.old, new, tuple(hunks))

@@ -1,0 +1,284 @@
+"""One question as it is put: handed from `Asking` to the screen that asks and to its box. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from workbench.protocol.commands import AllowAlways, AnswerQuestion, Command, Decide
+from workbench.text import counted
+from workbench.view.approval.proposal import Proposal
+from workbench.view.state import ActionItem
+
+if TYPE_CHECKING:
+    from workbench.protocol.events import FileText
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A waiting action, which of how many it is, and the mode that asks."""
+
+    action: ActionItem
+    position: int = 1
+    total: int = 1
+    mode: str = "medium"
+    waiting: Sequence[ActionItem] = ()
+    """All that waits, in order."""
+    proposal: Proposal | None = None
+    """What the person made of the action before."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision on one action and the words that go to the model with it; the verdict is "edited" with the rest.
+
+    `edited` are other arguments; `hunks` the accepted ones of the preview, and `written` what its files shall hold.
+    """
+
+    verdict: Literal["approved", "rejected", "edited"]
+    note: str = ""
+    edited: dict[str, Any] | None = None
+    hunks: tuple[int, ...] | None = None
+    written: tuple[FileText, ...] | None = None
+
+    def command(self, action_id: str, fingerprint: str) -> Command:
+        """Return the command that carries the decision to the engine."""
+        return Decide(
+            action_id=action_id,
+            verdict=self.verdict,
+            fingerprint=fingerprint,
+            note=self.note,
+            edited=self.edited,
+            hunks=self.hunks,
+            written=self.written,
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question of the agent's."""
+
+    text: str
+
+    def command(self, action_id: str, fingerprint: str) -> Command:
+        """Return the command that carries the answer to the engine."""
+        return AnswerQuestion(action_id=action_id, text=self.text)
+
+
+@dataclass(frozen=True)
+class Later:
+    """A question left open, with what was written so far; `aside` when it only made room and was not put off."""
+
+    draft: str = ""
+    aside: bool = False
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Another of the questions that wait is to be shown."""
+
+    action_id: str
+
+
+@dataclass(frozen=True)
+class All:
+    """Several waiting actions are approved: id, fingerprint and the event that asked of each, as they were shown."""
+
+    shown: tuple[tuple[str, str, int], ...]
+
+
+Scope = Literal["session", "folder", "person"]
+
+
+@dataclass(frozen=True)
+class Always:
+    """The action is approved, and so is what fits the rule that was shown with it."""
+
+    rule: str
+    scope: Scope
+
+    def command(self, action_id: str, fingerprint: str) -> Command:
+        """Return the command that approves the action and saves the rule."""
+        return AllowAlways(action_id=action_id, fingerprint=fingerprint, rule=self.rule, scope=self.scope)
+
+
+Outcome = Decision | Answer | Later | Turn | All | Always
+"""What a question can end with."""
+
+
+QUIET = 0.5
+"""Seconds a question must be visible without a key before it takes an answer.
+
+What deletes, calls a model or trusts a folder waits as long: nothing that was typed ahead counts.
+"""
+
+
+class Arming:
+    """The quiet time of one question on the screen; once over it stays over, until the question is shown anew."""
+
+    def __init__(self) -> None:
+        self._quiet_since: float | None = None
+        self._armed = False
+
+    def shown(self, at: float) -> None:
+        """The question is visible from now on (again)."""
+        self._quiet_since = at
+        self._armed = False
+
+    def key(self, at: float) -> bool:
+        """A key was pressed; whether it may answer. One that may not begins the quiet time anew."""
+        if self.is_armed(at):
+            self._armed = True
+            return True
+        if self._quiet_since is not None:
+            self._quiet_since = max(at, self._quiet_since)
+        return False
+
+    def is_armed(self, at: float) -> bool:
+        """Whether a key pressed at that time may answer.
+
+        Asking decides nothing for keys that were pressed earlier and are still to come: after a stall the screen asks
+        before it hears them.
+        """
+        return self._armed or (self._quiet_since is not None and at - self._quiet_since >= QUIET)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a key or a click may have answered: one came after the quiet time."""
+        return self._armed
+
+
+class Confirmation:
+    """Binds one answer on a panel to what is in sight: a second press, or a key below what it agrees to.
+
+    What is asked about is in sight from the frame on that shows it. A key or a click answers it when it was pressed
+    `QUIET` seconds after that frame and after any that came too early. When it was pressed counts, not when the screen
+    came to handle it, so that nothing typed blindly while the screen stood still is an answer.
+    """
+
+    PASSES: Final = frozenset({"escape", "up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab"})
+    """Keys that answer nothing anywhere: they work at once, and leave the quiet time as it is."""
+
+    def __init__(self, when_painted: Callable[[Callable[[], None]], object], clock: Callable[[], float]) -> None:
+        """`when_painted` has something called once what was put on the screen until now is painted."""
+        self._when_painted = when_painted
+        self._clock = clock
+        self._about: object = None
+        self._arming = Arming()
+
+    def ask(self, about: object) -> None:
+        """Ask about this, which the next frame shows; an earlier answer does not count for it."""
+        self._about, arming = about, Arming()
+        self._arming = arming
+        self._when_painted(lambda: arming.shown(self._clock()))
+
+    def forget(self) -> None:
+        """Nothing is asked about any more."""
+        self._about = None
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether a key pressed now may answer."""
+        return self._arming.is_armed(self._clock())
+
+    def hears(self, key: str, age: float) -> bool:
+        """Hear of a key (empty for a click) pressed `age` seconds ago; false for one that came too early to count."""
+        return self._about is None or key in self.PASSES or self._arming.key(self._clock() - max(0.0, age))
+
+    def is_asked(self, about: object) -> bool:
+        """Whether this is what is asked about."""
+        return self._about is not None and self._about == about
+
+    def is_answered(self, about: object) -> bool:
+        """Whether this is what is asked about, and the last key or click that was heard answers it."""
+        return self.is_asked(about) and self._arming.is_over
+
+
+class Overheard:
+    """What is typed before the quiet time is over: words are for the prompt, one key pressed too early is nothing."""
+
+    def __init__(self, own: frozenset[str]) -> None:
+        self.own = own
+        self._letters = ""
+
+    def hear(self, letter: str) -> str:
+        """One more letter; all of them as soon as they can be no key of the question's, which are `own`."""
+        self._letters += letter
+        is_one_key = letter in self.own and not self._letters.strip(letter)
+        return "" if is_one_key else self._letters
+
+    def forget(self) -> None:
+        """The quiet time is over: what was pressed before it meant nothing."""
+        self._letters = ""
+
+
+_ORDER: Final = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
+"""Not knowing is no low risk."""
+
+
+def together(waiting: Sequence[ActionItem], shown: ActionItem, changed: Collection[str] = ()) -> list[ActionItem]:
+    """The waiting actions at or below the risk of the one that is shown.
+
+    Questions of the agent's are none, nor are those (by id) of which the person has changed something: approved as it
+    was proposed, that change would be lost.
+    """
+    highest = _ORDER.index(shown.risk)
+    return [
+        item
+        for item in waiting
+        if not item.asks and item.action_id not in changed and _ORDER.index(item.risk) <= highest
+    ]
+
+
+class QuestionDesk:
+    """Knows which questions were put off or called for; `waiting` is always the list of the session state, in order."""
+
+    def __init__(self) -> None:
+        self._later: set[str] = set()
+        self._called = False
+        self._rung: set[str] = set()
+
+    def next_to_open(self, waiting: Sequence[str], *, prompt_text: str, is_covered: bool) -> str | None:
+        """The action whose question opens now, if any; `is_covered` says that something else is on top."""
+        self._later &= set(waiting)
+        self._rung &= set(waiting)
+        if is_covered or not waiting:
+            self._called = self._called and bool(waiting)
+            return None
+        if self._called:
+            return waiting[0]
+        first = next((action for action in waiting if action not in self._later), None)
+        return None if prompt_text else first
+
+    def answered(self, action_id: str) -> None:
+        """The question has its answer; the next one of the batch may open."""
+        self._later.discard(action_id)
+        self._rung.discard(action_id)
+
+    def put_off(self, waiting: Sequence[str]) -> None:
+        """Escape: none of those that wait opens by itself any more."""
+        self._later.update(waiting)
+        self._called = False
+
+    def call(self) -> None:
+        """F8: open the questions now, whatever the prompt holds and whatever was put off."""
+        self._called = True
+        self._later.clear()
+
+    @property
+    def is_called(self) -> bool:
+        """Whether the person asked for what waits."""
+        return self._called
+
+    def line(self, waiting: Sequence[str]) -> str:
+        """What the prompt's line says about questions that are not open; empty when none waits."""
+        if not waiting:
+            return ""
+        return f"{counted(len(waiting), 'action')} waiting · F8"
+
+    def rings(self, waiting: Sequence[str]) -> bool:
+        """Whether to ring the bell now: once for each question that could not open."""
+        fresh = set(waiting) - self._rung
+        self._rung |= fresh
+        return bool(fresh)

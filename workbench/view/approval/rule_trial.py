@@ -1,0 +1,78 @@
+"""Which actions of a session a rule would have let run; asked by the question before it saves one. Loads nothing slow
+until it is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.security.rules.examples import subject_again
+from workbench.security.rules.matching import fits
+from workbench.security.rules.rule import SHELL, Rule
+from workbench.view.state import ActionItem, SessionState
+
+TRIED_ACTIONS = 300
+"""Actions that are looked at, from the last one back."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a rule would have matched: those actions, and how many were looked at."""
+
+    matched: tuple[ActionItem, ...] = ()
+    looked_at: int = 0
+
+
+def try_rule(text: str, state: SessionState) -> Trial:
+    """Hold the rule (one line) against the last actions of the session."""
+    from workbench.security.rules.matching import fits
+    from workbench.security.rules.rule import RuleError, parse_rule
+
+    try:
+        rule = parse_rule(text)
+    except RuleError:
+        return Trial()
+    past = [item for item in state.actions.values() if not item.error][-TRIED_ACTIONS:]
+    matched = tuple(item for item in past if fits(rule, _subject(item.tool, item.arguments, state.workspace)))
+    return Trial(matched, len(past))
+
+
+def _subject(tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
+    import os
+
+    from workbench.security.assessment import Assessment
+    from workbench.security.rules.examples import command_subject
+    from workbench.security.rules.rule import SHELL
+    from workbench.security.rules.subject import subject_of
+
+    home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    if tool == SHELL:
+        return command_subject(str(arguments.get("command", "")), workspace, home)
+    return subject_of(tool, arguments, Assessment("UNKNOWN"), workspace, home)
+
+
+CHECKED_ACTIONS = 500
+"""Actions that are looked at, from the last one back."""
+
+
+def fitting(rule: Rule, state: SessionState) -> list[ActionItem]:
+    """The actions that the rule would have decided, in their order; what is HIGH is asked about whatever is allowed."""
+    actions = list(state.actions.values())[-CHECKED_ACTIONS:]
+    return [action for action in actions if _may_fit(rule, action) and _fits(rule, action, state)]
+
+
+def _may_fit(rule: Rule, action: ActionItem) -> bool:
+    """Whether a closer look is worth it."""
+    if action.error or (rule.verdict == "allow" and action.risk == "HIGH"):
+        return False
+    if not rule.command:
+        return True
+    word = re.split(r"[\\*'\" ]", rule.command, maxsplit=1)[0]
+    return action.tool == SHELL and word in str(action.arguments.get("command", ""))
+
+
+def _fits(rule: Rule, action: ActionItem, state: SessionState) -> bool:
+    return fits(rule, subject_again(action.tool, action.arguments, state.workspace, action.working_dir))

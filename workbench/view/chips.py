@@ -1,0 +1,62 @@
+"""A few words on each image of a message, for its chip; used by the story and by the prompt. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from workbench.text import visible
+from workbench.tools.image_files import HEAD, pixels_of
+from workbench.view.state import Item, UserItem
+
+if TYPE_CHECKING:
+    from workbench.protocol.events import ResourcesRead, ResourceText, UserMessage
+
+
+def chips_of(event: UserMessage) -> tuple[str, ...]:
+    """One for each image the message brought along."""
+    names = (*event.image_names, *("image" for _ in event.images[len(event.image_names) :]))
+    return tuple(_chip_of(name, url) for name, url in zip(names, event.images, strict=False))
+
+
+def with_resources(items: Sequence[Item], event: ResourcesRead) -> UserItem | None:
+    """The message the resources were read for, with what came of each below it."""
+    for item in reversed(items):
+        if isinstance(item, UserItem) and item.seq == event.message:
+            item.resources += tuple(resource_chip(each) for each in event.resources)
+            return item
+    return None
+
+
+def resource_chip(resource: ResourceText) -> str:
+    """What came of a resource that the message mentions."""
+    name = visible(resource.name, lines=False)
+    if resource.error:
+        return f"{name} · not read: {visible(resource.error, lines=False)}"
+    size = len(resource.text.encode(errors="replace")) + sum(len(url) * 3 // 4 for url in resource.images)
+    return f"{name} · {size_of(size)}"
+
+
+def chip(name: str, size: int, head: bytes) -> str:
+    """Name, pixels and bytes of an image."""
+    pixels = pixels_of(head)
+    wide = f" {pixels[0]}×{pixels[1]}" if pixels else ""
+    short = PurePath(name).name if name.startswith("/") else name
+    return f"{visible(short, lines=False)}{wide} · {size_of(size)}"
+
+
+def size_of(count: int) -> str:
+    """So many bytes, in short."""
+    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1e3))} kB"
+
+
+def _chip_of(name: str, url: str) -> str:
+    data = url.partition(",")[2]
+    try:
+        head = base64.b64decode(data[: HEAD // 3 * 4])
+    except (binascii.Error, ValueError):
+        head = b""
+    return chip(name, len(data) * 3 // 4, head)

@@ -1,0 +1,1 @@
+"""The model of the diff viewer: document, geometry, layout and highlighted lines."""

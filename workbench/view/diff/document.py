@@ -1,0 +1,158 @@
+"""The files one diff view shows, with everything about their lines that is worth keeping. No textual here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import overload
+
+from workbench.diff.hunks import FileDiff
+from workbench.diff.words import Spans, changed_words, is_paired_by_order, line_pairs
+from workbench.view.diff.layout import split_rows, unified_rows
+from workbench.view.diff.lines import Lexed, PaintedLine, SyntaxSpan, line_cells, paint_line
+from workbench.view.diff.rows import FoldId, Rows, Side
+from workbench.view.diff.standing import Standing
+
+NEAR = 400
+"""Syntax this many lines ahead is worked out at once; what is farther comes in steps."""
+_MOST_PAIRS = 5_000
+
+
+class PlainCells(Sequence[int]):
+    """The cells of lines in which each sign is painted as one, counted when they are asked for."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[int]: ...
+
+    def __getitem__(self, at: int | slice) -> int | list[int]:
+        if isinstance(at, slice):
+            return [len(line) - line.endswith("\n") for line in self._lines[at]]
+        line = self._lines[at]
+        return len(line) - line.endswith("\n")
+
+    @property
+    def widest(self) -> int:
+        """The cells of the longest line."""
+        longest = max(self._lines, key=len, default="")
+        return len(longest.removesuffix("\n"))
+
+
+class Document:
+    """Files compared, as one long page; `files` may be several for an action that writes several."""
+
+    def __init__(self, files: Sequence[FileDiff]) -> None:
+        self.files = tuple(files)
+        self._standing = [Standing(diff) for diff in self.files]
+        self._lexed: dict[tuple[int, Side], Lexed] = {}
+        self._wanted: tuple[Lexed, int] | None = None
+        self._partners = lru_cache(64)(self._pairs_of)
+        self._changed = lru_cache(1_024)(self._words_of)
+        self.painted = lru_cache(2_048)(self._painted)
+        self.cells = lru_cache(None)(self._cells)
+        self.is_plain = lru_cache(None)(self._is_plain)
+        self._rows_of = lru_cache(2)(self._made_rows)
+
+    def lines(self, file: int, side: Side) -> list[str]:
+        """The lines of one side of a file."""
+        diff = self.files[file]
+        return diff.old if side == "old" else diff.new
+
+    @property
+    def most_lines(self) -> int:
+        """The highest line number there is."""
+        return max((max(len(diff.old), len(diff.new)) for diff in self.files), default=0)
+
+    def widest(self) -> int:
+        """Cells of the longest line; at least 1."""
+        sides: tuple[Side, Side] = ("old", "new")
+        every = (self._widest_of(file, side) for file in range(len(self.files)) for side in sides)
+        return max(every, default=1) or 1
+
+    def _widest_of(self, file: int, side: Side) -> int:
+        cells = self.cells(file, side)
+        return cells.widest if isinstance(cells, PlainCells) else max(cells, default=1)
+
+    def rows(self, opened: Collection[FoldId], *, beside: bool) -> Rows:
+        """The rows in one form; the same ones for the same folds."""
+        return self._rows_of(frozenset(opened), beside)
+
+    def _made_rows(self, opened: frozenset[FoldId], beside: bool) -> Rows:
+        return (split_rows if beside else unified_rows)(self.files, opened)
+
+    def _is_plain(self, file: int, side: Side) -> bool:
+        """Whether every sign of a side is painted as one cell."""
+        text = self.files[file].before if side == "old" else self.files[file].after
+        return text is not None and text.isascii() and text.replace("\n", "").isprintable()
+
+    def _cells(self, file: int, side: Side) -> Sequence[int]:
+        """How many cells each line of one side takes."""
+        lines = self.lines(file, side)
+        return PlainCells(lines) if self.is_plain(file, side) else [line_cells(line) for line in lines]
+
+    def syntax(self, file: int, side: Side, line: int) -> list[SyntaxSpan]:
+        """Syntax of one line; empty while it is still far from what is known (see `work`)."""
+        lexed = self._lexed.get((file, side))
+        if lexed is None:
+            diff = self.files[file]
+            lexed = self._lexed[file, side] = Lexed(diff.path, diff.before if side == "old" else diff.after)
+        if line - lexed.reached <= NEAR:
+            lexed.reach(line)
+        elif not lexed.is_done:
+            self._wanted = (lexed, line)
+        return lexed.line(line)
+
+    def work(self) -> bool:
+        """One step towards syntax that was asked for and was too far; whether it is known now."""
+        if self._wanted is None:
+            return True
+        lexed, line = self._wanted
+        lexed.reach(min(line, lexed.reached + NEAR))
+        if lexed.is_done or lexed.reached >= line:
+            self._wanted = None
+        return self._wanted is None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether syntax was asked for that is not known yet."""
+        return self._wanted is not None
+
+    def _painted(self, file: int, side: Side, line: int) -> PaintedLine:
+        return paint_line(self._standing[file].shown(side, line))
+
+    def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
+        """What changed inside a line of a hunk that became another line, or was one."""
+        other = self._partner(file, hunk, side, line)
+        if other is None:
+            return []
+        return self._changed(file, line, other)[0] if side == "old" else self._changed(file, other, line)[1]
+
+    def _words_of(self, file: int, old: int, new: int) -> tuple[Spans, Spans]:
+        diff = self.files[file]
+        return changed_words(diff.old[old].removesuffix("\n"), diff.new[new].removesuffix("\n"))
+
+    def _partner(self, file: int, hunk: int, side: Side, line: int) -> int | None:
+        """The line of the other side that a line of a hunk became or was."""
+        part = self.files[file].hunks[hunk]
+        olds, news = part.old_end - part.old, part.new_end - part.new
+        if not is_paired_by_order(olds, news):
+            return self._partners(file, hunk)[side].get(line)
+        mine, other = (part.old, part.new) if side == "old" else (part.new, part.old)
+        place = line - mine
+        return other + place if place < min(olds, news, _MOST_PAIRS) else None
+
+    def _pairs_of(self, file: int, hunk: int) -> dict[Side, dict[int, int]]:
+        """For each side of a hunk which line of the other one a line belongs to."""
+        diff = self.files[file]
+        part = diff.hunks[hunk]
+        pairs = line_pairs(diff.old[part.old : part.old_end], diff.new[part.new : part.new_end])
+        together = [(part.old + old, part.new + new) for old, new in pairs]
+        return {"old": dict(together), "new": {new: old for old, new in together}}

@@ -1,0 +1,169 @@
+"""Where the rows of a diff lie on the screen: gutter, columns, wrapped lines, hunks. Pure; made anew for each width."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+from workbench.text import visible
+from workbench.view.diff.document import Document
+from workbench.view.diff.layout import with_comments
+from workbench.view.diff.lines import wrap_places
+from workbench.view.diff.rows import FoldId, LineId, Row, Side
+from workbench.view.formatting.wrapping import wrapped
+
+NARROW = 60
+_ONE_LINE = ("file", "fold", "no-newline", "remark")
+LONGEST = 4_000
+"""Signs of a line shown without wrapping; the rest is there when lines wrap."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a diff is shown: cells to paint in, one or two columns, long lines wrapped or scrolled."""
+
+    width: int
+    beside: bool
+    wrapped: bool
+
+
+class Geometry:
+    """The rows of a document in one look."""
+
+    def __init__(
+        self,
+        document: Document,
+        look: Look,
+        opened: Collection[FoldId] = (),
+        comments: Mapping[LineId, str] | None = None,
+    ) -> None:
+        self.document = document
+        self.look = look
+        rows = document.rows(opened, beside=look.beside)
+        digits = len(str(max(1, document.most_lines)))
+        self.digits = digits
+        self.numbers = 1 if look.beside or look.width < NARROW else 2
+        gutter = 1 + self.numbers * (digits + 1) + 2
+        column = (look.width - 1) // 2 if look.beside else look.width
+        self.column = column
+        self.text_width = max(4, column - gutter)
+        self.comments = {
+            line: wrapped(visible(text), max(10, look.width - gutter - 4)) for line, text in (comments or {}).items()
+        }
+        heights = {line: len(lines) for line, lines in self.comments.items()}
+        self.rows = with_comments(rows, heights) if heights else rows
+        self._hunk_tops = self.rows.hunk_tops()
+        """The first row of each hunk."""
+        widest = document.widest()
+        self._starts = self._row_starts() if look.wrapped and widest > self.text_width else None
+        self.overhang = 0 if look.wrapped else max(0, min(widest, LONGEST + 1) - self.text_width)
+
+    @property
+    def height(self) -> int:
+        """Screen lines of everything."""
+        return self._starts[-1] if self._starts else len(self.rows)
+
+    @property
+    def hunk_count(self) -> int:
+        """How many hunks there are."""
+        return len(self._hunk_tops)
+
+    def at(self, y: int) -> tuple[int, int]:
+        """The row on screen line `y`, and which of its wrapped parts."""
+        if self._starts is None:
+            return y, 0
+        row = bisect_right(self._starts, y) - 1
+        return row, y - self._starts[row]
+
+    def top_of(self, row: int) -> int:
+        """The screen line a row begins at."""
+        return self._starts[row] if self._starts else row
+
+    def start_from(self, y: int) -> int:
+        """The first screen line at `y` or below it that begins a row."""
+        row, part = self.at(y)
+        return y if part == 0 else self.top_of(row + 1)
+
+    def hunk_row(self, hunk: int) -> int:
+        """The first row of a hunk (counted over all files)."""
+        return self._hunk_tops[hunk]
+
+    def hunk_at(self, row: int) -> int:
+        """The hunk a row belongs to, counted over all files; -1 for an unchanged row."""
+        return bisect_right(self._hunk_tops, row) - 1 if self.rows[row].hunk >= 0 else -1
+
+    def hunk_from(self, row: int) -> int:
+        """The first hunk that begins at a row or below it (the count of hunks when there is none)."""
+        return bisect_left(self._hunk_tops, row)
+
+    def folds_around(self, hunk: int) -> list[FoldId]:
+        """The folds directly above and below a hunk."""
+        above = self._hunk_tops[hunk - 1] if hunk else 0
+        below = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
+        return self.rows.folds(above, below)
+
+    def row_of(self, line: LineId) -> int:
+        """The row of a line; of an unchanged line that is folded away the fold, of any other -1."""
+        return self.rows.row_of(line)
+
+    def lines_from(self, row: int) -> tuple[int, int]:
+        """The first old and the first new line at a row or below it; past the last where there is none."""
+        old, new = self.rows.lines_from(row)
+        past = self.document.most_lines
+        return old if old >= 0 else past, new if new >= 0 else past
+
+    def wraps(self, row: Row, side: Side) -> list[int]:
+        """Where the painted parts of one side of a row begin."""
+        line = row.old if side == "old" else row.new
+        if line < 0 or row.kind in _ONE_LINE:
+            return [0]
+        if self.document.cells(row.file, side)[line] <= self.text_width:
+            return [0]
+        return wrap_places(self.document.painted(row.file, side, line).text, self.text_width)
+
+    def _row_starts(self) -> list[int]:
+        return [0, *accumulate(height for _, head, count in self.rows.runs() for height in self._heights(head, count))]
+
+    def _heights(self, head: Row, count: int) -> list[int]:
+        """How many screen lines each row of a run takes."""
+        if head.kind in _ONE_LINE:
+            return [1] * count
+        if head.kind == "changed":
+            sides = self._side_heights(head, count, "old"), self._side_heights(head, count, "new")
+            return [max(both) for both in zip(*sides, strict=True)]
+        return self._side_heights(head, count, "old" if head.kind == "removed" else "new")
+
+    def _side_heights(self, head: Row, count: int, side: Side) -> list[int]:
+        line, width = head.old if side == "old" else head.new, self.text_width
+        if line < 0:
+            return [1] * count
+        cells = self.document.cells(head.file, side)[line : line + count]
+        if self.document.is_plain(head.file, side):
+            return [-(-size // width) or 1 for size in cells]
+        return [1 if size <= width else len(self.wraps(head.after(step), side)) for step, size in enumerate(cells)]
+
+
+_MOST = 4  # with and without a scroll bar, before and after the window got another size
+
+
+class Geometries:
+    """What was worked out once is kept until something else is shown."""
+
+    def __init__(self) -> None:
+        self._made: dict[Look, Geometry] = {}
+
+    def at(
+        self, look: Look, document: Document, opened: Collection[FoldId], comments: Mapping[LineId, str]
+    ) -> Geometry:
+        """The rows in one look."""
+        if look not in self._made:
+            while len(self._made) >= _MOST:
+                self._made.pop(next(iter(self._made)))
+            self._made[look] = Geometry(document, look, opened, comments)
+        return self._made[look]
+
+    def clear(self) -> None:
+        """There is something else to show."""
+        self._made.clear()

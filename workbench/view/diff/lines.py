@@ -1,0 +1,222 @@
+"""What stands out in a diff beside the changes themselves: the cursor's line and the places a search found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len, get_character_cell_size
+
+from workbench.text import visible
+from workbench.view.diff.rows import LineId
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Kept by a view and read by its painter."""
+
+    cursor: int = -1
+    """The row the person stands on, -1 for none."""
+    found: Mapping[LineId, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """Where in a line a search matches."""
+    here: tuple[LineId, int] | None = None
+    """The match the person stands on: its line and where it begins."""
+    left_out: Collection[int] = ()
+    """Hunks that are not taken: what they would remove stays, what they would add does not come."""
+
+
+def line_of(row_file: int, old: int, new: int) -> LineId | None:
+    """The line a row stands for: its new one, or the old one of a row that has no other."""
+    if new >= 0:
+        return row_file, "new", new
+    return (row_file, "old", old) if old >= 0 else None
+
+
+TAB = 4
+DOT = "·"
+_LONG_BLANKS = re.compile(r"(?<=\S) {3,}| +$")
+
+
+@dataclass(frozen=True)
+class PaintedLine:
+    """One line ready to paint; `places[i]` is where sign `i` of the raw line begins (`None`: nothing moved)."""
+
+    text: str
+    places: tuple[int, ...] | None = None
+
+    def place(self, index: int) -> int:
+        """Where sign `index` of the raw line stands in the painted text."""
+        if self.places is None:
+            return min(index, len(self.text))
+        return self.places[min(index, len(self.places) - 1)]
+
+
+def is_plain(body: str) -> bool:
+    """Whether a line without its end is painted as it is, one cell a sign."""
+    return body.isascii() and body.isprintable() and "   " not in body.strip(" ") and not body.endswith(" ")
+
+
+def paint_line(line: str) -> PaintedLine:
+    """The line without its newline: tabs to their stops, long or trailing blanks as dots, hidden signs as escapes."""
+    body = line.removesuffix("\n")
+    if is_plain(body):
+        return PaintedLine(body)
+    body = _LONG_BLANKS.sub(lambda run: DOT * len(run.group()), body)
+    if body.isprintable() and visible(body, lines=False) == body:
+        return PaintedLine(body)
+    pieces: list[str] = []
+    places = [0]
+    column = 0
+    for piece in _painted_signs(body):
+        shown = " " * (TAB - column % TAB) if piece == "\t" else piece
+        pieces.append(shown)
+        column += cell_len(shown)
+        places.append(places[-1] + len(shown))
+    return PaintedLine("".join(pieces), tuple(places))
+
+
+def _painted_signs(body: str) -> Iterator[str]:
+    for sign in body:
+        escaped = sign if sign == "\t" else visible(sign, lines=False)
+        is_hidden = escaped == sign and not sign.isprintable() and sign != "\t"
+        yield f"\\u{ord(sign):04x}" if is_hidden else escaped
+
+
+def line_cells(line: str) -> int:
+    """How many cells the painted line takes."""
+    body = line.removesuffix("\n")
+    return len(body) if is_plain(body) else cell_len(paint_line(line).text)
+
+
+def wrap_places(text: str, width: int) -> list[int]:
+    """Where each painted row of `width` cells begins; at least one row, a wide sign is never cut in two."""
+    if len(text) <= width and text.isascii():
+        return [0]
+    if text.isascii():
+        return list(range(0, len(text), max(1, width)))
+    places, cells = [0], 0
+    for index, sign in enumerate(text):
+        size = get_character_cell_size(sign)
+        if cells + size > width and index > places[-1]:
+            places.append(index)
+            cells = 0
+        cells += size
+    return places
+
+
+def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
+    """The signs that lie whole in `width` cells from cell `start`: first, end, and blank cells in front of them."""
+    if text.isascii():
+        return min(start, len(text)), min(start + width, len(text)), 0
+    first, cell = 0, 0
+    while first < len(text) and cell < start:
+        cell += get_character_cell_size(text[first])
+        first += 1
+    indent = cell - start if first < len(text) or cell > start else 0
+    end, room = first, width - indent
+    while end < len(text) and (size := get_character_cell_size(text[end])) <= room:
+        room -= size
+        end += 1
+    return first, end, max(0, indent)
+
+
+_MOST_SIGNS = 400_000
+_LONGEST_LINE = 2_000
+_STYLES = {
+    "Comment": "comment",
+    "Keyword": "keyword",
+    "Operator.Word": "keyword",
+    "Literal.String": "string",
+    "Literal.String.Doc": "comment",
+    "Literal.Number": "number",
+    "Name.Builtin": "builtin",
+    "Name.Class": "definition",
+    "Name.Function": "definition",
+    "Name.Decorator": "builtin",
+    "Name.Tag": "keyword",
+    "Name.Attribute": "builtin",
+}
+"""Names of pygments' token kinds, and the style of each kind and of all below it."""
+
+
+class SyntaxSpan(NamedTuple):
+    """Signs `start`..`end` of a line have the style `name`."""
+
+    start: int
+    end: int
+    name: str
+
+
+class Lexed:
+    """The syntax of one text; lines it has not reached yet, or never will, have none."""
+
+    def __init__(self, path: str, text: str | None) -> None:
+        self._lines: list[list[SyntaxSpan]] = [[]]
+        self._tokens = _tokens(path, text or "")
+        self.is_done = False
+
+    def reach(self, line: int) -> None:
+        """Go on until the syntax of `line` (from 0) is known."""
+        while not self.is_done and len(self._lines) <= line + 1:
+            token = next(self._tokens, None)
+            if token is None:
+                self.is_done = True
+            else:
+                self._add(*token)
+
+    def line(self, line: int) -> list[SyntaxSpan]:
+        """The spans of one line, as far as they are known."""
+        return self._lines[line] if line < len(self._lines) else []
+
+    @property
+    def reached(self) -> int:
+        """How many lines are known."""
+        return len(self._lines) - 1
+
+    def _add(self, column: int, name: str, text: str) -> None:
+        for count, piece in enumerate(text.split("\n")):
+            if count:
+                self._lines.append([])
+                column = 0
+            if name and piece:
+                self._lines[-1].append(SyntaxSpan(column, column + len(piece), name))
+            column += len(piece)
+
+
+def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
+    """Column, style and text of each token; nothing for texts that are too big or of no known kind."""
+    lexer = _lexer_for(PurePath(path).name) if 0 < len(text) <= _MOST_SIGNS else None
+    if lexer is None or max(map(len, text.split("\n"))) > _LONGEST_LINE:
+        return
+    line_start = 0
+    for place, kind, piece in lexer.get_tokens_unprocessed(text):
+        yield place - line_start, _style_of(kind), piece
+        newline = piece.rfind("\n")
+        if newline >= 0:
+            line_start = place + newline + 1
+
+
+@lru_cache(16)
+def _lexer_for(name: str) -> Lexer | None:
+    from pygments.lexers import get_lexer_for_filename
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_for_filename(name)
+    except ClassNotFound:
+        return None
+
+
+def _style_of(kind: tuple[str, ...]) -> str:
+    for length in range(len(kind), 0, -1):
+        style = _STYLES.get(".".join(kind[:length]))
+        if style:
+            return style
+    return ""

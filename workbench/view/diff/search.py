@@ -1,0 +1,52 @@
+"""Places in compared files that match a search. Pure; the diff viewer steps through them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from workbench.diff.hunks import FileDiff
+from workbench.view.diff.rows import Side
+
+MOST_MATCHES: Final = 10_000
+
+
+class Match(NamedTuple):
+    """One place: the file it is in (from 0), the side and line, and from which sign of the line to which."""
+
+    file: int
+    side: Side
+    line: int
+    start: int
+    end: int
+
+
+def find(needle: str, diff: FileDiff, file: int = 0) -> list[Match]:
+    """All places of `needle` in a file, in the order its lines are shown; a capital in it makes capitals count.
+
+    Unchanged lines count once. At most MOST_MATCHES are found.
+    """
+    if not needle:
+        return []
+    pattern = re.compile(re.escape(needle), 0 if needle != needle.lower() else re.IGNORECASE)
+    if not (pattern.search(diff.before or "") or pattern.search(diff.after or "")):
+        return []
+    found: list[Match] = []
+    for side, first, end in _parts(diff):
+        lines = diff.old if side == "old" else diff.new
+        for line in range(first, end):
+            found += (Match(file, side, line, *place.span()) for place in pattern.finditer(lines[line]))
+        if len(found) >= MOST_MATCHES:
+            break
+    return found[:MOST_MATCHES]
+
+
+def _parts(diff: FileDiff) -> Iterator[tuple[Side, int, int]]:
+    new = 0
+    for hunk in diff.hunks:
+        yield "new", new, hunk.new
+        yield "old", hunk.old, hunk.old_end
+        yield "new", hunk.new, hunk.new_end
+        new = hunk.new_end
+    yield "new", new, len(diff.new)

@@ -1,0 +1,31 @@
+"""What is true about a session that was left: where it is kept and how to go on. Said by the screen and plain mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.config import Locations
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+from workbench.view.state import SessionState, UserItem
+
+
+def farewell(locations: Locations, state: SessionState) -> str:
+    """Where the session is and how to go on, when that is true; empty when there is nothing to go on with."""
+    if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
+        return ""
+    from workbench.session.names import session_path
+    from workbench.session.storage.store import Store
+
+    path = session_path(locations, state.session_id)
+    try:
+        with Store.open(path, readonly=True) as store:
+            is_saved = store.last_seq >= state.last_seq
+    except WorkbenchError as error:
+        return f"The session may not be saved: {error}"
+    if not is_saved:
+        return f"The last events of this session are not saved in {path}."
+    if state.workspace and not Path(state.workspace).is_dir():
+        folder = visible(state.workspace, lines=False)
+        return f"Saved in {path}\nIts folder {folder} is gone; once it is back: ohw resume {state.session_id}"
+    return f"Saved in {path}\nGo on with: ohw resume {state.session_id}"

@@ -1,0 +1,1 @@
+"""Actions, questions, results and sessions as lines of text."""

@@ -1,0 +1,362 @@
+"""A question in words: all that will run, why it is asked, what the model says. Pure; used by the approval screen.
+
+Text is safe to show: each line went through `paint_line`, so what hides elsewhere is an escape or a dot here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from workbench.diff.hunks import FileDiff, compare
+from workbench.text import revealed
+from workbench.tools.ask_human.question import who_asks
+from workbench.view.approval.proposal import Proposal
+from workbench.view.diff.lines import paint_line
+from workbench.view.formatting.actions import EDITOR_TOOL, SHELL_TOOL, action_line, plus_minus, short_path, tool_sign
+from workbench.view.formatting.wrapping import Line, Piece, clip
+from workbench.view.state import ActionItem
+
+if TYPE_CHECKING:
+    from workbench.view.approval.questions import Scope
+    from workbench.view.approval.rule_trial import Trial
+
+Shown = tuple[str, str, str]
+"""A sign before the line, the line (not yet safe to show), the name of its style."""
+SHOWN = 8
+"""Changed lines that the question itself shows; its full text has all of them."""
+
+
+def changed_by_others(action: ActionItem, most: int | None = SHOWN) -> Iterator[Shown]:
+    """Each file's other change, at most so many lines of it."""
+    for file in action.stale:
+        change = compare(short_path(file.path, action.working_dir), file.seen, file.theirs)
+        counts = plus_minus(change.added, change.removed)
+        yield "", f"{change.path} was changed since the agent read it  {counts}", "label"
+        lines = list(_lines(change))
+        yield from islice(lines, most)
+        if most is not None and len(lines) > most:
+            yield (
+                "  ",
+                f"{len(lines) - most} more {'line' if len(lines) - most == 1 else 'lines'} of it in the full text",
+                "dim",
+            )
+
+
+def wanted_by_agent(action: ActionItem) -> Iterator[Shown]:
+    """For the full text: what the agent wanted to make of the file that it had seen."""
+    for file in action.stale:
+        change = compare(short_path(file.path, action.working_dir), file.seen, file.wanted)
+        yield "", f"{change.path} as the agent wanted it  {plus_minus(change.added, change.removed)}", "label"
+        yield from _lines(change)
+
+
+def _lines(change: FileDiff) -> Iterator[Shown]:
+    for hunk in change.hunks:
+        yield "  ", f"line {hunk.old + 1}:", "dim"
+        yield from (("  − ", line.rstrip("\n"), "argument") for line in change.old[hunk.old : hunk.old_end])
+        yield from (("  + ", line.rstrip("\n"), "argument") for line in change.new[hunk.new : hunk.new_end])
+
+
+LONGEST_QUOTE = 300
+EDITED = "Edited by you. It is rated anew, and asked about again when that comes out higher than now, or HIGH."
+_REASONS = 36
+"""The column in which the reasons of parts begin."""
+_VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
+
+
+class Said(NamedTuple):
+    """One line that is safe to show, and the name of its style (of the text widget; "" for plain)."""
+
+    text: str
+    style: str = ""
+    indent: int = 0
+    """Columns that its further rows stand further in."""
+
+
+def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> list[Said]:
+    """All of what will run: the command or the arguments, then the parts of a command with their risks.
+
+    With `edited` the person's own arguments, which are not rated yet.
+    """
+    if edited is not None:
+        own = replace(action, arguments=dict(edited), segments=(), preview=(), stale=())
+        return [*what_runs(own), Said(""), Said(EDITED, "label")]
+    if action.tool == SHELL_TOOL:
+        lines = list(_command(action.arguments))
+    elif action.tool == EDITOR_TOOL and action.preview:
+        lines = [Said(on_one_line(_edit_line(action)), "command")]
+    else:
+        lines = [Said(on_one_line(f"{tool_sign(action)} {action.tool}"), "command"), *argument_lines(action.arguments)]
+    if action.segments:
+        lines.append(Said(""))
+        lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
+    return lines + [Said(f"{sign}{on_one_line(text)}", style) for sign, text, style in changed_by_others(action)]
+
+
+def why_asked(action: ActionItem, mode: str) -> list[Said]:
+    """The rule that asks, reasons, the model's own words and the folder it happens in."""
+    rule = action.rule or f'mode "{mode}"'
+    lines = _asker(action)
+    lines += [Said(on_one_line(f"Why asked: {rule}.") + _quote(action))]
+    lines += [Said(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons]
+    if action.working_dir:
+        lines.append(Said(f"Working directory {on_one_line(action.working_dir)}", "dim"))
+    return lines
+
+
+def reasons(action: ActionItem) -> list[Said]:
+    """For whom it is asked, and the reasons that do not stand beside a part of what runs."""
+    said = {segment.reason for segment in action.segments}
+    return _asker(action) + [
+        Said(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons if reason not in said
+    ]
+
+
+def _asker(action: ActionItem) -> list[Said]:
+    return [Said(on_one_line(f"Asked for {who_asks(action.agent)}."), "command")] if action.agent else []
+
+
+def _quote(action: ActionItem) -> str:
+    """What the model said of it; nothing of a risk that it did not name, or was not asked for."""
+    said = on_one_line(action.summary.strip()[:LONGEST_QUOTE])
+    risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
+    if not risk and not said:
+        return ""
+    return f' The model says{risk}: "{said}".' if said else f" The model says{risk}."
+
+
+def files_written(action: ActionItem) -> list[FileDiff]:
+    """The differences the action would make, named below its folder where they lie in it."""
+    return [
+        _compared(revealed(short_path(delta.path, action.working_dir), lines=False), delta.before, delta.after)
+        for delta in action.preview
+    ]
+
+
+_compared = lru_cache(8)(compare)  # a question compares its files more than once
+
+
+def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
+    command = str(arguments.get("command", ""))
+    if str(arguments.get("reset", "")).lower() == "true":
+        yield Said("a new shell: variables and directory are lost", "label")
+    if str(arguments.get("is_input", "")).lower() == "true":
+        yield Said("input to the running command:", "label")
+    lines = command.split("\n") if command else []
+    for index, line in enumerate(lines):
+        yield Said(("$ " if index == 0 else "  ") + on_one_line(line), "command")
+    rest = {name: value for name, value in arguments.items() if name not in ("command", "reset", "is_input")}
+    yield from argument_lines({name: value for name, value in rest.items() if value is not None})
+
+
+def _edit_line(action: ActionItem) -> str:
+    path = short_path(str(action.arguments.get("path", "")), action.working_dir)
+    diffs = files_written(action)
+    changes = plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))
+    return f"± {path}  {_VERBS.get(str(action.arguments.get('command')), 'edit')}  {changes}"
+
+
+def argument_lines(arguments: Mapping[str, Any]) -> Iterator[Said]:
+    """Each as `name: value`; a value of several lines below its name."""
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        if "\n" not in text:
+            yield Said(f"{on_one_line(name)}: {on_one_line(text)}", "argument")
+            continue
+        yield Said(f"{on_one_line(name)}:", "label")
+        for line in text.split("\n"):
+            yield Said(f"  {on_one_line(line)}", "argument")
+
+
+def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
+    """A part of the command: short ones on one line with their risk, long ones above it."""
+    shown = [on_one_line(line) for line in text.split("\n")]
+    if len(shown) == 1 and len(shown[0]) <= 24:
+        yield Said(f"  {shown[0]:<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
+        return
+    for line in shown:
+        yield Said(f"  {line}")
+    yield Said(f"  {'':<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
+
+
+def on_one_line(text: str) -> str:
+    """One line of it; a tab is an escape too (in a command it is no mere blank), and so are look-alike letters."""
+    return paint_line(revealed(text.replace("\n", " ").replace("\t", "\\t"), lines=False)).text
+
+
+SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
+    ("session", "this session", "forgotten when it ends for good"),
+    ("folder", "this folder", "every session here, in your own rules file"),
+    ("person", "everywhere", "every session of yours, in your own rules file"),
+)
+"""Name, label and what it means."""
+
+
+def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) -> list[Line]:
+    """All of it, in at most `room` lines as long as the rule fits one."""
+    painted = paint_line(rule).text
+    lines: list[Line] = [[Piece("This rule would be saved, as it stands here:", "dim")]]
+    lines += [[Piece(f"  {painted[at : at + width - 2]}", "bold")] for at in range(0, len(painted), max(1, width - 2))]
+    lines += [[], [Piece("Where it counts", "dim")]]
+    for number, (_, label, meaning) in enumerate(SCOPES):
+        style = "bold" if number == scope else ""
+        pointer = Piece("▌" if number == scope else " ", "accent")
+        lines.append([pointer, Piece(f"{number + 1} {label:<14}", style), Piece(clip(meaning, width - 18), "dim")])
+    lines += [[], [Piece(_told(trial), "dim")]]
+    free = max(1, room - len(lines))
+    shown = trial.matched[-free:] if len(trial.matched) <= free else trial.matched[-free + 1 :]
+    lines += [_action(item, width) for item in shown]
+    if len(shown) < len(trial.matched):
+        lines.append([Piece(f"  and {len(trial.matched) - len(shown)} before them", "dim")])
+    return lines
+
+
+def _told(trial: Trial) -> str:
+    count, all_ = len(trial.matched), trial.looked_at
+    return f"It fits {count} of the {f'last {all_}' if all_ > 1 else all_} actions of this session:"
+
+
+def _action(item: ActionItem, width: int) -> Line:
+    words = f"{tool_sign(item)} {action_line(item, item.working_dir)}"
+    return [Piece(f"  {item.number:>3}  ", "dim"), Piece(clip(words, max(4, width - 7)))]
+
+
+RISK_SIGNS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
+_MOST = 5
+_LARGE = 200_000
+"""Characters of a change that is not compared only to be counted in a list."""
+
+
+def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line]:
+    """One line for each action that waits, the one at `at` marked; of many only those around it."""
+    first = max(0, min(at - _MOST // 2, len(waiting) - _MOST))
+    return [_line(item, number, number == at, width) for number, item in enumerate(waiting)][first : first + _MOST]
+
+
+def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
+    risk = f"{RISK_SIGNS[item.risk]} {item.risk:<7}"
+    words = f"{tool_sign(item)} {action_line(item, item.working_dir)}{_counted(item)}"
+    style = "bold" if is_shown else "dim"
+    return [
+        Piece("▌" if is_shown else " ", "accent"),
+        Piece(f"{number + 1:>2}  ", style),
+        Piece(f"{risk}  ", f"risk-{item.risk.lower()}"),
+        Piece(clip(words, max(4, width - 16)), style),
+    ]
+
+
+def _counted(item: ActionItem) -> str:
+    """How much a small change adds and removes: several of one file are told apart by it."""
+    size = sum(len(delta.before or "") + len(delta.after or "") for delta in item.preview)
+    if not item.preview or size > _LARGE:
+        return ""
+    diffs = files_written(item)
+    return f"  {plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))}"
+
+
+def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[Said]:
+    """Everything that these actions would run and write, and why each is asked; before it that some were left out."""
+    lines: list[Said] = []
+    if left_out:
+        them = (
+            "one action that you changed: it is" if left_out == 1 else f"{left_out} actions that you changed: each is"
+        )
+        lines = [Said(f"Without {them} approved by itself.", "label"), Said("")]
+    for number, item in enumerate(items, 1):
+        head = f"{number} of {len(items)}  {RISK_SIGNS[item.risk]} {item.risk}"
+        lines += [Said(head, f"risk-{item.risk.lower()}"), *what_runs(item), *reasons(item)]
+        lines += [*_changed_lines(item), Said("")]
+    return lines
+
+
+def _changed_lines(item: ActionItem) -> Iterator[Said]:
+    for diff in files_written(item):
+        for hunk in diff.hunks:
+            yield Said(f"  {diff.path}, line {hunk.old + 1}", "label")
+            yield from (Said(f"  − {paint_line(line).text}", "removed") for line in diff.old[hunk.old : hunk.old_end])
+            yield from (Said(f"  + {paint_line(line).text}", "added") for line in diff.new[hunk.new : hunk.new_end])
+
+
+Hint = tuple[str, str]
+"""A key and what it does; a hint without a key is a remark."""
+
+EDITING: tuple[Hint, ...] = (("ctrl+s", "keep the text"), ("esc", "discard it"))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the keys depend on: whether all was seen, whether answers count yet, which hunk is chosen (-1 for none)."""
+
+    seen: bool
+    armed: bool
+    current: int = -1
+    waiting: int = 1
+    """How many actions wait."""
+    may_always: bool = False
+    may_edit: bool = True
+    """Whether the arguments are the agent's, so that they can be changed."""
+    key: Callable[[str, str], str] = lambda name, usual: usual
+    """The key of a binding of that id, the person's own or the usual one."""
+
+
+def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
+    """While a note is written."""
+    return (("enter", "reject" if rejecting else "keep the note"), ("esc", "back"))
+
+
+def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hint, ...]:
+    """The keys that work now; what still keeps `y` from working is said in its place."""
+    key = now.key
+    edits: tuple[Hint, ...] = (key("approval.edit", "e"), "edit"), (key("approval.edit-outside", "E"), "$EDITOR")
+    edits = edits if now.may_edit else ()
+    keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), *edits)
+    diff: tuple[Hint, ...] = ()
+    if has_diff:
+        diff = (key("approval.split", "s"), "split"), (key("approval.viewer", "d"), "viewer")
+    others: tuple[Hint, ...] = ((_others(now), "others"), ("Y", "all…")) if now.waiting > 1 else ()
+    always: tuple[Hint, ...] = (("a", "always…"),) if now.may_always and now.armed else ()
+    return (
+        *keys,
+        *always,
+        *diff,
+        *others,
+        (key("approval.full", "v"), "full text"),
+        (key("approval.note", "tab"), "note"),
+        ("esc", "later"),
+    )
+
+
+def all_keys(count: int, *, seen: bool, armed: bool) -> tuple[Hint, ...]:
+    """Where several are approved at once."""
+    approve: Hint = ("Y", f"approve all {count}") if seen else ("", "↓ scroll to the end, then Y")
+    return (approve if armed else ("", "Y in a moment…"), ("esc", "back"))
+
+
+def _approve(proposal: Proposal, now: Moment) -> Hint:
+    if not now.armed:
+        return "", "y in a moment…"
+    if proposal.is_empty:
+        return "", "no hunk is taken"
+    if not now.seen:
+        return "", "↓ scroll to the end, then y"
+    if proposal.out:
+        return "y", f"approve {len(proposal.accepted)} of {proposal.count}"
+    return "y", "approve as edited" if proposal.is_changed else "approve"
+
+
+def _hunk_keys(proposal: Proposal, now: Moment) -> tuple[Hint, ...]:
+    if not proposal.count:
+        return ()
+    steps, space = (now.key("approval.next", "j"), now.key("approval.previous", "k")), now.key("approval.take", "space")
+    take = "take in" if now.current in proposal.out else "leave out"
+    return ((f"{steps[0]} {steps[1]}", "hunks"), (space, take)) if proposal.count > 1 else ((space, take),)
+
+
+def _others(now: Moment) -> str:
+    keys = now.key("approval.previous-action", "left"), now.key("approval.next-action", "right")
+    return " ".join({"left": "←", "right": "→"}.get(key, key) for key in keys)

@@ -1,0 +1,184 @@
+"""An action as a card of the conversation: one line, and a few lines of what came of it. Pure; `widgets.card` paints.
+
+A card has the same number of lines at every width, so that the conversation never has to measure it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+from workbench.diff.hunks import changed_lines
+from workbench.text import counted, visible
+from workbench.tools.ask_human.question import read_question
+from workbench.view.approval.proposal import Proposal
+from workbench.view.formatting.actions import (
+    ASK_TOOL,
+    EDITOR_TOOL,
+    SEARCH_TOOLS,
+    STATE_SIGNS,
+    action_line,
+    outcome,
+    seconds,
+    tool_sign,
+)
+from workbench.view.formatting.wrapping import Line, Piece, clip, pad, spread, trim_common
+from workbench.view.state import CHANGED_BACK, ActionItem
+
+_EXACT_UP_TO = 1_000_000
+
+
+@lru_cache(maxsize=128)
+def first_changes(before: str | None, after: str | None, limit: int) -> tuple[tuple[str, str], ...]:
+    """At most `limit` pairs of a sign (`+` or `−`) and a line, in the order of the file."""
+    old, new, _ = trim_common(*changed_lines(before, after))
+    if len(old) * len(new) > _EXACT_UP_TO:
+        old, new = old[:500], new[:500]
+    return tuple(islice(_changes(list(old), list(new)), limit))
+
+
+def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if tag != "equal":
+            yield from (("−", line.removesuffix("\n")) for line in old[old_from:old_to])
+            yield from (("+", line.removesuffix("\n")) for line in new[new_from:new_to])
+
+
+OUTPUT_LINES: Final = 5
+DIFF_LINES: Final = 8
+LONGEST_LINE: Final = 1_000
+
+_QUIET_TOOLS: Final = frozenset({"task_tracker", "finish"})
+
+
+def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None = None) -> list[Line]:
+    """All lines of a card, each at most `width` cells; `now` is for what runs."""
+    return [_head(item, width, workspace, now), *([] if item.folded else _body(item, width))]
+
+
+def shown_output(item: ActionItem) -> str:
+    """What a tool printed, without what was said to the model about it."""
+    said = item.observation.get("output")
+    told = isinstance(said, str) and (said.strip() or not item.observation.get("is_error"))
+    return str(said) if told else item.output
+
+
+def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) -> Line:
+    sign, style = STATE_SIGNS[item.phase]
+    failed = item.phase == "failed"
+    left = [
+        Piece(f"{sign} ", style),
+        Piece(f"↳ {item.agent} · " if item.agent else "you · " if item.by_person else "", "accent"),
+        Piece(f"{tool_sign(item)} ", "tool"),
+        Piece(action_line(item, workspace), "failed" if failed else "bold"),
+    ]
+    running = _running(item, now) if now is not None else []
+    return spread(left, running or [*_ended(item), *_folded(item, width)], width)
+
+
+def _ended(item: ActionItem) -> Line:
+    word = outcome(item)
+    style = "failed" if item.phase in ("failed", "lost") else "added" if word.startswith(("+", "−")) else "dim"
+    pieces = [Piece(word, style)] if word else []
+    if item.phase == "waiting":
+        pieces = [Piece("waiting for you", "waiting")]
+    if item.duration is not None and item.duration >= 0.1:
+        pieces.append(Piece(f"{' · ' if word else ''}{seconds(item.duration)}", "dim"))
+    return pieces
+
+
+def _running(item: ActionItem, now: datetime) -> Line:
+    if item.phase != "running" or item.started is None:
+        return []
+    return [Piece(seconds(max(0.0, (now - item.started).total_seconds()), live=True), "running")]
+
+
+def _folded(item: ActionItem, width: int) -> Line:
+    return [Piece(" …", "dim")] if item.folded and _body(item, width) else []
+
+
+def _body(item: ActionItem, width: int) -> list[Line]:
+    if item.phase in ("rejected", "lost", "skipped"):
+        return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
+    if item.tool == "think":
+        return _output(str(item.arguments.get("thought", "")), item, width, head=True, style="dim")
+    if item.tool == ASK_TOOL and item.phase == "waiting":
+        return _asked(item, width)
+    if item.tool in _QUIET_TOOLS and item.phase != "failed":
+        return []
+    if item.tool in (EDITOR_TOOL, CHANGED_BACK) and item.phase != "failed":
+        return [] if item.arguments.get("command") == "view" else _diff(item, width)
+    return _output(shown_output(item), item, width, head=item.tool in SEARCH_TOOLS)
+
+
+def _asked(item: ActionItem, width: int) -> list[Line]:
+    """The rest of a question, and the numbered answers to choose from."""
+    question = read_question(item.arguments)
+    rest = question.text.split("\n")[1:]
+    lines: list[Line] = [[Piece(clip(_one(line), width - 3))] for line in rest[:OUTPUT_LINES]]
+    for number, option in enumerate(question.options, 1):
+        lines.append([Piece(f"{number}  ", "accent"), Piece(clip(_one(option), max(1, width - 6)))])
+    return _bars(lines, item)
+
+
+def _diff(item: ActionItem, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for delta in item.files or item.preview:
+        for sign, text in first_changes(delta.before, delta.after, DIFF_LINES + 1):
+            lines.append(
+                [Piece(pad(f"{sign} {_one(text)}", width - 3), "diff-added" if sign == "+" else "diff-removed")]
+            )
+        if len(lines) > DIFF_LINES:
+            more: Line = [Piece("more · enter", "dim")]
+            return _bars([*lines[: DIFF_LINES - 1], spread([Piece("…", "dim")], more, width - 3)], item)
+    return _bars(lines, item)
+
+
+def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
+    """The last lines of an output (the first ones of a thought or a search), and how many more there are."""
+    lines = text.rstrip().split("\n") if text.strip() else []
+    more = max(0, len(lines) - OUTPUT_LINES)
+    few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
+    shown: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
+    if more and shown:
+        hint = [Piece(f"{counted(more, 'line')} more · enter", "dim")]
+        shown[-1] = spread(shown[-1], hint, width - 3)
+    return _bars(shown, item)
+
+
+def _bars(lines: Sequence[Line], item: ActionItem) -> list[Line]:
+    style = "failed" if item.phase == "failed" else "dim"
+    return [[Piece(" │ ", style), *line] for line in lines]
+
+
+def _one(text: str) -> str:
+    return visible(text[:LONGEST_LINE].expandtabs(4), lines=False)
+
+
+_MOST_MARKS = 12
+
+
+def hunk_line(proposal: Proposal, current: int) -> Line:
+    """`2 of 3 hunks taken   ✓ 1   × 2   ✓ 3 edited`; with many hunks only the one that is chosen."""
+    count = proposal.count
+    taken = count - len(proposal.out)
+    words = f"{taken} of {counted(count, 'hunk')} taken"
+    line = [Piece(words, "bold" if taken == count else "waiting")]
+    if count <= _MOST_MARKS:
+        for hunk in range(count):
+            line += [Piece("  "), *_mark(proposal, hunk, current)]
+    elif current >= 0:
+        line += [Piece("  "), *_mark(proposal, current, current)]
+    return line
+
+
+def _mark(proposal: Proposal, hunk: int, current: int) -> Line:
+    is_out = hunk in proposal.out
+    words = f"{'×' if is_out else '✓'} {hunk + 1}{' edited' if hunk in proposal.edited else ''}"
+    pointer = Piece("▌" if hunk == current else " ", "accent")
+    return [pointer, Piece(words, "removed" if is_out else "added")]

@@ -1,0 +1,211 @@
+"""The whole of a question as plain text that can be searched, with what the person made of it; for the pager."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.settings_check import MODE_NAMES
+from workbench.view.approval.proposal import Proposal
+from workbench.view.diff.standing import dotted
+from workbench.view.formatting.actions import (
+    STATE_SIGNS,
+    action_line,
+    outcome,
+    result_facts,
+    seconds,
+    short_path,
+    tool_sign,
+)
+from workbench.view.formatting.approval import (
+    argument_lines,
+    changed_by_others,
+    on_one_line,
+    wanted_by_agent,
+    what_runs,
+)
+from workbench.view.formatting.cards import shown_output
+from workbench.view.state import ActionItem
+
+if TYPE_CHECKING:
+    from workbench.protocol.events import ModelResponded
+
+_YOURS = "As you changed it, this is written:"
+_PROPOSED = "As the agent proposed it:"
+
+
+def full_text(action: ActionItem, proposal: Proposal | None = None) -> str:
+    """What runs, what the model thought and said; what the person changed stands before what was proposed."""
+    return "\n".join(_lines(action, proposal))
+
+
+def _lines(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
+    if proposal is not None and proposal.arguments is not None:
+        yield from (line.text for line in what_runs(action, proposal.arguments))
+        yield from ("", _PROPOSED)
+    yield from (line.text for line in what_runs(action))
+    if action.preview:
+        yield from _changed_by_person(action, proposal)
+        yield from ("", *(line.text for line in argument_lines(action.arguments)))
+    if action.stale:
+        both = (*changed_by_others(action, None), *wanted_by_agent(action))
+        yield from ("", *(f"{sign}{on_one_line(text)}" for sign, text, _ in both))
+    for label, text in (("Summary", action.summary), ("Thought", action.thought)):
+        if text:
+            yield from ("", f"{label}:", *(on_one_line(line) for line in text.split("\n")))
+
+
+def _changed_by_person(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
+    """What is written with the person's choice of hunks and their own text; nothing where that is the proposal."""
+    if proposal is None or not (proposal.out or proposal.edited):
+        return
+    yield from ("", _YOURS)
+    before = {delta.path: delta.before for delta in action.preview}
+    for path, text in proposal.written():
+        if text == before[path]:
+            yield f"{on_one_line(short_path(path, action.working_dir))}: stays as it is"
+            continue
+        old, new = ((side or "").splitlines() for side in (before[path], text))
+        name = short_path(path, action.working_dir)
+        lines = difflib.unified_diff(old, new, name, name, lineterm="")
+        yield from (on_one_line(line if line.startswith("+") else dotted(line)) for line in lines)
+    yield from ("", _PROPOSED)
+
+
+_MOST_PICTURES: Final = 20
+
+
+PICTURES: Final = "PICTURES"
+"""The heading above the pictures; what an action printed is always indented, so it cannot look like that."""
+
+
+def pictures(item: ActionItem) -> list[dict[str, Any]]:
+    """The pictures of an action's result, base64 in `data`."""
+    content = item.observation.get("content")
+    blocks = content if isinstance(content, list | tuple) else ()
+    return [each for each in blocks if isinstance(each, dict) and each.get("type") == "image"][:_MOST_PICTURES]
+
+
+def picture_lines(item: ActionItem, text: str) -> dict[int, str]:
+    """The line of a detail text below which each picture belongs, with the picture."""
+    found = pictures(item)
+    lines = text.split("\n") if found else []
+    first = lines.index(PICTURES) + 1 if PICTURES in lines else 0
+    return {first + number: str(each.get("data", "")) for number, each in enumerate(found)} if first else {}
+
+
+def _picture(number: int, block: Mapping[str, Any]) -> str:
+    kind = str(block.get("mime_type", "image")).removeprefix("image/").upper()
+    return f"picture {number}, {kind}, {max(1, len(str(block.get('data', ''))) * 3 // 4000)} kB"
+
+
+def detail_title(item: ActionItem) -> str:
+    """One line: number, tool and how it stands."""
+    ended = outcome(item)
+    return f"Action {item.number} · {item.tool} · {item.phase}{f' · {ended}' if ended else ''}"
+
+
+def detail_text(item: ActionItem, workspace: str = "", steps: Iterable[ActionItem] = ()) -> str:
+    """What was asked for, why it was allowed, what came of it, when and by which model; not yet safe to show.
+
+    `steps` are those of the sub-agent it called.
+    """
+    parts = [*_parts(item, workspace), ("STEPS OF THE SUB-AGENT", "\n".join(_step(each, workspace) for each in steps))]
+    return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in parts if body) + "\n"
+
+
+def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
+    yield "ARGUMENTS", "\n".join(_argument(name, value) for name, value in item.arguments.items())
+    yield "COULD NOT BE READ", item.error
+    yield "RESULT", _result(item)
+    yield PICTURES, "\n".join(_picture(number, each) for number, each in enumerate(pictures(item), 1))
+    yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
+    kept = f"before it began a copy was kept of what it took away: b, or `ohw restore {item.copy_id}`, brings it back"
+    yield "COPY", kept if item.copy_id else ""
+    yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
+    yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
+    yield "RISK", _risk(item)
+    yield "DECISION", _decision(item)
+    yield "MORE ABOUT THE RESULT", "\n".join(result_facts(item.observation))
+    yield "TIME AND MODEL", _time_and_model(item)
+
+
+def _argument(name: str, value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return f"{name}:\n{_indented(text)}" if "\n" in text else f"{name}: {text}"
+
+
+def _result(item: ActionItem) -> str:
+    text = _words(item) if pictures(item) else item.output or shown_output(item)
+    return text or ("it runs, nothing printed yet" if item.phase == "running" else "")
+
+
+def _words(item: ActionItem) -> str:
+    """The text of a result without the names of its pictures, which stand below."""
+    content = item.observation["content"]
+    return "\n".join(str(each["text"]) for each in content if isinstance(each, dict) and "text" in each)
+
+
+def _risk(item: ActionItem) -> str:
+    if item.by_person:
+        return ""  # nobody was asked
+    lines = [f"{item.risk} (the model said {item.model_risk})", *item.reasons]
+    lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
+    return "\n".join(lines)
+
+
+def _decision(item: ActionItem) -> str:
+    if not item.decided_by:
+        if item.asks and item.phase == "waiting":
+            return "none needed: it waits for your answer"
+        return f"waits for you; asked by {item.rule}" if item.phase == "waiting" else item.note
+    who = "you" if item.decided_by == "person" else f"the {item.decided_by}"
+    said = "rejected" if item.phase == "rejected" else "taken in part" if item.part else "allowed"
+    rule = item.decided_rule or item.rule
+    lines = [f"{said} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
+    if item.decided_by == "person" and item.decided_rule:
+        lines = [f"{said} by you; asked by {item.rule}", f"saved for what comes: {item.decided_rule}"]
+    lines += [f"written: {item.part}"] if item.part else []
+    return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
+
+
+def _time_and_model(item: ActionItem) -> str:
+    lines = [f"proposed {item.at:%Y-%m-%d %H:%M:%S} UTC"] if item.at else []
+    if item.started:
+        lines.append(f"started {item.started:%Y-%m-%d %H:%M:%S} UTC")
+    if item.duration is not None:
+        lines.append(f"took {seconds(item.duration)}")
+    if item.working_dir:
+        lines.append(f"in {item.working_dir}")
+    answer = item.response
+    if answer is not None:
+        lines += _answer(answer, item.batch)
+    return "\n".join(lines)
+
+
+def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
+    """The call of the model that asked for it."""
+    usage = answer.usage
+    cost = "unknown" if answer.cost is None else f"${answer.cost:.4f}"
+    yield f"{answer.model}: {_known(usage.input)} tokens in, {_known(usage.output)} out, cost {cost}"
+    extra = {"from the cache": usage.cached, "written to it": usage.written, "of reasoning": usage.reasoning}
+    yield from filter(None, [", ".join(f"{count} {words}" for words, count in extra.items() if count)])
+    first = "" if answer.first_token is None else f", the first word after {seconds(answer.first_token)}"
+    yield from [f"it answered in {seconds(answer.latency)}{first}"] if answer.latency else []
+    yield from [f"one of {batch} calls of that answer"] if batch > 1 else []
+
+
+def _step(item: ActionItem, workspace: str) -> str:
+    took = "" if item.duration is None else seconds(item.duration)
+    said = f"{STATE_SIGNS[item.phase][0]} {item.number:>3} {tool_sign(item)} {action_line(item, workspace)}"
+    return " · ".join(filter(None, (said, outcome(item), took)))
+
+
+def _known(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" if line else "" for line in text.rstrip("\n").split("\n"))

@@ -1,0 +1,34 @@
+"""Mistakes in settings, keys and themes: in a few words, and all of them as a page by their files. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from workbench.view.formatting.rows import from_home
+
+_PLACED: Final = re.compile(r"(?P<file>/.*?):(?P<line>\d+): (?P<said>.*)", re.DOTALL)
+_LEAVES: Final = "The rest of these files counts; the usual values stand for what does not."
+
+
+def in_short(problems: Sequence[str], key: str) -> str:
+    """One line for a notice: the only mistake there is, or how many; `key` shows all of them."""
+    if len(problems) > 1:
+        return f"{len(problems)} mistakes in settings and themes · {key} reads them"
+    placed = _PLACED.fullmatch(problems[0])
+    said = f"{Path(placed['file']).name}:{placed['line']}: {placed['said']}" if placed else problems[0]
+    return f"{said} · {key}"
+
+
+def mistakes_page(problems: Iterable[str]) -> str:
+    """All of them below the names of their files, each with its line."""
+    by_file: dict[str, list[str]] = {}
+    for problem in problems:
+        placed = _PLACED.fullmatch(problem)
+        file = from_home(Path(placed["file"])) if placed else "elsewhere"
+        said = f"line {placed['line']:>4}  {placed['said']}" if placed else problem
+        by_file.setdefault(file, []).append(f"  {said}")
+    parts = [f"{file}\n\n" + "\n".join(lines) for file, lines in by_file.items()]
+    return "\n\n".join([*parts, _LEAVES]) + "\n"

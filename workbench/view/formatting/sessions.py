@@ -1,0 +1,176 @@
+"""Rows of the sessions list as pieces fitted to a width; pure, called by the Sessions screen alone.
+
+Columns give way as the width shrinks: first the folder, then how many actions, then what it cost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+from workbench.text import counted, first_line, visible
+from workbench.view.formatting.rows import from_home
+from workbench.view.formatting.wrapping import Line, Piece, clip, pad
+from workbench.view.state import SessionState
+
+if TYPE_CHECKING:
+    from workbench.session.storage.catalog import SessionSummary
+    from workbench.session.storage.shelf import Found
+
+_STATES: Final = {"finished": "ok", "error": "failed", "stuck": "waiting", "limit": "waiting"}
+_WITH_FOLDER, _WITH_ACTIONS, _WITH_COST = 92, 84, 66
+_TITLE_OF_FOUND = 30
+
+
+@dataclass(frozen=True)
+class SessionRow:
+    """A session of the list, or a place in it where searched words stand."""
+
+    entry: SessionSummary
+    is_current: bool = False
+    is_busy: bool = False
+    """Another process works in it."""
+    found: Found | None = None
+    words: tuple[str, ...] = ()
+
+
+def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False) -> Line:
+    """One row, exactly `width` cells; `is_twin` where another one is called the same."""
+    mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
+    if row.found is not None:
+        return [mark, *_found(row, width - 2)]
+    tail = _tail(row, width, now)
+    room = width - 2 - sum(len(piece.text) for piece in tail)
+    style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
+    apart = f" · {_apart(row.entry, width)}" if is_twin else ""
+    called = clip(title(row.entry), room - cell_len(apart))
+    rest = pad(apart, room - cell_len(called))
+    return [mark, Piece(called, style), Piece(rest, "dim"), *tail]
+
+
+def _apart(entry: SessionSummary, width: int) -> str:
+    """What tells it from another one with the same title: when it began, and the end of its id."""
+    tail = entry.id.rpartition("-")[2]
+    return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_FOLDER else tail
+
+
+def details(row: SessionRow) -> str:
+    """One line on a session: its id, when it began, where, on which model, and what was said first under its title."""
+    entry = row.entry
+    if entry.damaged:
+        return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
+    where = visible(from_home(Path(entry.workspace)), lines=False)
+    parts = [entry.id, f"began {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
+    return " · ".join([*parts, *([f"said first: {first_line(entry.said, 300)}"] if entry.said else [])])
+
+
+def title(entry: SessionSummary) -> str:
+    """What a session is called, on one line, safe to show."""
+    if entry.damaged:
+        return f"damaged: {first_line(entry.damaged, 200)}"
+    said = f"sub-agent of {entry.parent}" if entry.parent and not entry.title else entry.title
+    return first_line(said, 300) or "nothing was said yet"
+
+
+def when(at: datetime, now: datetime) -> str:
+    """The time of today, else the day."""
+    local, today = at.astimezone(), now.astimezone()
+    if local.date() == today.date():
+        return f"{local:%H:%M}"
+    return f"{local:%d %b}" if local.year == today.year else f"{local:%Y-%m-%d}"
+
+
+def _tail(row: SessionRow, width: int, now: datetime) -> Line:
+    entry = row.entry
+    state, style = _state(row)
+    tail = [Piece("  ")]
+    if width >= _WITH_FOLDER:
+        folder = visible(PurePath(entry.workspace).name, lines=False)
+        tail += [Piece(pad(folder, 16), "tool"), Piece("  ")]
+    if width >= _WITH_ACTIONS and not entry.damaged:
+        tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
+    if width >= _WITH_COST:
+        cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
+        tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
+    return [*tail, Piece(pad(state, 13), style), Piece(pad(when(entry.updated, now), 10, right=True), "dim")]
+
+
+def _state(row: SessionRow) -> tuple[str, str]:
+    """How it stands, and the style of that: what waits for the person comes before who works in it."""
+    if row.entry.damaged:
+        return "damaged", "failed"
+    if row.entry.waiting:
+        return "waits for you", "waiting"
+    word = row.entry.ended or "open"
+    return ("in use", "running") if row.is_busy else (word, _STATES.get(word, "dim"))
+
+
+def _found(row: SessionRow, width: int) -> Line:
+    assert row.found is not None
+    head = pad(title(row.entry), min(_TITLE_OF_FOUND, width // 3))
+    text = clip(row.found.snippet, max(0, width - len(head) - 2))
+    wanted = "|".join(rf"\b{re.escape(word)}" for word in row.words)
+    parts = re.split(f"({wanted})", text, flags=re.IGNORECASE) if wanted else [text]
+    pieces = [Piece(part, "heading" if number % 2 else "") for number, part in enumerate(parts) if part]
+    return [Piece(head, "dim"), Piece("  "), *pieces]
+
+
+_NAMES = {
+    "system": "instructions",
+    "tools": "tools",
+    "messages": "messages",
+    "tool_output": "tool output",
+}
+
+
+def spending_page(state: SessionState) -> str:
+    """The page as plain text."""
+    return "\n".join([*_session(state), "", *_context(state)])
+
+
+def _session(state: SessionState) -> Iterator[str]:
+    cost = "not known: a price is missing" if state.cost is None else f"${state.cost:.4f}"
+    yield f"Cost of the session   {cost}"
+    yield f"Tokens in and out     {state.total_tokens:,}"
+    last = state.last_response
+    if last is not None:
+        usage = last.usage
+        paid = "?" if last.cost is None else f"${last.cost:.4f}"
+        cached = f", {usage.cached:,} of them cached" if usage.cached else ""
+        thought = f", {usage.reasoning:,} of them reasoning" if usage.reasoning else ""
+        yield f"Last call             {_known(usage.input)} in{cached}"
+        yield f"                      {_known(usage.output)} out{thought}"
+        yield f"                      {paid}"
+
+
+def _context(state: SessionState) -> Iterator[str]:
+    if state.input_tokens is None:
+        yield "How full the model's window is will be known with its first answer."
+        return
+    full = f" of {state.window:,} ({_percent(state.input_tokens, state.window)})" if state.window else ""
+    yield f"Context               {state.input_tokens:,} tokens{full}"
+    if state.parts is None:
+        return
+    for name, words in _NAMES.items():
+        tokens = getattr(state.parts, name)
+        yield f"  {words.ljust(18)}  {tokens:>9,}  {_percent(tokens, state.input_tokens):>5}  {_bar(tokens, state)}"
+    yield ""
+    yield "The parts are about right; /compact has the history summed up."
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{round(100 * part / max(1, whole))} %"
+
+
+def _bar(tokens: int, state: SessionState) -> str:
+    return "█" * round(20 * tokens / max(1, state.input_tokens or 0))
+
+
+def _known(tokens: int | None) -> str:
+    return "?" if tokens is None else f"{tokens:,}"

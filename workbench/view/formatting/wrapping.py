@@ -1,0 +1,264 @@
+"""How many lines two versions of a file differ by, for rows and cards; quick also for huge files."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple, TypeAlias
+
+from rich.cells import cell_len, get_character_cell_size, set_cell_size
+
+from workbench.text import visible
+
+_EXACT_UP_TO = 4_000_000
+"""Lines before times lines after, beyond which lines are counted without regard to their order."""
+
+
+@lru_cache(maxsize=512)
+def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
+    """Lines added and removed; `None` is a file that does not exist."""
+    from workbench.diff.hunks import changed_lines
+
+    old, new = trim_common(*changed_lines(before, after))[:2]
+    if not old or not new:
+        return len(new), len(old)
+    if len(old) * len(new) > _EXACT_UP_TO:
+        return (Counter(new) - Counter(old)).total(), (Counter(old) - Counter(new)).total()
+    same = sum(block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
+    return len(new) - same, len(old) - same
+
+
+def trim_common(old: Sequence[str], new: Sequence[str]) -> tuple[Sequence[str], Sequence[str], int]:
+    """Both without the lines they share at the start and at the end, and how many were shared at the start."""
+    shortest = min(len(old), len(new))
+    start = next((at for at in range(shortest) if old[at] != new[at]), shortest)
+    end = next((at for at in range(shortest - start) if old[-1 - at] != new[-1 - at]), shortest - start)
+    return old[start : len(old) - end], new[start : len(new) - end], start
+
+
+class Piece(NamedTuple):
+    """Text that is safe to show, on one line, and the name of its style ("" for plain)."""
+
+    text: str
+    style: str = ""
+
+
+Line: TypeAlias = list[Piece]
+
+
+def clip(text: str, width: int) -> str:
+    """At most `width` cells, with an ellipsis where something was cut."""
+    if width <= 0:
+        return ""
+    head = text[: width + 1]  # a sign is seldom narrower than a cell; those that are belong to the one before
+    if len(head) == len(text) and cell_len(text) <= width:
+        return text
+    return set_cell_size(head, width - 1).rstrip() + "…"
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """Exactly `width` cells: clipped or filled with blanks (on the left when `right`)."""
+    text = clip(text, width)
+    blanks = " " * max(0, width - cell_len(text))
+    return blanks + text if right else text + blanks
+
+
+def line_width(line: Line) -> int:
+    """Cells of a whole line."""
+    return sum(cell_len(piece.text) for piece in line)
+
+
+def spread(left: Line, right: Line, width: int) -> Line:
+    """`left` clipped, then blanks, then `right` at the end of the line; `right` gives way on very narrow lines."""
+    need = line_width(right)
+    if need + 8 > width:
+        right, need = [], 0
+    room = width - need - (1 if need else 0)
+    fitted: Line = []
+    for piece in left:
+        text = clip(piece.text, room)
+        fitted.append(Piece(text, piece.style))
+        room -= cell_len(text)
+    return [*fitted, Piece(" " * (room + (1 if need else 0))), *right]
+
+
+def row_starts(line: str, width: int) -> list[int]:
+    """Where each row of at most `width` cells begins: behind a blank, or inside a word that has no room in one row.
+
+    The blanks at a cut stay at the end of their row, so that joining the rows gives the line back.
+    """
+    width = max(2, width)
+    starts = [0]
+    while True:
+        end = _room(line, starts[-1], width)
+        if end >= len(line):
+            return starts
+        blank = line.rfind(" ", starts[-1], end)
+        has_word = bool(line[starts[-1] : blank + 1].strip())
+        starts.append(blank + 1 if has_word and _fits(line, blank + 1, width) else end)
+
+
+def _fits(line: str, start: int, width: int) -> bool:
+    """Whether the word that begins there has room in a row."""
+    end = line.find(" ", start, start + width + 1)
+    return _room(line, start, width) >= (len(line) if end < 0 else end)
+
+
+def _room(line: str, start: int, width: int) -> int:
+    """The first sign that does not fit into a row that begins at `start`."""
+    if line.isascii():
+        return start + width
+    cells = 0
+    for at in range(start, len(line)):
+        cells += get_character_cell_size(line[at])
+        if cells > width:
+            return at
+    return len(line)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The rows of a text of one or more lines."""
+    return [
+        line[start:end] for line in text.split("\n") for start, end in pairwise([*row_starts(line, width), len(line)])
+    ]
+
+
+MOST_MATCHES: Final = 10_000
+
+
+class Row(NamedTuple):
+    """One row of the screen: which line it belongs to, and from which character to which."""
+
+    line: int
+    start: int
+    end: int
+
+
+class WrappedText:
+    """Lines that are safe to show, wrapped; each width is laid out once."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = [line.expandtabs(8) for line in visible(text).split("\n")]
+        self.rows: list[Row] = []
+        self.matches: list[tuple[int, int, int]] = []
+        """Line, first and last character of each match, in order."""
+        self._width = 0
+
+    def wrap(self, width: int) -> None:
+        """Lay out for a width in cells."""
+        if width == self._width:
+            return
+        self._width = width
+        self.rows = []
+        for number, line in enumerate(self.lines):
+            if len(line) <= width and line.isascii():
+                self.rows.append(Row(number, 0, len(line)))
+            else:
+                self._wrap_line(number, line, max(2, width))
+
+    def _wrap_line(self, number: int, line: str, width: int) -> None:
+        starts = row_starts(line, width)
+        self.rows.extend(Row(number, start, end) for start, end in pairwise([*starts, len(line)]))
+
+    def find(self, needle: str) -> None:
+        """Note all places of `needle`, regardless of case."""
+        self.matches = []
+        if not needle:
+            return
+        pattern = re.compile(re.escape(needle), re.IGNORECASE)
+        for number, line in enumerate(self.lines):
+            self.matches.extend((number, match.start(), match.end()) for match in pattern.finditer(line))
+            if len(self.matches) >= MOST_MATCHES:
+                return
+
+    def row_of(self, line: int, column: int) -> int:
+        """The row that shows a character of a line."""
+        at = bisect_left(self.rows, Row(line, column + 1, 0)) - 1
+        return max(0, at)
+
+    def pieces(self, row: int, current: int) -> Line:
+        """A row with its matches marked; `current` is the index of the match the person stands on."""
+        line, start, end = self.rows[row]
+        text = self.lines[line]
+        pieces: Line = []
+        at = start
+        first = bisect_left(self.matches, (line, 0, 0))
+        for index in range(first, len(self.matches)):
+            number, begin, stop = self.matches[index]
+            if number != line or begin >= end:
+                break
+            begin, stop = max(begin, at), min(stop, end)
+            if stop > begin:
+                pieces += [Piece(text[at:begin]), Piece(text[begin:stop], "match-now" if index == current else "match")]
+                at = stop
+        return [*pieces, Piece(text[at:end])]
+
+
+_OPEN_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class MarkdownCut:
+    """Takes text as it streams; looks at each line once. `take()` gives what is settled, `tail` what may still grow."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._looked = 0
+        self._settled = 0
+        self._fence = ""
+
+    @property
+    def tail(self) -> str:
+        """Text after the last cut."""
+        return self._text[self._settled :]
+
+    def feed(self, text: str) -> None:
+        """More of the stream."""
+        self._text = self.tail + text
+        self._looked -= self._settled
+        self._settled = 0
+
+    def take(self) -> str:
+        """Whole blocks that have become settled since the last time."""
+        cut = self._settled
+        while (end := self._text.find("\n", self._looked)) >= 0:
+            line = self._text[self._looked : end]
+            self._looked = end + 1
+            self._see(line)
+            if not self._fence and not line.strip():
+                cut = self._looked
+        piece, self._settled = self._text[self._settled : cut], cut
+        return piece
+
+    def _see(self, line: str) -> None:
+        match = _OPEN_FENCE.match(line)
+        if match is None:
+            return
+        mark = match.group(1)
+        if not self._fence:
+            self._fence = mark
+        elif mark.startswith(self._fence) and not line.strip().strip(mark[0]):
+            self._fence = ""
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+
+
+def code_blocks(text: str) -> list[str]:
+    """What stands between fences, in order; a block that is not closed goes to the end."""
+    blocks: list[str] = []
+    fence, lines = "", list[str]()
+    for line in text.splitlines():
+        found = _FENCE.match(line)
+        if fence and found and found[1].startswith(fence) and not found[2].strip():
+            blocks.append("\n".join(lines))
+            fence, lines = "", []
+        elif fence:
+            lines.append(line)
+        elif found:
+            fence = found[1]
+    return [*blocks, "\n".join(lines)] if fence else blocks

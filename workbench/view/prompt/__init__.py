@@ -1,0 +1,1 @@
+"""The model of the prompt: completion, history, attachments and vim keys."""

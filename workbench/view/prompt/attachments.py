@@ -1,0 +1,133 @@
+"""Image files in what is written or pasted: which there are, and what is said of each; reads only their heads."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from workbench.session.written_mentions import mention_names
+from workbench.text import visible
+from workbench.tools.image_files import HEAD, MOST_BYTES, is_named_so, kind_of
+from workbench.view.chips import chip, size_of
+from workbench.view.prompt.completion import mention_of
+
+_LONGEST_PASTE = 4_000
+
+
+@dataclass(frozen=True)
+class Attached:
+    """What is said of one image; with `is_refused` it cannot be sent."""
+
+    words: str
+    is_refused: bool = False
+
+
+def pasted_images(pasted: str, folder: Path) -> str:
+    """Mentions in place of a paste that is nothing but paths of images, as terminals write files dropped on them."""
+    if len(pasted) > _LONGEST_PASTE or not re.search(r"\.\w+['\"]?\s*$", pasted):
+        return ""
+    paths = [_path_of(word) for word in _words(pasted)]
+    if not paths or not all(is_named_so(path) and _is_file(folder, path) for path in paths):
+        return ""
+    return "".join(f"{mention_of(_short(folder, path))} " for path in paths)
+
+
+def look_at(paths: Iterable[str], folder: Path) -> list[Attached]:
+    """What is said of each that there is; for a thread."""
+    return [_look(path, folder / path) for path in paths if _is_file(folder, path)]
+
+
+def images_named(text: str) -> list[str]:
+    """What a text mentions under the name of an image, each once; whether there is such a file is not looked at."""
+    return [path for path in dict.fromkeys(mention_names(text)) if is_named_so(path)]
+
+
+def _words(pasted: str) -> list[str]:
+    text = pasted.strip()
+    if "\n" not in text and is_named_so(text) and not re.search(r"[\\'\"]", text):
+        return [text]  # blanks are part of the name
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _path_of(word: str) -> str:
+    path = unquote(urlsplit(word).path) if word.startswith("file://") else word
+    return str(Path(path).expanduser()) if path.startswith("~") else path
+
+
+def _is_file(folder: Path, path: str) -> bool:
+    try:
+        return (folder / path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _short(folder: Path, path: str) -> str:
+    """Relative to the folder where it is below it."""
+    whole = Path(path)
+    try:
+        return str(whole.relative_to(folder)) if whole.is_absolute() and whole.is_relative_to(folder) else path
+    except ValueError:
+        return path
+
+
+def _look(path: str, place: Path) -> Attached:
+    try:
+        size = place.stat().st_size
+        with place.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        return Attached(f"{visible(path, lines=False)} cannot be read: {error.strerror or error}", True)
+    if kind_of(head) is None:
+        return Attached(f"{visible(path, lines=False)} holds no image; it is only named", True)
+    if size > MOST_BYTES:
+        return Attached(f"{chip(path, size, head)}, too large: at most {size_of(MOST_BYTES)}", True)
+    return Attached(chip(path, size, head))
+
+
+_LINES, _CHARACTERS = 20, 4_000
+"""What is longer is folded."""
+
+
+class Pastes:
+    """Each mark stands for one text until the prompt is empty again."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Relative paths of images are looked for in the folder."""
+        self._folder = folder
+        self._texts: dict[str, str] = {}
+
+    def fold(self, pasted: str) -> str:
+        """What is to stand in the prompt for it: the text, with what could hide in it made visible, or a mark.
+
+        Paths of images become mentions of them.
+        """
+        if self._folder is not None and (images := pasted_images(pasted, self._folder)):
+            return images
+        text = visible(pasted.replace("\r\n", "\n").replace("\r", "\n"))
+        lines = text.count("\n") + (not text.endswith("\n"))
+        if lines <= _LINES and len(text) <= _CHARACTERS:
+            return text
+        size = f"{lines} lines" if lines > _LINES else f"{len(text)} characters"
+        mark, number = f"[pasted {size}]", 1
+        while self._texts.get(mark, text) != text:
+            number += 1
+            mark = f"[pasted {size}, {number}]"
+        self._texts[mark] = text
+        return mark
+
+    def expand(self, written: str) -> str:
+        """What is written, with the whole text in place of each mark."""
+        for mark, text in self._texts.items():
+            written = written.replace(mark, text)
+        return written
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._texts.clear()

@@ -1,0 +1,115 @@
+"""The files of the folder, to be mentioned: listed and searched in a thread, so that nobody who types waits for it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+
+from workbench.tools.glob.stop import Stop
+from workbench.view.prompt.completion import best
+
+MOST = 200_000
+"""Files of a folder that are looked at."""
+SHOWN = 50
+_STALE = 20.0
+_BATCH = 20_000
+
+Answer = Callable[[str, list[str]], None]
+"""Called in the thread: the query, and the paths that fit it best."""
+
+
+class FileIndex:
+    """`ask` returns at once; only the newest query is answered, while the list still grows also more than once.
+
+    `beside` is called in the thread and gives what else there is to mention.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        answer: Answer,
+        clock: Callable[[], float] = time.monotonic,
+        beside: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._folder = os.path.realpath(folder)
+        self._answer = answer
+        self._clock = clock
+        self._beside = beside
+        self._others: Sequence[str] = ()
+        self._paths: list[str] = []
+        self._listed_at: float | None = None
+        self._query: str | None = None
+        self._changed = threading.Condition()
+        self._stop = Stop()
+        self._thread: threading.Thread | None = None
+
+    def ask(self, query: str) -> None:
+        """Look for files that fit."""
+        with self._changed:
+            self._query = query
+            self._changed.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, daemon=True, name="prompt-files")
+                self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop.end("closed")
+        with self._changed:
+            self._changed.notify()
+
+    def _work(self) -> None:
+        while (query := self._next()) is not None:
+            self._others = self._beside()
+            if self._listed_at is not None:
+                self._say(query, self._paths)
+            if self._listed_at is None or self._clock() - self._listed_at > _STALE:
+                for paths in self._list():
+                    self._say(query, paths)
+                self._say(query, self._paths)
+
+    def _next(self) -> str | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._query is not None or self._stop.why)
+            query, self._query = self._query, None
+            return None if self._stop.why else query
+
+    def _list(self) -> Iterator[list[str]]:
+        """List the files anew; the first time what is there so far is given now and then."""
+        from workbench.tools.glob.listing import files_below
+
+        is_first = self._listed_at is None
+        found: list[str] = []
+        with suppress(OSError):
+            for path in files_below(self._folder, self._stop, hidden=True):
+                found.append(path)
+                if is_first and len(found) % _BATCH == 0:
+                    yield found
+                if len(found) >= MOST:
+                    break
+        self._paths, self._listed_at = with_folders(found), self._clock()
+
+    def _say(self, query: str, paths: list[str]) -> None:
+        with self._changed:
+            newer = self._query
+        if newer is not None and paths is self._paths:
+            return  # that one is answered next
+        asked = query if newer is None else newer
+        if not self._stop.why:
+            self._answer(asked, best(asked, chain(paths, self._others), SHOWN))
+
+
+def with_folders(files: list[str]) -> list[str]:
+    """The files and every folder they are in, which ends with a slash."""
+    folders = {path[: path.rfind("/") + 1] for path in files}
+    known = set(folders)
+    for folder in folders:
+        while (folder := folder[: folder.rstrip("/").rfind("/") + 1]) and folder not in known:
+            known.add(folder)
+    known.discard("")
+    return [*files, *sorted(known)]

@@ -1,0 +1,293 @@
+"""Since when the model thinks, by the log: a screen that comes later, or sees it late, tells the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice
+from workbench.view import action_reducer
+from workbench.view.action_reducer import (
+    NoticeKind,
+    condensed_notice,
+    nudge_notice,
+    run_end_notice,
+    settings_notice,
+    undone_notice,
+)
+from workbench.view.chips import chips_of, with_resources
+from workbench.view.state import AgentItem, Changed, Item, NoticeItem, SessionState, UserItem, added
+
+if TYPE_CHECKING:
+    from workbench.client.client import Incoming
+    from workbench.protocol.events import (
+        AgentNudged,
+        CondensingAsked,
+        CondensingUndone,
+        DelegateStep,
+        HistoryCondensed,
+        MessageWithdrawn,
+        ModelAsked,
+        ModelResponded,
+        ResourcesRead,
+        Rewound,
+        RunEnded,
+        SessionStarted,
+        SettingsChanged,
+        UserMessage,
+        VersionTaken,
+    )
+    from workbench.protocol.live import EngineState, ReasoningDelta, TextDelta
+
+_ASKED_AFTER: Final = frozenset(("action_observed", "action_abandoned", "agent_nudged", "history_condensed"))
+
+
+def note_time(state: SessionState, event: Any) -> None:
+    """Take the time of a stored event where the model is asked after it, as it is not after a message that waits."""
+    if event.kind in _ASKED_AFTER or (event.kind == "user_message" and not state.is_running):
+        state.thinks_since = event.at
+
+
+def text_delta(state: SessionState, event: TextDelta) -> Changed:
+    """The answer grows."""
+    _live(state).text += event.text
+    return Changed(live=True)
+
+
+def reasoning_delta(state: SessionState, event: ReasoningDelta) -> Changed:
+    """The reasoning grows."""
+    _live(state).reasoning += event.text
+    return Changed(live=True)
+
+
+def engine_state(state: SessionState, event: EngineState) -> Changed:
+    """What the engine does now."""
+    state.work = event.state
+    state.work_detail = event.detail
+    state.address = event.address
+    state.unsaved = event.detail.startswith("not being saved")
+    return Changed(status=True)
+
+
+def link_lost(state: SessionState, lost: Disconnected) -> Changed:
+    """The engine is gone: nothing runs or streams any more, and nothing that was shown disappears."""
+    changed = Changed(status=True, live=True)
+    state.work = "lost"
+    state.work_detail = lost.reason
+    for item in state.running.values():
+        item.phase = "lost"
+        changed.updated.append(item)
+    state.running.clear()
+    if state.live is not None:
+        changed.merge(cut_short(state))
+    kind: NoticeKind = "error" if lost.for_good else "warning"
+    return changed.merge(added(state, NoticeItem(0, lost.reason, kind, refuses=True)))
+
+
+def cut_short(state: SessionState) -> Changed:
+    """What streams stays as it is; it was not finished."""
+    item, state.live = state.live, None
+    if item is None or not (item.text or item.reasoning):
+        return Changed(live=True)
+    item.streaming, item.incomplete = False, True
+    return added(state, item)
+
+
+def _live(state: SessionState) -> AgentItem:
+    if state.live is None:
+        state.live = AgentItem(0, streaming=True)
+    return state.live
+
+
+__all__ = ["Changed", "apply"]
+
+
+def apply(state: SessionState, message: Incoming) -> Changed:
+    """Change the state by one message of the link and say what is different now; a stored event counts once."""
+    if isinstance(message, Disconnected):
+        return link_lost(state, message)
+    if isinstance(message, CommandRefused):
+        return added(state, NoticeItem(0, message.reason, "warning", refuses=True))
+    if isinstance(message, EngineNotice):
+        return added(state, NoticeItem(0, message.text, "warning"))
+    if seq := getattr(message, "seq", 0):
+        if seq <= state.last_seq:
+            return Changed()
+        state.last_seq = seq
+        note_time(state, message)
+    fold = _FOLDS.get(message.kind)
+    return fold(state, message) if fold else Changed()
+
+
+def _session_started(state: SessionState, event: SessionStarted) -> Changed:
+    state.session_id = event.id
+    state.workspace = event.workspace
+    state.model, state.mode = event.model, event.mode
+    state.scripted, state.tools = event.scripted, event.tools
+    return Changed(status=True)
+
+
+def _user_message(state: SessionState, event: UserMessage) -> Changed:
+    item = UserItem(event.seq, event.text, event.at, queued=state.is_running, images=chips_of(event))
+    if item.queued:
+        state.queued.append(item)
+        return added(state, item)
+    changed = Changed(changes=bool(state.turn_changes))
+    state.turn_changes.clear()
+    _run_is_on(state)
+    return changed.merge(added(state, item))
+
+
+def _resources_read(state: SessionState, event: ResourcesRead) -> Changed:
+    item = with_resources(state.items, event)
+    return Changed(updated=[item] if item is not None else [])
+
+
+def _message_withdrawn(state: SessionState, event: MessageWithdrawn) -> Changed:
+    item = next((each for each in state.queued if each.seq == event.message), None)
+    if item is None:
+        return Changed()
+    state.queued.remove(item)
+    item.queued, item.withdrawn = False, True
+    return Changed(updated=[item], status=True)
+
+
+def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
+    _run_is_on(state)
+    state.live = None
+    state.last_response = event
+    _count(state, event)
+    if event.usage.input is not None:
+        state.input_tokens = event.usage.input
+        state.window = event.usage.window
+        state.parts = event.parts
+    read = _queue_read(state, event)
+    changed = Changed(updated=read, live=True, status=True)
+    if event.text or event.reasoning:
+        item = AgentItem(event.seq, event.text, event.reasoning, incomplete=event.incomplete)
+        changed.merge(added(state, item))
+    return changed
+
+
+def _count(state: SessionState, event: ModelResponded | HistoryCondensed | ModelAsked) -> None:
+    state.cost = None if state.cost is None or event.cost is None else state.cost + event.cost
+    state.total_tokens += (event.usage.input or 0) + (event.usage.output or 0)
+
+
+def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
+    """Messages that this call of the model held; later ones wait for the next."""
+    began = event.at - timedelta(seconds=event.latency)
+    read: list[Item] = []
+    while state.queued and _was_seen(state.queued[0], event, began):
+        item = state.queued.popleft()
+        item.queued = False
+        read.append(item)
+    return read
+
+
+def _was_seen(item: UserItem, event: ModelResponded, began: datetime) -> bool:
+    return item.at <= began if event.seen is None else item.seq <= event.seen
+
+
+def _spent(state: SessionState, event: ModelResponded | HistoryCondensed | ModelAsked) -> Changed:
+    """A call of a sub-agent's or a tool's: it costs, and is no answer here."""
+    _count(state, event)
+    return Changed(status=True)
+
+
+def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
+    return action_reducer.take_delegate_step(state, event, _DELEGATE_FOLDS)
+
+
+def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
+    changed = action_reducer.side_effects(state, event)
+    state.version = event.version or state.version
+    return changed.merge(added(state, NoticeItem(event.seq, _sentence(event.notice)))) if event.notice else changed
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
+    _count(state, event)
+    return added(state, condensed_notice(event)).merge(Changed(status=True))
+
+
+def _condensing_asked(state: SessionState, event: CondensingAsked) -> Changed:
+    return added(state, NoticeItem(event.seq, "Condensing the history was asked for"))
+
+
+def _condensing_undone(state: SessionState, event: CondensingUndone) -> Changed:
+    return added(state, undone_notice(event))
+
+
+def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
+    return added(state, nudge_notice(event))
+
+
+def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
+    if event.model:
+        state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
+    state.mode = event.mode or state.mode
+    state.title = state.title if event.title is None else event.title
+    kept = tuple(rule for rule in state.rules if rule not in (event.rule, event.dropped_rule))
+    state.rules = (*kept, event.rule) if event.rule else kept
+    return added(state, settings_notice(event))
+
+
+def _rewound(state: SessionState, event: Rewound) -> Changed:
+    return added(state, NoticeItem(event.seq, f"Rewound to event {event.target}"))
+
+
+def _run_ended(state: SessionState, event: RunEnded) -> Changed:
+    state.is_running = False
+    state.ended = event.reason
+    changed = Changed(status=True, live=state.live is not None)
+    if state.live is not None:
+        changed.merge(cut_short(state))
+    changed.updated.extend(state.queued)
+    for item in state.queued:
+        item.queued = False
+    state.queued.clear()
+    notice = run_end_notice(event)
+    return changed.merge(added(state, notice)) if notice else changed
+
+
+def _run_is_on(state: SessionState) -> None:
+    state.is_running = True
+    state.ended = ""
+
+
+_FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
+    "session_started": _session_started,
+    "user_message": _user_message,
+    "resources_read": _resources_read,
+    "message_withdrawn": _message_withdrawn,
+    "model_responded": _model_responded,
+    "action_proposed": action_reducer.proposed,
+    "person_command": action_reducer.person_command,
+    "action_assessed": action_reducer.assessed,
+    "action_decided": action_reducer.decided,
+    "action_started": action_reducer.started,
+    "action_observed": action_reducer.observed,
+    "action_abandoned": action_reducer.abandoned,
+    "files_changed": action_reducer.files_changed,
+    "model_asked": _spent,
+    "version_taken": _version_taken,
+    "agent_nudged": _agent_nudged,
+    "history_condensed": _history_condensed,
+    "condensing_asked": _condensing_asked,
+    "condensing_undone": _condensing_undone,
+    "settings_changed": _settings_changed,
+    "rewound": _rewound,
+    "run_ended": _run_ended,
+    "delegate_step": _delegate_step,
+    "text_delta": text_delta,
+    "reasoning_delta": reasoning_delta,
+    "tool_output": action_reducer.tool_output,
+    "engine_state": engine_state,
+    "prompt_ready": lambda state, event: Changed(prompt=event.text),
+}
+_DELEGATE_FOLDS: Final = _FOLDS | {"model_responded": _spent, "history_condensed": _spent}

@@ -1,0 +1,266 @@
+"""Comments not sent yet, in a file beside the session's other state: they outlive the screen. Used by Review."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from workbench.client.client import Client
+from workbench.config import private_folder
+from workbench.diff.hunks import FileDiff
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import RevertFiles
+from workbench.view.diff.rows import Side
+from workbench.view.review.against_head import files_against_head, is_repository
+from workbench.view.state import Changed, FileState, NoticeItem, SessionState
+
+if TYPE_CHECKING:
+    from workbench.protocol.events import FileDelta
+    from workbench.view.review.revert import TakeBack
+
+LineId = tuple[Side, int]
+"""A line of a file, counted from 0, before or after the change."""
+_LONGEST_QUOTE = 200
+
+
+@dataclass
+class Comment:
+    """What the person says to one line; `quoted` is that line as it was when they said it."""
+
+    path: str
+    side: Side
+    line: int
+    quoted: str
+    text: str
+
+
+class Comments:
+    """All comments that are not sent yet; they outlive the viewer, and the screen (see `kept`)."""
+
+    def __init__(self, changed: Callable[[Sequence[Comment]], None] = lambda comments: None) -> None:
+        """`changed` hears of all there are after each change."""
+        self._all: list[Comment] = []
+        self._changed = changed
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def placed(self, path: str, diff: FileDiff) -> dict[LineId, Comment]:
+        """The comments of a file where their lines are now; one whose line is gone stands where it stood."""
+        found: dict[LineId, Comment] = {}
+        for comment in self._all:
+            lines = diff.old if comment.side == "old" else diff.new
+            if comment.path == path and lines:
+                found[comment.side, _line_now(comment, lines)] = comment
+        return found
+
+    def add(self, comments: Iterable[Comment]) -> None:
+        """These are there too, from an earlier screen."""
+        self._all += comments
+
+    def write(self, comment: Comment, text: str) -> None:
+        """Say this to the line of the comment, instead of what was said; nothing takes the comment away."""
+        comment.text = text.strip()
+        self._all = [other for other in self._all if other is not comment]
+        if comment.text:
+            self._all.append(comment)
+        self._changed(self._all)
+
+    def drop(self, comment: Comment) -> None:
+        """Take a comment away."""
+        self._all = [other for other in self._all if other is not comment]
+        self._changed(self._all)
+
+    def clear(self) -> None:
+        """They are sent."""
+        self._all.clear()
+        self._changed(self._all)
+
+    def message(self) -> str:
+        """One message with path, line and the quoted line of each, in the order of the files."""
+        comments = sorted(self._all, key=lambda comment: (comment.path, comment.line))
+        return "\n\n".join(["Comments on the changes:", *map(_paragraph, comments)])
+
+
+def _line_now(comment: Comment, lines: Sequence[str]) -> int:
+    """The nearest line that reads as the commented one did."""
+    line = min(comment.line, len(lines) - 1)
+    if lines[line].removesuffix("\n") == comment.quoted:
+        return line
+    alike = [at for at, text in enumerate(lines) if text.removesuffix("\n") == comment.quoted]
+    return min(alike, key=lambda at: abs(at - line), default=line)
+
+
+def _paragraph(comment: Comment) -> str:
+    where = f"{comment.path}:{comment.line + 1}" + (" (before the change)" if comment.side == "old" else "")
+    quote = comment.quoted.rstrip("\r")
+    if len(quote) > _LONGEST_QUOTE:
+        quote = quote[:_LONGEST_QUOTE] + "…"
+    return f"{where}\n> {quote}\n{comment.text}"
+
+
+FILE = "comments.json"
+_LARGEST = 4 << 20
+
+
+def read_comments(folder: Path) -> list[Comment]:
+    """Those of the last screen; what is no comment is passed over."""
+    path = folder / FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size <= _LARGEST else []
+    except (OSError, ValueError):
+        return []
+    return [comment for each in found if (comment := _comment(each))] if isinstance(found, list) else []
+
+
+def keep_comments(folder: Path, comments: Sequence[Comment]) -> None:
+    """Write them down for the next screen, or take the file away when there are none; the old file or the new one."""
+    path = folder / FILE
+    beside = path.with_name(f"{FILE}.{os.getpid()}")
+    with suppress(OSError, WorkbenchError):  # a disk that is full takes no comment from this screen
+        if not comments:
+            path.unlink(missing_ok=True)
+            return
+        private_folder(folder)
+        text = json.dumps([asdict(comment) for comment in comments])
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+        beside.replace(path)
+
+
+def _comment(data: object) -> Comment | None:
+    if not isinstance(data, dict):
+        return None
+    path, side, line, quoted, text = (data.get(name) for name in ("path", "side", "line", "quoted", "text"))
+    if not (isinstance(path, str) and isinstance(quoted, str) and isinstance(text, str) and text.strip()):
+        return None
+    if side not in ("old", "new") or not isinstance(line, int) or line < 0:
+        return None
+    return Comment(path, "old" if side == "old" else "new", line, quoted, text)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A set of changes with its name; `files` may take a while where `is_slow`, and is called in a thread then."""
+
+    name: str
+    files: Callable[[], Sequence[FileState]]
+    is_slow: bool = False
+    fixed: str = ""
+    """Why nothing of it can be taken back."""
+
+
+def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Scope]:
+    """The scopes there are, from the smallest on; that of an action only when one is named."""
+    scopes = [
+        Scope("this turn", lambda: _copies(state.turn_changes)),
+        Scope("whole session", lambda: _copies(state.changes)),
+    ]
+    item = state.actions.get(action_id)
+    if item is not None:
+        deltas = item.files or item.preview
+        files = [_of_delta(delta, state) for delta in deltas]
+        fixed = "" if item.files else "this action has not written anything"
+        scopes.insert(0, Scope("this action", lambda: files, fixed=fixed))
+    if is_repository(folder):
+        scopes.append(Scope("against HEAD", partial(files_against_head, folder), is_slow=True))
+    return scopes
+
+
+def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
+    """A file of one action; where it was the first to change it, the version before it is known."""
+    known = (changes.get(delta.path) for changes in (state.changes, state.turn_changes))
+    version = next((file.version for file in known if file is not None and file.before == delta.before), "")
+    return FileState(delta.path, delta.before, delta.after, note=delta.cut, version=version)
+
+
+def _copies(files: dict[str, FileState]) -> list[FileState]:
+    """The fold goes on changing its own."""
+    return [replace(file) for file in files.values()]
+
+
+class Watching(Protocol):
+    """A viewer that is open."""
+
+    def follow(self, changed: Changed, refused: str) -> None:
+        """Something changed in the session; `refused` is what the engine did not do, and why."""
+
+
+class Review:
+    """The session as the viewer sees it: scopes of changes, comments, and what may be asked of the engine."""
+
+    def __init__(
+        self,
+        link: Client,
+        state: SessionState,
+        folder: Path,
+        send: Callable[[str], None],
+        keep: Callable[[str], Path] | None = None,
+    ) -> None:
+        """`keep` gives the folder of a session's state, by its id; without it comments end with the screen."""
+        self.link = link
+        self.state = state
+        self._keep = keep
+        self._comments: Comments | None = None
+        self._recalled = False
+        self.watching: Watching | None = None
+        self._folder = folder
+        self._send = send
+
+    @property
+    def comments(self) -> Comments:
+        """Those not sent yet, with what an earlier screen left of them."""
+        from workbench.view.review.review import Comments, read_comments
+
+        if self._comments is None:
+            self._comments = Comments(self._keep_comments)
+        folder = self._kept_in()
+        if folder is not None and not self._recalled:
+            self._recalled = True
+            self._comments.add(read_comments(folder))
+        return self._comments
+
+    def _kept_in(self) -> Path | None:
+        return self._keep(self.state.session_id) if self._keep is not None and self.state.session_id else None
+
+    def _keep_comments(self, comments: Sequence[Comment]) -> None:
+        from workbench.view.review.review import keep_comments
+
+        folder = self._kept_in()
+        if folder is not None:
+            keep_comments(folder, comments)
+
+    @property
+    def folder(self) -> Path:
+        """The session's folder."""
+        return Path(self.state.workspace) if self.state.workspace else self._folder
+
+    def scopes(self, action_id: str = "") -> list[Scope]:
+        """The scopes there are now, the smallest first."""
+        from workbench.view.review.review import scopes_of
+
+        return scopes_of(self.state, self.folder, action_id)
+
+    def look(self, changed: Changed | None) -> None:
+        """The session went on: an open viewer shows it."""
+        if self.watching is not None and changed is not None:
+            refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
+            self.watching.follow(changed, refused[-1] if refused else "")
+
+    def take_back(self, take: TakeBack) -> None:
+        """Have the engine write a file as it was; the answer comes to the viewer that watches."""
+        self.link.send(RevertFiles(files=(take.delta,)))
+
+    def send_comments(self) -> int:
+        """All comments as one message; how many they were."""
+        count = len(self.comments)
+        if count:
+            self._send(self.comments.message())
+            self.comments.clear()
+        return count

@@ -1,0 +1,130 @@
+"""Which rows of the timeline a person wants to see: words, `failed`, `risk:high`, `tool:bash`, `file:calc`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from workbench.text import visible
+from workbench.view.state import ActionItem, AgentItem, Item, NoticeItem, UserItem
+
+Test: TypeAlias = Callable[[Item], bool]
+HELP: Final = "words, failed, waiting, risk:high, tool:bash, file:calc"
+_BEGUN: Final = 4
+"""Letters of a state's name that also find it while it is being written."""
+_SEARCHED_CHARACTERS: Final = 4_000
+"""Characters of an argument that are searched."""
+
+
+class Filter:
+    """All words of a line must fit a row; no words fit every row."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = " ".join(text.split())
+        self._tests = tuple(_test(word) for word in self.text.casefold().split())
+
+    def fits(self, item: Item) -> bool:
+        """Whether the row is to be shown."""
+        return all(test(item) for test in self._tests)
+
+
+def _test(word: str) -> Test:
+    kind, colon, value = word.partition(":")
+    if colon and kind in _KINDS:
+        of = _KINDS[kind]
+        return lambda item: isinstance(item, ActionItem) and any(value in each.casefold() for each in of(item))
+    if word in _STATES:
+        phases = _STATES[word]
+        return lambda item: _is_in(item, phases)
+    begun = [phases for state, phases in _STATES.items() if len(word) >= _BEGUN and state.startswith(word)]
+    found = begun[0] if begun else ()
+    return lambda item: _is_in(item, found) or any(word in each.casefold() for each in _words(item))
+
+
+def _is_in(item: Item, phases: tuple[str, ...]) -> bool:
+    return isinstance(item, ActionItem) and item.phase in phases
+
+
+def _words(item: Item) -> Iterator[str]:
+    if isinstance(item, UserItem | NoticeItem):
+        yield item.text[:_SEARCHED_CHARACTERS]
+    elif isinstance(item, ActionItem):
+        yield from (item.tool, item.summary, item.note, item.error)
+        yield from _texts(item.arguments)
+
+
+def _files(item: ActionItem) -> Iterator[str]:
+    yield str(item.arguments.get("path", ""))
+    yield from (delta.path for delta in (*item.files, *item.preview))
+
+
+def _texts(arguments: Mapping[str, Any]) -> Iterator[str]:
+    for value in arguments.values():
+        yield (value if isinstance(value, str) else str(value))[:_SEARCHED_CHARACTERS]
+
+
+_STATES: Final[Mapping[str, tuple[str, ...]]] = {
+    "failed": ("failed", "lost"),
+    "waiting": ("waiting",),
+    "running": ("running",),
+    "rejected": ("rejected", "skipped"),
+}
+_KINDS: Final[Mapping[str, Callable[[ActionItem], Iterator[str]]]] = {
+    "risk": lambda item: iter((item.risk,)),
+    "tool": lambda item: iter((item.tool,)),
+    "file": _files,
+}
+
+
+_BEFORE: Final = 24
+_EXCERPT_CHARACTERS: Final = 160
+
+
+class Found(NamedTuple):
+    """An item that holds the words: where in it, and what stands around their first place (safe, one line)."""
+
+    item: Item
+    where: str
+    excerpt: str
+
+
+def find_in(items: Iterable[Item], words: str) -> list[Found]:
+    """The items that hold the words as they are written, in order; upper and lower case are the same."""
+    wanted = words.casefold()
+    if not wanted.strip():
+        return []
+    return [found for item in items if (found := _first(item, wanted)) is not None]
+
+
+def _first(item: Item, wanted: str) -> Found | None:
+    for where, text in texts_of(item):
+        at = text.casefold().find(wanted)
+        if at >= 0:
+            start = max(0, at - _BEFORE)
+            cut = text[start : start + _EXCERPT_CHARACTERS].replace("\n", " ")
+            return Found(item, where, visible(f"{'…' if start else ''}{cut}", lines=False))
+    return None
+
+
+def texts_of(item: Item) -> Iterator[tuple[str, str]]:
+    """All texts of an item, each with what it is."""
+    if isinstance(item, UserItem):
+        yield "you", item.text
+    elif isinstance(item, AgentItem):
+        yield "agent", item.text
+        yield "reasoning", item.reasoning
+    elif isinstance(item, ActionItem):
+        yield from _texts_of_action(item)
+    else:
+        yield "notice", item.text
+        yield item.title.casefold(), item.detail
+
+
+def _texts_of_action(item: ActionItem) -> Iterator[tuple[str, str]]:
+    number = f"action {item.number}"
+    for name, value in item.arguments.items():
+        yield f"{number}, {visible(name[:40], lines=False)}", value if isinstance(value, str) else str(value)
+    yield f"{number}, result", item.output
+    yield f"{number}, note", item.note
+    yield f"{number}, summary", f"{item.summary}\n{item.thought}"
+    yield number, item.error

@@ -1,0 +1,137 @@
+"""The sessions there are, as the Sessions screen needs them: read in threads, filtered, searched. No textual."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from workbench.config import Locations
+from workbench.errors import WorkbenchError
+from workbench.processes import isolated_python, run
+from workbench.session.names import session_path
+from workbench.session.storage import shelf
+from workbench.session.storage.catalog import SessionSummary, find_session, newest_first
+from workbench.session.storage.lock import holder
+from workbench.session.storage.shelf import Found
+from workbench.session.storage.words import words_of
+from workbench.view.formatting.sessions import SessionRow, title
+from workbench.view.prompt.completion import ranking
+
+T = TypeVar("T")
+_QUICK, _SLOW = 0.15, 0.8
+"""Seconds between two loads of rows that come from a thread: for those in sight, and when many are there already."""
+_MANY = 1_000
+_EXPORT = 600.0
+
+
+class Shelf:
+    """Sessions by their ids; `current` is the one on the screen."""
+
+    def __init__(self, locations: Locations, current: str = "") -> None:
+        self._locations = locations
+        self.current = current
+        self._rows: dict[str, SessionRow] = {}
+        self._called: Counter[str] = Counter()
+
+    def read(self, give: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
+        """Find all of them, in a thread; `give` gets those that came since."""
+        rows = (self._row(entry) for entry in newest_first(self._locations))
+        _in_loads(rows, give, stopped)
+
+    def search(self, text: str, give: Callable[[list[Found]], None], stopped: Callable[[], bool]) -> None:
+        """Find the words in all of them, in a thread."""
+        _in_loads(shelf.search_all(self._locations, text, stopped), give, stopped)
+
+    def add(self, rows: Iterable[SessionRow]) -> None:
+        """Take over what was read."""
+        new = {row.entry.id: row for row in rows}
+        self._called.subtract(title(self._rows[name].entry) for name in new if name in self._rows)
+        self._called.update(title(row.entry) for row in new.values())
+        self._rows |= new
+
+    def is_twin(self, row: SessionRow) -> bool:
+        """Whether another one is called the same."""
+        return self._called[title(row.entry)] > 1
+
+    def rows(self, query: str = "") -> Sequence[SessionRow]:
+        """The sessions that fit a few letters, the best first; all but those of sub-agents while nothing is typed."""
+        if not query.strip():
+            return [row for row in self._rows.values() if not row.entry.parent]
+        rank = ranking(query.strip())
+        ranked = []
+        for at, row in enumerate(self._rows.values()):
+            fit = rank(f"{title(row.entry)} {Path(row.entry.workspace).name} {row.entry.id}".lower())
+            if fit is not None:
+                ranked.append((fit[0], at, row))
+        return [row for _, _, row in sorted(ranked, key=lambda each: each[:2])]
+
+    def found(self, places: Iterable[Found], text: str) -> list[SessionRow]:
+        """Rows of the places where words were found."""
+        words = tuple(words_of(text))
+        rows = ((self._rows.get(each.session), each) for each in places)
+        return [SessionRow(row.entry, row.is_current, row.is_busy, each, words) for row, each in rows if row]
+
+    def count(self) -> tuple[int, int]:
+        """How many there are, and how many of them are damaged."""
+        entries = [row.entry for row in self._rows.values() if not row.entry.parent]
+        return len(entries), sum(bool(entry.damaged) for entry in entries)
+
+    def rename(self, name: str, text: str) -> None:
+        """Give one that nobody works in a title; raises WorkbenchError."""
+        shelf.rename(self._locations, name, text)
+        self._look_again(name)
+
+    def retitle(self, name: str, text: str) -> None:
+        """Its engine was told the title."""
+        row = self._rows[name]
+        entry = row.entry if not text else replace(row.entry, title=text)
+        self.add([SessionRow(entry, row.is_current, row.is_busy)])
+
+    def delete(self, name: str) -> None:
+        """Delete one that nobody works in, and those of its sub-agents; raises WorkbenchError."""
+        shelf.delete(self._locations, name)
+        children = [each for each, row in self._rows.items() if row.entry.parent == name]
+        if name in self._rows:
+            self._called.subtract([title(self._rows.pop(name).entry)])
+        for child in children:
+            self.delete(child)
+
+    def export(self, name: str, file: Path) -> None:
+        """Write a session to a file, whose end names the form, in a process of its own; raises WorkbenchError."""
+        command = isolated_python("workbench", "export", name, f"--output={file.absolute()}")
+        try:
+            done = run(command, input="", capture_output=True, text=True, timeout=_EXPORT)
+        except TimeoutError as error:
+            raise WorkbenchError("the export took too long and was ended") from error
+        except OSError as error:
+            raise WorkbenchError(f"the export could not be started: {error.strerror or error}") from error
+        if done.returncode:
+            raise WorkbenchError(
+                done.stderr.strip().removeprefix("ohw: ") or f"the export ended with {done.returncode}"
+            )
+
+    def _look_again(self, name: str) -> None:
+        self.add([self._row(find_session(self._locations, name))])
+
+    def _row(self, entry: SessionSummary) -> SessionRow:
+        is_current = entry.id == self.current
+        is_busy = not is_current and holder(session_path(self._locations, entry.id)) is not None
+        return SessionRow(entry, is_current, is_busy)
+
+
+def _in_loads(each: Iterator[T], give: Callable[[list[T]], None], stopped: Callable[[], bool]) -> None:
+    """Hand over what an iterator brings, the first at once and then a few times a second."""
+    load: list[T] = []
+    last = 0.0
+    for number, one in enumerate(each):
+        if stopped():
+            return
+        load.append(one)
+        if time.monotonic() - last >= (_QUICK if number < _MANY else _SLOW):
+            give(load)
+            load, last = [], time.monotonic()
+    give(load)

@@ -1,0 +1,167 @@
+"""The tools as the Tools screen lists them: from where each is, how it stands in this session, what it takes. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from workbench.errors import WorkbenchError
+from workbench.processes import isolated_python, run
+from workbench.text import first_line, visible
+from workbench.view.formatting.wrapping import Line, Piece, pad
+from workbench.view.state import SessionState
+
+BUILT_IN: Final = "built-in"
+_NAME, _KIND = 28, 10
+_KINDS: Final = {"reads": "ok", "changes": "waiting", "may delete": "failed"}
+
+
+@dataclass(frozen=True)
+class ToolRow:
+    """One tool; `standing` is how it is in this session, with a sign before it and the sign's style."""
+
+    name: str
+    origin: str
+    standing: tuple[str, str, str]
+    why: str = ""
+    source: str = ""
+    description: str = ""
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What its calls may do, by its own word."""
+        if not self.hints:
+            return ""
+        if self.hints.get("readOnlyHint"):
+            return "reads"
+        return "may delete" if self.hints.get("destructiveHint") else "changes"
+
+
+def tool_rows(
+    listed: Iterable[Mapping[str, Any]], session: Collection[str], on_request: Collection[str]
+) -> list[ToolRow]:
+    """What `ohw tools --json --all` lists; `session` are those it began with, `on_request` wait for `find_tools`."""
+    rows = [
+        ToolRow(
+            name=str(each["name"]),
+            origin=str(each.get("from", "")),
+            standing=_standing(each, session, on_request),
+            why=str(each.get("why", "")),
+            source=str(each.get("source", "")),
+            description=str(each.get("description", "")),
+            hints=each.get("annotations") or {},
+            parameters=each.get("inputSchema") or {},
+        )
+        for each in listed
+    ]
+    return sorted(rows, key=lambda row: (row.origin != BUILT_IN, row.origin))
+
+
+def by_origin(rows: Iterable[ToolRow]) -> Iterator[tuple[str, list[ToolRow]]]:
+    """The rows below the names of where they come from."""
+    for origin, found in groupby(rows, key=lambda row: row.origin):
+        yield origin, list(found)
+
+
+def tool_line(row: ToolRow, width: int) -> Line:
+    """A row of the list: sign, name, what it may do, how it stands, what it is for."""
+    sign, said, style = row.standing
+    words = first_line(row.description, 200)
+    room = max(0, width - _NAME - _KIND - 4)
+    told = pad(visible(f"{said} · {words}" if said and words else said or words, lines=False), room)
+    return [
+        Piece(f"{sign} ", style),
+        Piece(pad(visible(row.name, lines=False), _NAME), "bold"),
+        Piece(pad(row.kind, _KIND), _KINDS.get(row.kind, "dim")),
+        Piece(f" {told}", "dim"),
+    ]
+
+
+def about_tool(row: ToolRow) -> list[Line]:
+    """All that is known of it: where it is from, why it is on, its hints, what it says of itself, what it takes."""
+    _, said, _ = row.standing
+    facts = [f"from {row.source}" if row.source else row.origin, row.why, said, *_hints(row.hints)]
+    lines = [
+        [Piece(visible(row.name, lines=False), "heading")],
+        [Piece(visible(" · ".join(filter(None, facts)), lines=False), "dim")],
+    ]
+    lines += [[Piece(visible(part, lines=False))] for part in row.description.splitlines()]
+    properties = row.parameters.get("properties")
+    needed = row.parameters.get("required") or ()
+    for name, part in properties.items() if isinstance(properties, Mapping) else ():
+        lines.append(_parameter(str(name), part if isinstance(part, Mapping) else {}, name in needed))
+    return lines
+
+
+def _standing(listed: Mapping[str, Any], session: Collection[str], on_request: Collection[str]) -> tuple[str, str, str]:
+    name, is_on = str(listed["name"]), bool(listed.get("on"))
+    is_here = name in session or not session or str(listed.get("from", "")).startswith("MCP")
+    if name in on_request:
+        return "◌", "shown to the model when find_tools finds it", "waiting"
+    if is_on:
+        return ("●", "", "ok") if is_here else ("○", "from the next session on", "waiting")
+    return ("●", "off from the next session on", "waiting") if name in session else ("○", "off", "dim")
+
+
+def _hints(hints: Mapping[str, Any]) -> Iterator[str]:
+    if hints:
+        yield (
+            "reads only" if hints.get("readOnlyHint") else "may delete" if hints.get("destructiveHint") else "changes"
+        )
+    if hints.get("idempotentHint"):
+        yield "the same call twice does no more"
+    if hints.get("openWorldHint"):
+        yield "reaches outside of this machine"
+
+
+def _parameter(name: str, part: Mapping[str, Any], is_needed: bool) -> Line:
+    kind = part.get("type")
+    told = kind if isinstance(kind, str) else "any of several kinds"
+    words = first_line(str(part.get("description", "")), 300)
+    return [
+        Piece(f"  {visible(name, lines=False)}", "accent"),
+        Piece(f" {told}{'' if is_needed else ', may be left out'}  ", "dim"),
+        Piece(visible(words, lines=False)),
+    ]
+
+
+_SECONDS: Final = 60.0
+_FINDER: Final = "find_tools"
+
+
+def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
+    """All of them; blocks, so it is called in a thread. Raises WorkbenchError."""
+    command = isolated_python("workbench", "tools", "--json", "--all", f"--workspace={folder}")
+    try:
+        done = run(command, input="", capture_output=True, text=True, timeout=_SECONDS)
+        listed = json.loads(done.stdout) if not done.returncode else []
+    except (OSError, ValueError) as error:
+        raise WorkbenchError(f"the tools could not be listed: {error}") from error
+    if done.returncode:
+        raise WorkbenchError(done.stderr.strip().removeprefix("ohw: ") or f"it ended with {done.returncode}")
+    session = state.tools
+    return tool_rows(listed, session, on_request(session, _asked_for(state)))
+
+
+def _asked_for(state: SessionState) -> Iterable[str]:
+    """What `find_tools` found in this session."""
+    for item in list(state.actions.values()):
+        if item.tool == _FINDER:
+            found = item.observation.get("found", ())
+            yield from (str(name) for name in found) if isinstance(found, list | tuple) else ()
+
+
+def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str]:
+    """Those that the model is not shown yet."""
+    from workbench.tools.find_tools.offer import Offer
+
+    offer = Offer()
+    offer.use(dict.fromkeys(session))  # type: ignore[arg-type]
+    offer.ask_for(asked)
+    return set(offer.hidden) if _FINDER in session else ()

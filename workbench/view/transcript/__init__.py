@@ -1,0 +1,1 @@
+"""A session as a document: Markdown, HTML and the entries they are made of."""

@@ -1,0 +1,170 @@
+"""A session as a row of entries, safe to show: what was said, what was done, what came of it. Pure.
+
+Markdown and HTML are two ways to write them down.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from workbench.protocol.events import Event, event_from_json
+from workbench.security.secrets import Secrets
+from workbench.session.storage.exchange import export_lines
+from workbench.session.storage.store import Store
+from workbench.text import counted, visible
+from workbench.view.formatting.actions import action_line, outcome, plus_minus, seconds, short_path, tool_sign
+from workbench.view.formatting.cards import shown_output
+from workbench.view.formatting.wrapping import count_lines
+from workbench.view.reducer import apply
+from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+
+Kind = Literal["person", "agent", "action", "notice"]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part that is closed at first; `language` names how its text may be coloured."""
+
+    title: str
+    body: str
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One message, action or notice; `text` is Markdown of the person's or the agent's, `title` is plain."""
+
+    kind: Kind
+    title: str
+    text: str = ""
+    folds: tuple[Fold, ...] = ()
+    failed: bool = False
+
+
+def facts(state: SessionState) -> list[tuple[str, str]]:
+    """What to know about the session as a whole: names and values."""
+    cost = "unknown" if state.cost is None else f"${state.cost:.4f}"
+    rows = [
+        ("Session", state.session_id),
+        ("Folder", state.workspace),
+        ("Model", state.model),
+        ("Cost", f"{cost}, {state.total_tokens:,} tokens"),
+        ("Events", str(state.last_seq)),
+    ]
+    return [(name, visible(value, lines=False)) for name, value in rows]
+
+
+def entries(state: SessionState) -> Iterator[Entry]:
+    """Everything in order; what an action did stands in its folds."""
+    for item in state.items:
+        entry = _entry(item, state.workspace)
+        if entry is not None:
+            yield entry
+
+
+def _entry(item: Item, workspace: str) -> Entry | None:
+    if isinstance(item, UserItem):
+        return _message(item)
+    if isinstance(item, AgentItem):
+        thought = (Fold("Reasoning", visible(item.reasoning)),) if item.reasoning.strip() else ()
+        return Entry("agent", "Agent", visible(item.text), thought)
+    if isinstance(item, NoticeItem):
+        more = (Fold("More", visible(item.detail)),) if item.detail else ()
+        return Entry("notice", visible(item.text, lines=False), folds=more, failed=item.kind == "error")
+    if item.tool == "finish" and not item.agent and not item.error:
+        return Entry("agent", "Agent · finished", visible(str(item.arguments.get("message", ""))))
+    return _action(item, workspace)
+
+
+def _message(item: UserItem) -> Entry:
+    taken_back = " · taken back before it was read" if item.withdrawn else ""
+    images = "".join(f"\n[image {chip}]" for chip in item.images)
+    images += "".join(f"\n[resource {chip}]" for chip in item.resources)
+    return Entry("person", f"You{_time(item.at)}{taken_back}", visible(item.text) + images)
+
+
+def _action(item: ActionItem, workspace: str) -> Entry:
+    who = f"{visible(item.agent, lines=False)} · " if item.agent else "you · " if item.by_person else ""
+    facts = [outcome(item) or item.phase, "" if item.by_person else item.risk]
+    facts.append(seconds(item.duration) if item.duration is not None else "")
+    said = f"{item.number}. {who}{tool_sign(item)} {action_line(item, workspace)}"
+    ended = " · ".join(part for part in facts if part)
+    return Entry("action", f"{said} — {ended}", "", tuple(_folds(item, workspace)), item.phase in ("failed", "lost"))
+
+
+def _folds(item: ActionItem, workspace: str) -> Iterator[Fold]:
+    if item.tool != CHANGED_BACK:
+        yield Fold(f"Call of {visible(item.tool, lines=False)}", visible(_json(item.arguments)), "json")
+    if item.thought.strip():
+        yield Fold("Thought", visible(item.thought))
+    if item.note.strip():
+        yield Fold("Note", visible(item.note))
+    output = item.output or shown_output(item)
+    if output.strip():
+        lines = output.rstrip("\n").count("\n") + 1
+        yield Fold(f"Output, {counted(lines, 'line')}", visible(output.rstrip("\n")))
+    for delta in item.files:
+        path, sides = short_path(delta.path, workspace), (delta.before, delta.after)
+        if delta.cut:
+            yield Fold(f"Change of {path}", visible(delta.cut))
+        else:
+            yield Fold(f"Change of {path} {plus_minus(*count_lines(*sides))}", _diff(path, *sides), "diff")
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    names = (path if before is not None else "/dev/null", path if after is not None else "/dev/null")
+    sides = ((before or "").split("\n"), (after or "").split("\n"))
+    return visible("\n".join(difflib.unified_diff(*sides, *names, lineterm="")))
+
+
+def _json(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
+
+
+def _time(at: datetime) -> str:
+    return f" · {at:%Y-%m-%d %H:%M} UTC"
+
+
+class Recorded:
+    """A session from its first event to the one numbered `until` (all where it is None)."""
+
+    def __init__(self, store: Store, until: int | None = None) -> None:
+        self._store = store
+        self._until = until
+        self._secrets = Secrets()
+        self._secrets.add_all(os.environ)  # the log masks what was known then; what is known now is masked too
+
+    def lines(self) -> Iterator[str]:
+        """One event a line, as JSON that holds no raw control character."""
+        for number, line in enumerate(export_lines(self._store), 1):
+            if self._until is not None and number > self._until:
+                return
+            yield self._clean(line)
+
+    def events(self) -> Iterator[Event]:
+        """The events that this version understands."""
+        for line in self.lines():
+            try:
+                yield event_from_json(line)
+            except ValueError:
+                continue  # of a later version; the lines have it
+
+    def state(self) -> SessionState:
+        """What the screen would show of it."""
+        state = SessionState()
+        for event in self.events():
+            apply(state, event)
+        return state
+
+    def _clean(self, line: str) -> str:
+        is_open = self._secrets.masked(line) != line
+        if not is_open and visible(line, lines=False) == line:
+            return line
+        data = json.loads(line)
+        return json.dumps(self._secrets.masked_data(data) if is_open else data)

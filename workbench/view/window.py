@@ -1,0 +1,211 @@
+"""Which items of a long conversation are mounted: a run of neighbours whose widgets stay below a budget of nodes.
+
+Pure; the conversation asks it what to mount and what to unmount. New items enter at the end while the person follows,
+older ones when they scroll to the top, later ones when they come back down.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from workbench.view.formatting.cards import card
+from workbench.view.state import ActionItem, AgentItem, Item, UserItem
+
+MAX_NODES: Final = 320
+MAX_ITEMS: Final = 40
+CHUNK: Final = 12
+"""Items that are loaded at once when a person scrolls to an end of what is mounted."""
+MARKDOWN_NODES: Final = 8
+"""Least weight of a message, so that at most 40 Markdown widgets are mounted."""
+LONGEST: Final = 200
+"""Nodes that one message may show; the pager has the rest."""
+LEAST_ROWS: Final = 64
+"""Rows that stay mounted at the end which is followed, and at least two screens: a page up finds something."""
+
+_FENCES: Final = ("```", "~~~")
+_LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Half-open ranges of items to mount and to unmount."""
+
+    mount: range = range(0)
+    unmount: range = range(0)
+
+
+class Window:
+    """The mounted run `first`..`last` (half open) of a list that grows at its end."""
+
+    def __init__(
+        self, weight: Callable[[int], int], max_items: int = MAX_ITEMS, rows: Callable[[int], int] = lambda _: 1
+    ) -> None:
+        """`weight` gives the nodes of an item, `rows` the least rows it is shown in."""
+        self._weight = weight
+        self._rows = rows
+        self.max_items = max_items
+        self.height = 0
+        """Rows of the panel; at 0 nothing is left out for being screens away from the end that is followed."""
+        self.first = 0
+        self.last = 0
+
+    def reset(self, total: int, most: int | None = None) -> range:
+        """Forget everything; the run that shows the end of `total` items, at most `most` of them."""
+        self.last = total
+        self.first = self._first_that_fits(0 if most is None else max(0, total - most), self._most_rows)
+        return range(self.first, self.last)
+
+    def shift(self, count: int) -> None:
+        """So many items were put before the first one; below 0, that many were taken away there."""
+        self.first += count
+        self.last += count
+
+    def around(self, index: int, total: int) -> range:
+        """Forget everything; a run that begins shortly before one item."""
+        self.first = self.last = max(0, index - 2)
+        weight = 0
+        while self.last < total and self.last - self.first < self.max_items:
+            weight += self._weight(self.last)
+            if weight > MAX_NODES and self.last > index:
+                break
+            self.last += 1
+        if self.last == total:
+            self.first = self._first_that_fits(0)
+        return range(self.first, self.last)
+
+    def append(self, total: int, *, follows: bool) -> Step:
+        """Items were added. Who follows sees them and loses the oldest; who does not keeps what is there."""
+        if follows:
+            return self._down(total, self._most_rows)
+        start = self.last
+        weight = self._sum(self.first, self.last)
+        while self.last < total and self.last - self.first < self.max_items:
+            weight += self._weight(self.last)
+            if weight > MAX_NODES:
+                break
+            self.last += 1
+        return Step(mount=range(start, self.last))
+
+    def drop(self, count: int) -> range:
+        """So many items at the beginning leave the run."""
+        before, self.first = self.first, min(self.last, self.first + count)
+        return range(before, self.first)
+
+    def fill(self) -> Step:
+        """A chunk before the run, as far as there is room; nothing else makes room for it."""
+        start = self.first
+        self.first = min(start, self._first_that_fits(max(0, start - CHUNK)))
+        return Step(mount=range(self.first, start))
+
+    def older(self) -> Step:
+        """A chunk before the run; the end of the run makes room."""
+        start, end = self.first, self.last
+        self.first = max(0, start - CHUNK)
+        weight = self._sum(self.first, self.last)
+        while self.last > start + 1 and (weight > MAX_NODES or self.last - self.first > self.max_items):
+            self.last -= 1
+            weight -= self._weight(self.last)
+        return Step(range(self.first, start), range(self.last, end))
+
+    def newer(self, total: int) -> Step:
+        """A chunk after the run; its beginning makes room."""
+        return self._down(min(total, self.last + CHUNK))
+
+    @property
+    def _most_rows(self) -> float:
+        return mounted_rows(self.height) if self.height else math.inf
+
+    def _down(self, end: int, most_rows: float = math.inf) -> Step:
+        first, start = self.first, self.last
+        self.last = end
+        self.first = self._first_that_fits(first, most_rows)
+        return Step(range(max(start, self.first), end), range(first, min(self.first, start)))
+
+    def _first_that_fits(self, lowest: int, most_rows: float = math.inf) -> int:
+        first = self.last
+        weight = rows = 0
+        while first > lowest and self.last - first < self.max_items and rows < most_rows:
+            rows += self._rows(first - 1)
+            weight += self._weight(first - 1)
+            if weight > MAX_NODES and first < self.last:
+                break
+            first -= 1
+        return first
+
+    def _sum(self, first: int, last: int) -> int:
+        return sum(self._weight(index) for index in range(first, last))
+
+
+def mounted_rows(height: int) -> int:
+    """Return how many rows stay mounted at the end of a panel of that height."""
+    return max(LEAST_ROWS, 2 * height)
+
+
+def nodes_of(item: Item) -> int:
+    """About how many widgets an item needs; Markdown makes one or more a block."""
+    if isinstance(item, AgentItem):
+        return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(item.text)))
+    if isinstance(item, ActionItem) and _is_markdown(item):
+        return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(str(item.arguments.get("message", "")))))
+    return 1
+
+
+def _is_markdown(item: ActionItem) -> bool:
+    return item.tool == "finish" and not item.agent
+
+
+def least_rows(item: Item) -> int:
+    """The rows that an item has in the widest panel, or fewer; those of a card are the same at every width."""
+    if isinstance(item, AgentItem):
+        return 1 + _markdown_rows(item.text)
+    if isinstance(item, UserItem):
+        return 3
+    if isinstance(item, ActionItem) and _is_markdown(item):
+        return 1 + _markdown_rows(str(item.arguments.get("message", "")))
+    if isinstance(item, ActionItem):
+        return 1 + len(card(item, 80))
+    return 2
+
+
+def _markdown_rows(text: str) -> int:
+    """A lower estimate: the lines of lists and code, and one of each paragraph, whose lines are joined."""
+    rows, is_fenced, is_joined = 0, False, False
+    for line in head_of(text).splitlines():
+        if line.lstrip().startswith(_FENCES):
+            is_fenced = not is_fenced
+        elif is_fenced or (line.strip() and (not is_joined or _LIST.match(line))):
+            rows += 1
+        is_joined = not is_fenced and bool(line.strip())
+    return rows
+
+
+def markdown_nodes(text: str) -> int:
+    """An upper estimate of the blocks of a Markdown text, without parsing it."""
+    return sum(_line_nodes(text))
+
+
+def head_of(text: str, nodes: int = LONGEST) -> str:
+    """The first lines of a Markdown text that need at most so many nodes."""
+    total = 0
+    lines = text.splitlines(keepends=True)
+    for number, weight in enumerate(_line_nodes(text)):
+        total += weight
+        if total > nodes:
+            return "".join(lines[:number])
+    return text
+
+
+def _line_nodes(text: str) -> Iterator[int]:
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(_FENCES):
+            fenced = not fenced
+            yield 2
+        elif fenced or not line.strip():
+            yield 0
+        else:
+            yield 4 if _LIST.match(line) else line.count("|") + 1
