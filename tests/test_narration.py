@@ -2,10 +2,10 @@ import io
 
 from tests.session.conftest import desk as desk
 from tests.session.fake_agent import calls, says
-from workbench.narration import Narrator
+from workbench.plain.narration import Narrator
 from workbench.protocol.events import ActionProposed
 from workbench.protocol.live import EngineState
-from workbench.session.acting.results import not_run
+from workbench.session.actions.record import not_run
 
 
 def told(*details: str) -> list[str]:

@@ -23,7 +23,7 @@ from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import Cancel, ModelRequest
 from workbench.protocol.events import SessionStarted
-from workbench.session.bounds.limits import Limits
+from workbench.session.limits.limits import Limits
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 from workbench.tools.builtin import open_tools

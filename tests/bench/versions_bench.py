@@ -13,8 +13,8 @@ from pathlib import Path
 from tests.bench.measure import Measure
 from workbench.config import Locations
 from workbench.safe_git import OwnRepository, run_git
-from workbench.session.versions.deltas import deltas
-from workbench.session.versions.repository import Repository
+from workbench.session.workspace.deltas import deltas
+from workbench.session.workspace.repository import Repository
 
 FILES, TIMES, BUDGET = 5_000, 21, 40.0
 

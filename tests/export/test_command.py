@@ -10,9 +10,9 @@ from tests.world import World, bash, finish, wait_for
 from workbench.config import Settings
 from workbench.errors import UsageError
 from workbench.protocol.events import Event, event_from_json
-from workbench.session.ledger import Ledger
 from workbench.session.names import session_path
 from workbench.session.opening import open_session
+from workbench.session.state import Ledger
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store
 

@@ -12,7 +12,7 @@ from workbench.llm.model import ToolCall
 from workbench.llm.signatures import ThinkingBlocks, bare_id, unsigned
 from workbench.llm.stream import Joiner
 from workbench.protocol.events import ActionObserved, ActionProposed, ModelResponded, RawToolCall, UserMessage
-from workbench.session.model_turn.history import messages
+from workbench.session.turn.history import messages
 
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated

@@ -7,7 +7,7 @@ from tests.fakes.pairing import anthropic_faults, openai_faults
 from tests.session.random_logs import damaged_logs, logs
 from workbench.llm.client import load_litellm
 from workbench.llm.in_words import has_calls, in_words
-from workbench.session.model_turn.history import History, messages
+from workbench.session.turn.history import History, messages
 
 SYSTEM = {"role": "system", "content": "the rules"}
 ANY_LOG = st.one_of(logs, damaged_logs())

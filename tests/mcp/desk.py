@@ -14,8 +14,8 @@ from tests.session.fake_agent import NamedModel
 from workbench.config import Locations, Settings
 from workbench.protocol.events import Event
 from workbench.protocol.live import LiveEvent
-from workbench.session.model_turn import models
 from workbench.session.opening import OpenedSession, start_session
+from workbench.session.turn import models
 
 
 @dataclass

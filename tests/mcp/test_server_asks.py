@@ -24,9 +24,9 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.security.secrets import KNOWN
-from workbench.session.acting.decisions import Refused
-from workbench.session.acting.recovery import after_a_stop
-from workbench.session.ledger import Ledger
+from workbench.session.actions.decide import Refused
+from workbench.session.actions.recovery import after_a_stop
+from workbench.session.state import Ledger
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
 

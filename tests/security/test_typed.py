@@ -11,7 +11,7 @@ from workbench.security.assessment import Assessment, Part
 from workbench.security.local import assess_action
 from workbench.security.places import Places
 from workbench.security.typed import Waiting, assess_typed
-from workbench.session.acting.rating import _effective
+from workbench.session.actions.assess import _effective
 
 PLACES = Places("/home/u/proj", "/home/u")
 

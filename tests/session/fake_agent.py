@@ -7,9 +7,9 @@ from pathlib import Path
 
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse, ToolCall
 from workbench.protocol.events import SessionStarted
-from workbench.session.bounds.limits import Limits
-from workbench.session.ledger import Ledger, OpenAction
+from workbench.session.limits.limits import Limits
 from workbench.session.session import Session
+from workbench.session.state import Ledger, OpenAction
 from workbench.session.storage.store import Store
 from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import Action, Observation

@@ -7,7 +7,7 @@ import pytest
 from tests.session.fake_agent import Desk, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
 from workbench.protocol.events import FileText
-from workbench.session.acting.always import Always
+from workbench.session.actions.decide import Always
 from workbench.session.session import Refused
 from workbench.tools import BashTool, FileEditorTool
 from workbench.view.reducer import apply

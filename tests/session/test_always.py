@@ -5,7 +5,7 @@ import pytest
 from tests.session.fake_agent import calls, says
 from workbench.security.rules.book import RuleBook
 from workbench.security.rules.files import read_rules
-from workbench.session.acting.always import Always
+from workbench.session.actions.decide import Always
 from workbench.session.session import Refused
 
 NOTE = ("note", {"text": "one"}, "MEDIUM")

@@ -12,9 +12,9 @@ from tests.session.test_history import logs
 from workbench.agent.condenser import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
 from workbench.protocol.events import HistoryCondensed
-from workbench.session.acting.decisions import Refused
-from workbench.session.model_turn.history import History, messages
-from workbench.session.model_turn.middle import KEPT_FIRST
+from workbench.session.actions.decide import Refused
+from workbench.session.turn.condensed_part import KEPT_FIRST
+from workbench.session.turn.history import History, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})

@@ -22,15 +22,15 @@ from workbench.protocol.events import (
     Usage,
     UserMessage,
 )
-from workbench.session.bounds.allowance import Allowance, NothingLeft
-from workbench.session.bounds.limits import Limits, TokenCount
-from workbench.session.delegation.delegate_steps import told
-from workbench.session.ledger import Ledger
-from workbench.session.model_turn.history import messages
+from workbench.session.limits.budget import Allowance, NothingLeft
+from workbench.session.limits.limits import Limits, TokenCount
 from workbench.session.names import new_id, session_path
 from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session.state import Ledger
 from workbench.session.storage.catalog import find_session, last_session, list_sessions
 from workbench.session.storage.store import Store, delete_file
+from workbench.session.subagents.sub_agent import told
+from workbench.session.turn.history import messages
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool
 
 LONG = 60

@@ -12,8 +12,8 @@ from workbench.protocol.events import (
     RawToolCall,
     UserMessage,
 )
-from workbench.session.ledger import Ledger
-from workbench.session.model_turn.history import MAX_OBSERVE, messages
+from workbench.session.state import Ledger
+from workbench.session.turn.history import MAX_OBSERVE, messages
 
 
 @settings(max_examples=200, deadline=None)

@@ -14,7 +14,7 @@ from workbench.protocol.events import FileDelta
 from workbench.security import stat_keys
 from workbench.security.integrity import PathChange, PathState, ProtectedFiles, changes
 from workbench.security.stat_keys import stat_key
-from workbench.session.acting.integrity_guard import put_back
+from workbench.session.actions.integrity_guard import put_back
 from workbench.tools import BashTool
 from workbench.tools.anchored import Root
 from workbench.tools.execute_ipython_cell.definition import IPythonTool

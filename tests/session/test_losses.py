@@ -11,13 +11,13 @@ from tests.session.test_versions import repository
 from workbench.config import Locations
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
-from workbench.session.versions.losses import Losses
-from workbench.session.versions.repository import Repository
+from workbench.session.workspace.deletions import Losses
+from workbench.session.workspace.repository import Repository
 
 
 @pytest.fixture
 def losses(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.session.versions.losses._LOOK_LIMIT", 60.0)
+    monkeypatch.setattr("workbench.session.workspace.deletions._LOOK_LIMIT", 60.0)
     made = repository(tmp_path)
     folder = made.workspace
     (folder / ".gitignore").write_text("*.log\nbuild/\n")

@@ -9,8 +9,8 @@ from tests.pictures_of import png
 from tests.session.fake_agent import faults_of, says
 from tests.world import wait_for
 from workbench.session.images import MOST, UnusableImage
-from workbench.session.model_turn.history import messages
 from workbench.session.session import Refused
+from workbench.session.turn.history import messages
 
 
 def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(desk, tmp_path):

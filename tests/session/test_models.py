@@ -7,8 +7,8 @@ import pytest
 from workbench.config import Settings
 from workbench.llm.model import Model, ModelError
 from workbench.profiles import Profile
-from workbench.session.model_turn import models
-from workbench.session.model_turn.models import SessionModels
+from workbench.session.turn import models
+from workbench.session.turn.models import SessionModels
 
 HERE = "http://127.0.0.1:1/v1"
 PROFILES = {

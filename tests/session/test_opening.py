@@ -8,12 +8,12 @@ from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import NamedModel
 from workbench.config import Locations, Settings
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage
-from workbench.session.model_turn import models
 from workbench.session.names import session_path, state_folder
 from workbench.session.opening import OpenedSession, open_session, start_session
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.rows import checksum
 from workbench.session.storage.store import Store
+from workbench.session.turn import models
 
 SETTINGS = Settings(model="scripted/demo")
 NAME = "20260101-a-1111"

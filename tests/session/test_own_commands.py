@@ -9,8 +9,8 @@ from tests.session.fake_agent import calls, faults_of, says
 from tests.world import wait_for
 from workbench.protocol.events import UserCommand
 from workbench.session.mentions import LONGEST, read_mentions, told
-from workbench.session.model_turn.history import messages
 from workbench.session.session import Refused
+from workbench.session.turn.history import messages
 from workbench.tools import BashTool
 
 

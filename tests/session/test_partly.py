@@ -14,8 +14,8 @@ from tests.session.rewriting import Rewriting, held
 from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
 from workbench.protocol.events import ActionDecided, FileDelta, FileText
-from workbench.session.acting.partly import parts_of
-from workbench.session.acting.writing import Writing
+from workbench.session.actions.partial import parts_of
+from workbench.session.actions.run import Writing
 from workbench.session.session import Refused
 from workbench.tools import FileEditorTool
 

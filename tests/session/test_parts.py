@@ -12,7 +12,7 @@ from workbench.protocol.events import (
     RawToolCall,
     UserMessage,
 )
-from workbench.session.model_turn.parts import PartCount
+from workbench.session.turn.context_parts import PartCount
 
 LOOK = ("look", {})
 

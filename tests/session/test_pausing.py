@@ -5,8 +5,8 @@ import pytest
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.llm.model import ModelUsage
 from workbench.protocol.events import HistoryCondensed, UserMessage
-from workbench.session.bounds.limits import Limits, TokenCount
-from workbench.session.ledger import Ledger
+from workbench.session.limits.limits import Limits, TokenCount
+from workbench.session.state import Ledger
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition

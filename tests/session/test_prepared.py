@@ -17,7 +17,7 @@ from workbench.agent.completion import ModelCompletion
 from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, ModelResponse
 from workbench.llm.router import open_model
 from workbench.protocol.events import SessionStarted
-from workbench.session.acting.decisions import Refused
+from workbench.session.actions.decide import Refused
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 from workbench.tools.builtin import open_tools

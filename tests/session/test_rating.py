@@ -8,8 +8,8 @@ import pytest
 from workbench.protocol.events import ActionProposed
 from workbench.security.assessment import Assessment, Part
 from workbench.security.rules.book import RuleBook
-from workbench.session.acting.rating import MOST_SEGMENTS, Rater, reasons, segments
-from workbench.session.ledger import Ledger
+from workbench.session.actions.assess import MOST_SEGMENTS, Rater, reasons, segments
+from workbench.session.state import Ledger
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition
 from workbench.tools.grep.definition import GrepTool
 

@@ -11,8 +11,8 @@ from tests.world import wait_for
 from workbench.config import Locations
 from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
-from workbench.session.versions.recorder import Recorder
-from workbench.session.versions.repository import Repository
+from workbench.session.workspace.repository import Repository
+from workbench.session.workspace.snapshots import Recorder
 from workbench.tools import BashTool
 
 

@@ -7,9 +7,9 @@ import pytest
 from tests.session.fake_agent import calls, says
 from tests.world import wait_for
 from workbench.config import Locations
-from workbench.session.versions.copies import Copies
-from workbench.session.versions.recorder import Recorder
-from workbench.session.versions.repository import Repository
+from workbench.session.workspace.repository import Repository
+from workbench.session.workspace.safety_copies import Copies
+from workbench.session.workspace.snapshots import Recorder
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
 
@@ -26,7 +26,7 @@ def kept(tmp_path) -> Repository:
 @pytest.fixture
 def netted(desk, kept, monkeypatch):
     """A desk that asks never, with a real shell, real cells and versions of its workspace."""
-    monkeypatch.setattr("workbench.session.versions.losses._LOOK_LIMIT", 60.0)  # busy is not broken
+    monkeypatch.setattr("workbench.session.workspace.deletions._LOOK_LIMIT", 60.0)  # busy is not broken
     made = []
 
     def make(*script):

@@ -15,15 +15,15 @@ from tests.session.fake_agent import Desk, calls, says
 from workbench.config import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionDecided, AgentNudged, Event, SettingsChanged, UserMessage
-from workbench.session.ledger import Ledger
-from workbench.session.model_turn.history import messages
 from workbench.session.names import session_path
+from workbench.session.state import Ledger
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.lock import SessionInUse, SessionLock
 from workbench.session.storage.pages import is_log_damaged, read_pages
 from workbench.session.storage.salvage import Beginning, Repaired, repair
 from workbench.session.storage.shelf import delete
 from workbench.session.storage.store import Store, StoreError
+from workbench.session.turn.history import messages
 
 SYSTEM = {"role": "system", "content": "the rules"}
 

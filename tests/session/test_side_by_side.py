@@ -7,9 +7,9 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from tests.session.test_recovery import full_disk, undecided_starts
-from workbench.session.acting.recovery import after_a_stop
-from workbench.session.acting.running import runs_beside
-from workbench.session.ledger import Ledger
+from workbench.session.actions.recovery import after_a_stop
+from workbench.session.actions.run import runs_beside
+from workbench.session.state import Ledger
 from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
 from workbench.tools.executor import ToolExecutor

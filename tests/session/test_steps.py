@@ -17,14 +17,14 @@ from workbench.protocol.events import (
     ModelResponded,
     UserMessage,
 )
-from workbench.session.bounds.failures import Failures
-from workbench.session.bounds.limits import TokenCount
-from workbench.session.bounds.loops import LoopWatch
-from workbench.session.journal import STEPS, Journal
-from workbench.session.model_turn.parts import PartCount
-from workbench.session.model_turn.resources import Wanted
-from workbench.session.model_turn.room import Room
+from workbench.session.limits.failures import Failures
+from workbench.session.limits.limits import TokenCount
+from workbench.session.limits.loops import LoopWatch
+from workbench.session.log import STEPS, Journal
 from workbench.session.storage.store import Store
+from workbench.session.turn.context_parts import PartCount
+from workbench.session.turn.context_window import Room
+from workbench.session.turn.resources import Wanted
 
 BEGUN: tuple[Event, ...] = (
     UserMessage(seq=1, text="go", mentions=("docs:guide",)),

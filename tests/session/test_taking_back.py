@@ -7,7 +7,7 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.protocol.events import FileDelta
-from workbench.session.versions.taking_back import NotTakenBack
+from workbench.session.workspace.revert import NotTakenBack
 
 
 def files(*given: tuple[Path, str | None, str | None]) -> tuple[FileDelta, ...]:

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.config import Locations
-from workbench.session.versions.copies import tree_of_files
-from workbench.session.versions.deltas import deltas
-from workbench.session.versions.repository import LARGEST, Repository, VersionsFail
-from workbench.session.versions.restoring import restore
+from workbench.session.workspace.deltas import deltas
+from workbench.session.workspace.repository import LARGEST, Repository, VersionsFail
+from workbench.session.workspace.restore import restore
+from workbench.session.workspace.safety_copies import tree_of_files
 
 
 def repository(base: Path) -> Repository:

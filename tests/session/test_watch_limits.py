@@ -12,7 +12,7 @@ PROGRAM = """
 import os, resource, sys, time
 from pathlib import Path
 import watchfiles
-from workbench.session.versions.watching import Watcher
+from workbench.session.workspace.watcher import Watcher
 
 workspace, limit = Path(sys.argv[1]), sys.argv[2]
 if limit == "watches":

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.world import wait_for
-from workbench.session.versions.watching import Watcher
+from workbench.session.workspace.watcher import Watcher
 
 
 def watches() -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.shells import Bash
-from workbench.session.acting.fingerprint import fingerprint
+from workbench.session.actions.fingerprint import fingerprint
 from workbench.tools.execute_bash import place, rc
 
 

@@ -5,7 +5,7 @@ from textual import events
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
-from workbench.session.written_mentions import mentioned
+from workbench.session.mentions import mentioned
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.suggestions import Suggestions
 from workbench.tui.widgets.writing import Writing

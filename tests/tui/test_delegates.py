@@ -9,7 +9,7 @@ from tests.tui.sample_session import START, Script
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.protocol.codec import encode
-from workbench.session.delegation.delegate_steps import told
+from workbench.session.subagents.sub_agent import told
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.texts import FinalText
 from workbench.view.formatting.approval import why_asked

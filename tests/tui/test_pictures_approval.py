@@ -20,7 +20,7 @@ from workbench.protocol import live
 from workbench.protocol.codec import encode
 from workbench.security.places import Places
 from workbench.security.shell.scan import assess_command
-from workbench.session.acting.rating import reasons, segments
+from workbench.session.actions.assess import reasons, segments
 from workbench.tools import BashTool, FileEditorTool
 
 __all__ = ["folder"]

@@ -9,7 +9,7 @@ from tests.tui.sample_session import Script
 from tests.tui.test_pictures import SIZES, app_with, folder, shown
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.session.acting.stale import stale_reasons
+from workbench.session.actions.stale import stale_reasons
 
 __all__ = ["folder"]
 WANTED = AFTER.replace('"""Reads amounts as people write them."""', '"""Reads amounts as people write them: -3.50."""')

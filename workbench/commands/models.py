@@ -15,7 +15,7 @@ from workbench.llm.fault_words import shown_address
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.router import NO_MODEL
 from workbench.profiles import Profile
-from workbench.session.model_turn.models import SessionModels
+from workbench.session.turn.models import SessionModels
 from workbench.text import first_line, visible
 
 _MOST_SHOWN = 5

@@ -15,9 +15,9 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store
-from workbench.session.versions.copies import Copies
-from workbench.session.versions.repository import Repository
-from workbench.session.versions.restoring import bring_back
+from workbench.session.workspace.repository import Repository
+from workbench.session.workspace.restore import bring_back
+from workbench.session.workspace.safety_copies import Copies
 from workbench.text import counted, first_line, revealed
 
 _ID = 8

@@ -13,7 +13,7 @@ def run(arguments: Namespace) -> int:
     where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     from workbench.engine.peers import mark_descendants
-    from workbench.headless import run as run_headless
+    from workbench.plain.headless import run as run_headless
 
     mark_descendants()
     return run_headless(where, settings, workspace_of(arguments), prompt, as_json=arguments.json)

@@ -25,12 +25,12 @@ from workbench.protocol.commands import (
     SendMessage,
     UnqueueMessage,
 )
-from workbench.session.acting.always import Always
+from workbench.session.actions.decide import Always
 from workbench.settings_check import NEVER
 
 if TYPE_CHECKING:
     from workbench.engine.screens import Screen
-    from workbench.session.acting.server_asks import ServerQuestion
+    from workbench.session.actions.server_questions import ServerQuestion
     from workbench.session.opening import OpenedSession
     from workbench.session.session import Session
 

@@ -19,7 +19,7 @@ from workbench.plain.question import Question
 from workbench.plain.server_prompts import ServerPrompts
 from workbench.plain.telling import begun, ended, standing, told
 from workbench.protocol.commands import Interrupt, RunUserCommand, SendMessage
-from workbench.session.written_mentions import mentioned
+from workbench.session.mentions import mentioned
 from workbench.text import first_line, well_formed
 from workbench.view.approval.questions import Always, Answer, Decision, Outcome
 from workbench.view.approval.rule_trial import try_rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from workbench.protocol.events import MessageWithdrawn
-from workbench.session.acting.decisions import Refused
-from workbench.session.journal import Journal
+from workbench.session.actions.decide import Refused
+from workbench.session.log import Journal
 from workbench.session.mentions import message
 
 

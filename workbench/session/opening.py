@@ -24,12 +24,9 @@ from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
 from workbench.security.rules.book import RuleBook
-from workbench.session.acting.asked import tell_of_answer
-from workbench.session.bounds.allowance import Allowance
-from workbench.session.bounds.limits import Limits, limits_of
-from workbench.session.delegation.delegates import Delegates
-from workbench.session.equipment import Equipment, Place, equip
-from workbench.session.model_turn.models import SessionModels
+from workbench.session.actions.decide import tell_of_answer
+from workbench.session.limits.budget import Allowance
+from workbench.session.limits.limits import Limits, limits_of
 from workbench.session.names import new_id, session_path, state_folder
 from workbench.session.session import Session
 from workbench.session.storage.exchange import take_powers
@@ -37,15 +34,18 @@ from workbench.session.storage.leftovers import sweep, sweep_unfinished
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.past import last_settings, not_ours, remove_if_empty
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.versions.recorder import Recorder
-from workbench.session.versions.repository import Repository
+from workbench.session.subagents.delegates import Delegates
+from workbench.session.toolset import Equipment, Place, equip
+from workbench.session.turn.models import SessionModels
+from workbench.session.workspace.repository import Repository
+from workbench.session.workspace.snapshots import Recorder
 from workbench.settings_check import NEVER
 from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
     from workbench.mcp.offered import OfferedServers
-    from workbench.session.acting.server_asks import ServerAsks
+    from workbench.session.actions.server_questions import ServerAsks
 
 logger = logging.getLogger(__name__)
 _WAIT_FOR_LOCK = 3.0

@@ -15,33 +15,33 @@ from workbench.protocol.events import ActionDecided, Event, Verdict
 from workbench.protocol.live import EngineState, LiveEvent
 from workbench.protocol.risk import Mode
 from workbench.security.rules.book import RuleBook
-from workbench.session.acting.actions import Actions
-from workbench.session.acting.ahead import Ahead
-from workbench.session.acting.always import Always, remembered
-from workbench.session.acting.decisions import (
+from workbench.session.actions.actions import Actions
+from workbench.session.actions.ahead import Ahead
+from workbench.session.actions.decide import (
+    Always,
     Refused,
     Said,
     Wishes,
     answer_to,
     condensing_wish,
     decision_on,
+    remembered,
     settings_change,
 )
-from workbench.session.acting.own_commands import OwnCommands
-from workbench.session.acting.recalling import Recall
-from workbench.session.acting.recovery import after_a_fault, after_a_stop, after_an_interrupt
-from workbench.session.acting.results import not_run
-from workbench.session.acting.writing import Writing
-from workbench.session.bounds.allowance import Allowance
-from workbench.session.bounds.limits import USUAL_LIMITS, Limits
-from workbench.session.journal import Journal
-from workbench.session.ledger import OpenAction, Phase
+from workbench.session.actions.record import Recall, not_run
+from workbench.session.actions.recovery import after_a_fault, after_a_stop, after_an_interrupt
+from workbench.session.actions.run import Writing
+from workbench.session.actions.user_commands import OwnCommands
+from workbench.session.limits.budget import Allowance
+from workbench.session.limits.limits import USUAL_LIMITS, Limits
+from workbench.session.log import Journal
 from workbench.session.messages import Messages
-from workbench.session.model_turn.resources import Source
-from workbench.session.model_turn.thinking import Responder, Thinking
+from workbench.session.state import OpenAction, Phase
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.versions.files import Files
-from workbench.session.versions.recorder import Recorder
+from workbench.session.turn.resources import Source
+from workbench.session.turn.turn import Responder, Thinking
+from workbench.session.workspace.files import Files
+from workbench.session.workspace.snapshots import Recorder
 from workbench.text import visible
 from workbench.tools.anchored import Root
 from workbench.tools.tool import ToolDefinition

@@ -12,9 +12,9 @@ from workbench.agent.agent import Agent
 from workbench.agent.responses import read_response
 from workbench.config import Locations, Settings
 from workbench.llm.model import Cancel, ModelRequest, ModelResponse, ToolCall
-from workbench.session.model_turn import models
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session.turn import models
 from workbench.tools import BUILTIN_TOOLS, FindToolsTool, Tool, ToolContext, ToolDefinition, open_tools, resolve_tool
 from workbench.tools.find_tools.offer import MOST, offer_of
 

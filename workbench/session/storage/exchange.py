@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from workbench.llm.router import is_scripted
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged, event_from_json
 from workbench.protocol.risk import Mode
-from workbench.session.acting.recovery import after_an_import
-from workbench.session.ledger import Ledger
+from workbench.session.actions.recovery import after_an_import
+from workbench.session.state import Ledger
 from workbench.session.storage.store import Store, StoreError, delete_file
 from workbench.text import first_line
 

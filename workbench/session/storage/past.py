@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage, event_from_json
-from workbench.session.model_turn.models import SessionModels
 from workbench.session.storage.store import Store, StoreError, delete_file
+from workbench.session.turn.models import SessionModels
 
 
 def not_ours(path: Path) -> str:

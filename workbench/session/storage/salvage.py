@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from workbench.protocol.events import AgentNudged, Event, SessionStarted, SettingsChanged, event_from_json
 from workbench.protocol.risk import Mode
-from workbench.session.acting.recovery import after_a_repair
-from workbench.session.ledger import Ledger
+from workbench.session.actions.recovery import after_a_repair
+from workbench.session.state import Ledger
 from workbench.session.storage.blobs import is_named, put_back
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.pages import Pages, read_pages

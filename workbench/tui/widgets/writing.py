@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from workbench.client.threads import in_daemon
-from workbench.session.written_mentions import mentioned
+from workbench.session.mentions import mentioned
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from workbench.config import Locations, Settings
-from workbench.session.written_mentions import BEHIND
+from workbench.session.mentions import BEHIND
 from workbench.text import counted, first_line, visible
 from workbench.view.commands import COMMANDS, command_named, words_after
 

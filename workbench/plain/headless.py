@@ -1,0 +1,223 @@
+"""`ohw run`: one run without a screen, in its own process; events as JSON lines on stdout, narration on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import FrameType
+
+import pydantic  # noqa: F401 - whole before litellm's thread starts: two threads must not import it at once
+
+from workbench.config import Locations, Settings
+from workbench.engine.launch import log_path
+from workbench.engine.logs import write_logs_to
+from workbench.engine.worker import Worker, end_without_memory
+from workbench.errors import UsageError
+from workbench.llm.background import import_early, is_importing
+from workbench.llm.router import NO_MODEL
+from workbench.output import OutputChannel
+from workbench.plain.narration import Narrator, OpenQuestion
+from workbench.protocol.codec import to_plain
+from workbench.protocol.events import Event, ModelResponded, RunEnded
+from workbench.protocol.live import LiveEvent
+from workbench.session.mentions import mentioned
+from workbench.session.names import new_id
+from workbench.session.opening import OpenedSession, checked_workspace, start_session
+from workbench.session.session import EXIT, Session
+from workbench.session.subagents.sub_agent import SubAgent
+from workbench.text import visible
+
+EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_QUESTION = 3
+_PIPE = 141
+_POLL = 1.0  # seconds between two looks whether the worker lives
+_LAST_STEP = 1.5  # seconds an interrupted step may take
+_LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
+
+
+def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, *, as_json: bool) -> int:
+    """One run; the exit code. Raises WorkbenchError for whatever is wrong before it begins."""
+    if not settings.model:
+        raise UsageError(NO_MODEL)
+    if not prompt.strip():
+        raise UsageError("there is nothing to do: give a PROMPT")
+    if prompt.strip() == EXIT:
+        sys.stderr.write("ohw: /exit ends a run; none was begun\n")
+        return 0
+    folder = checked_workspace(workspace)
+    end_without_memory()
+    import_early(settings.profile(settings.model).model)
+    outlet = Outlet(as_json)
+    session_id = new_id(prompt)
+    write_logs_to(log_path(locations, session_id))
+    with contextlib.redirect_stdout(sys.stderr):  # what a tool prints must not stand among the events
+        opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
+        outlet.notices(opened.notices)
+        try:
+            driven = _Run(opened, outlet, folder)
+            code = driven.drive(prompt)
+            questions, unsaved = open_questions(opened.session, driven.left), opened.obstacle
+        finally:
+            opened.close()
+    outlet.close(session_id, questions, unsaved)
+    return _left_with(1 if unsaved else code or outlet.failure_code)
+
+
+def _left_with(code: int) -> int:
+    """The exit code; everything is closed, so the process may end at once where an import would hold it."""
+    if is_importing():
+        for out in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                out.flush()
+        os._exit(code)
+    return code
+
+
+def open_questions(session: Session, left: Sequence[SubAgent]) -> list[OpenQuestion]:
+    """All that waits for the person, those of sub-agents first: the others wait for them."""
+    below = [(action, one.agent) for one in left if one.session is not None for action in one.session.questions()]
+    return [*below, *((action, "") for action in session.questions())]
+
+
+class Outlet:
+    """Where events go: narration to stderr, JSON lines or the answer to stdout.
+
+    A stream that cannot be written never stops a call in the middle: `on_failure` hears of it once, with the reason.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
+        self._out = OutputChannel(sys.stdout.buffer, "standard output")
+        self._err = OutputChannel(sys.stderr.buffer, "standard error")
+        self._narrator = Narrator(self._err.write, colour=sys.stderr.isatty())
+        self._answer = ""
+
+    def on_failure(self, listener: Callable[[str], None]) -> None:
+        """Whom to tell that a stream cannot be written; at once where one failed already."""
+        for channel in (self._out, self._err):
+            channel.on_failure = listener
+            if channel.problem:
+                listener(channel.problem)
+
+    def limit_waits(self, seconds: float) -> None:
+        """From now on a reader that takes nothing for so long counts as gone."""
+        for channel in (self._out, self._err):
+            channel.limit_waits(seconds)
+
+    @property
+    def failure_code(self) -> int:
+        """The exit code that a failed stream gives the run; 0 while both can be written."""
+        failed = [channel for channel in (self._out, self._err) if channel.problem]
+        if not failed:
+            return 0
+        return _PIPE if all(channel.is_pipe_closed for channel in failed) else 1
+
+    def event(self, event: Event) -> None:
+        """One event, after it was written to the log."""
+        self._narrator.event(event)
+        if isinstance(event, ModelResponded):
+            self._answer = event.text or self._answer
+        elif isinstance(event, RunEnded):
+            self._answer = event.detail if event.reason == "finished" and event.detail else self._answer
+        if self._as_json:
+            self._out.write(json_line(event))
+        self._out.check()  # in text mode nothing is written before the end
+
+    def notices(self, lines: Iterable[str]) -> None:
+        """What to know from the start."""
+        for line in lines:
+            self._narrator.notice(line)
+
+    def live(self, event: LiveEvent) -> None:
+        """What is not stored: only retries and waits are told."""
+        self._narrator.live(event)
+
+    def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
+        """The answer on stdout and how to go on on stderr; on stdout too where only that can be read."""
+        if not self._as_json and self._answer:
+            self._out.write(visible(self._answer.rstrip("\n")) + "\n")
+        if self._out.problem:
+            self._narrator.notice(self._out.problem)
+        self._narrator.close(session_id, questions, unsaved)
+        if self._err.problem and not self._as_json:
+            self._out.write(f"ohw: {self._err.problem}; {unsaved or f'to go on: ohw resume {session_id}'}\n")
+
+
+def json_line(event: Event) -> str:
+    """An event as one line of plain ASCII, so that no terminal can be driven by what is in it."""
+    return json.dumps(to_plain(event)).replace("\x7f", "\\u007f") + "\n"
+
+
+class _Run:
+    """Drives a session in a worker thread; the main thread waits and takes the signals."""
+
+    def __init__(self, opened: OpenedSession, outlet: Outlet, folder: Path) -> None:
+        self._opened = opened
+        self._folder = folder
+        self._outlet = outlet
+        self._rested = threading.Event()
+        self._signal = 0
+        self.left: list[SubAgent] = []
+        """The sub-agents whose questions the run stopped at."""
+        opened.delegates.on_wait = self._on_wait
+        outlet.on_failure(self._stop_unseen)
+
+    def drive(self, prompt: str) -> int:
+        session = self._opened.session
+        servers = self._opened.servers
+        session.send(prompt, mentioned(prompt, self._folder, servers.is_resource if servers else None))
+        worker = Worker(session, self._rested.set, self._opened.fail)
+        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        try:
+            worker.start()
+            # without memory a thread can end before it says anything
+            while not self._rested.wait(_POLL) and worker.is_alive():
+                pass
+            worker.stop()
+            self.left = self._opened.delegates.waiting
+            self._opened.delegates.leave()
+            worker.join(_LAST_STEP)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        return self._code()
+
+    def _code(self) -> int:
+        if self._signal:
+            return 128 + self._signal
+        if self._outlet.failure_code:
+            return self._outlet.failure_code
+        if self.left or self._opened.session.phase == "deciding":
+            return _QUESTION
+        return EXIT_CODES.get(self._opened.session.ended, 1)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._signal:
+            self._rested.set()  # the second one does not wait for the step
+            return
+        self._signal = number
+        self._outlet.limit_waits(_LAST_WORD)
+        self._stop_soon()
+        patience = threading.Timer(_LAST_STEP, self._rested.set)
+        patience.daemon = True
+        patience.start()
+
+    def _on_wait(self) -> None:
+        if self._opened.delegates.waiting:
+            self._rested.set()
+
+    def _stop_unseen(self, problem: str) -> None:
+        """Nobody could follow what comes next: the run ends before anything else starts."""
+        reason = f"stopped, since {problem}"
+        self._opened.session.stop(reason)
+        self._opened.delegates.stop(reason)
+
+    def _stop_soon(self) -> None:
+        threading.Thread(target=self._opened.session.interrupt, daemon=True).start()

@@ -1,1 +1,0 @@
-"""One action from its proposal to its result: rated, decided, checked again, run, observed."""

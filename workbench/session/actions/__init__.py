@@ -1,0 +1,1 @@
+"""From a proposed action to its result: assess, decide, run, record; used by the session."""

@@ -1,0 +1,295 @@
+"""From a proposed action to its result: assess, decide by mode, check again, run, observe; driven by the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbench.llm.model import Cancel
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    RunEnded,
+)
+from workbench.protocol.live import LiveEvent
+from workbench.security.policy import Ruling
+from workbench.security.rules.book import RuleBook
+from workbench.session.actions.assess import Rater, Readying, reasons, segments
+from workbench.session.actions.fingerprint import executed_changes, is_same_action, shown_as
+from workbench.session.actions.protection import Protection
+from workbench.session.actions.record import none_run, not_run
+from workbench.session.actions.run import (
+    AT_ONCE,
+    NO_COPIES,
+    KeepsCopies,
+    Preparation,
+    Readied,
+    Result,
+    Run,
+    Runner,
+    Writing,
+    runs_beside,
+)
+from workbench.session.actions.stale import NOT_MERGED, needs_person, stale_reasons
+from workbench.session.log import Journal
+from workbench.session.state import OpenAction
+from workbench.session.storage.store import StoreError
+from workbench.session.workspace.deletions import FOR_GOOD
+from workbench.text import first_line
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
+
+CHANGED = "what was shown has changed since the decision, so it is asked again"
+"""Why it is asked about, whatever the mode is."""
+_PART_LOST = f"{CHANGED}; choose anew what to take of it"
+_AFTER_END = "This call was not run: {tool} before it ended the run."
+
+
+class Actions:
+    """The actions of one session; commits nothing that runs without a decision on record."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        tools: Mapping[str, ToolDefinition],
+        on_live: Callable[[LiveEvent], None],
+        rules: RuleBook | None = None,
+        writing: Writing | None = None,
+        *,
+        files: KeepsCopies = NO_COPIES,
+    ) -> None:
+        """`files` know what would be taken away for good."""
+        self._journal = journal
+        self.tools = tools
+        self.writing = writing or Writing(None)
+        """Writes what the person took of a change."""
+        self._readying = Readying(tools, journal.ledger)
+        self.ready, self.beneath = self._readying.ready, self._readying.beneath
+        self.rules = rules or RuleBook()
+        self.rater = Rater(journal.ledger, self.rules)
+        self.refused = self.rater.refused
+        self._files = files
+        self.protection = Protection(journal, self.rater, self.writing.state_dir)
+        self.runner = Runner(on_live, self._report)
+
+    def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
+        """What is to be recorded before the action may run; nothing yet when it has to be prepared first by `advance`.
+
+        It is asked about with `ask` (a reason), or when it waited before; `edited` are the user's own arguments.
+        """
+        if proposed.error:
+            return [self._failed(proposed, proposed.error)]
+        if edited is not None:
+            proposed = replace(proposed, arguments=edited)
+        try:
+            readied = self.ready(proposed.tool, proposed.arguments, proposed.action_id)
+        except ArgumentError as error:
+            return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
+        local, risk, ruling = self.rater.strictest(proposed, readied.tool, readied.files)
+        if readied.preparation and ruling.verdict != "deny":
+            return []
+        shown, doubt = self._files.explained(local)
+        waited = self.rater.waited(proposed.action_id, ruling)
+        ask = ask or doubt or waited or _why_asked(readied, self.protection)
+        asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
+        why = ask or (ruling.reason if ruling.verdict == "ask" else "")
+        told = _told(why, readied, self._journal.ledger.batch.get(proposed.action_id), edited)
+        event = ActionAssessed(
+            action_id=proposed.action_id,
+            risk=risk,
+            reasons=(*told, *reasons(shown, shows_diff=bool(readied.files))),
+            segments=segments(shown),
+            rule=ruling.rule,
+            preview=readied.files,
+            stale=readied.stale,
+            stacked=readied.stacked,
+            executes=dict(readied.executes) if asks else {},
+            fingerprint=shown_as(readied.fingerprint, risk),
+            working_dir=readied.working_dir,
+            edited=edited,
+            needs_decision=asks,
+            needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
+            always=self.rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
+        )
+        return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]
+
+    def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
+        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
+
+    def advance(self, cancel: Cancel) -> bool:
+        """Take the next action one step on: prepare, assess, or run it (beside others that may); whether it ran."""
+        if self._prepares(cancel):
+            return False
+        self.protection.compare()
+        with self._journal.lock:
+            group = self._group()
+            if not group:
+                return False
+            begun = (ActionStarted(action_id=run.proposed.action_id) for run in group if run.sub_agent is None)
+            self._journal.commit(*begun, lasting=False)
+            for run in group:
+                self.protection.begin(run)
+        fault: StoreError | None = None
+        for run, result in self.runner.results(group, cancel):
+            try:
+                self._finish(run, result)
+            except StoreError as error:  # the journal keeps the result; the others go on
+                fault = error
+        if fault and self._journal.has_unsaved:
+            raise fault
+        return True
+
+    def _group(self) -> list[Run]:
+        """The actions that start now, or go on: the next one, and behind it those that may at the same time."""
+        group: list[Run] = []
+        for action in list(self._journal.ledger.batch.values())[:AT_ONCE]:
+            if group and bool(group[0].sub_agent) != bool(action.sub_agent):
+                break
+            readied = self._beside(action) if group else self._next(action)
+            if readied is None:
+                break
+            group.append(Run(action.proposed, readied, action.sub_agent))
+            if not runs_beside(readied.tool):
+                break
+        return group
+
+    def _next(self, action: OpenAction) -> Readied | None:
+        return None if action.is_waiting else self._checked(action)
+
+    def _beside(self, action: OpenAction) -> Readied | None:
+        """The action ready to run beside the ones before it; None when it has to wait for its turn."""
+        tool = self.tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
+            return None
+        if not action.may_run:
+            self._journal.commit(*self.assessed(action.proposed))
+        return self._checked(action) if action.may_run else None
+
+    def _prepares(self, cancel: Cancel) -> bool:
+        """Do what takes long before the next action can be shown, without the lock; False when that is nothing."""
+        with self._journal.lock:
+            action = self._journal.ledger.next_action
+            found = self._preparation(action) if action and not action.is_waiting else None
+        if action is None or found is None:
+            return False
+        refusal = self.runner.prepare(action.proposed.action_id, *found, cancel)
+        if refusal is not None and not cancel.is_set:
+            self._journal.commit(not_run(action.proposed.action_id, refusal.text, refused=True), happened=True)
+        return True
+
+    def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
+        tool = self.tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or self.rater.ruling(action.proposed, tool)[1].verdict == "deny":
+            return None
+        try:
+            prepare = tool.preparation(tool.action_from_arguments(action.arguments))
+        except ArgumentError:
+            return None
+        return (tool, prepare) if prepare else None
+
+    def _checked(self, action: OpenAction) -> Readied | None:
+        """The action ready to run; None when something else had to be recorded first."""
+        decided = action.decided
+        if decided is None or not action.may_run:
+            self._journal.commit(*self.assessed(action.proposed))
+            return None
+        try:
+            readied = self.ready(action.proposed.tool, action.arguments, decided.action_id, action.stacked)
+        except ArgumentError as error:
+            self._journal.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
+            return None
+        objection = self._objection(action, decided, readied)
+        if objection is None:
+            objection = self.protection.objection(action, readied.tool)
+        if objection is None:
+            return readied if decided.written is None else self.writing.in_part(readied, decided)
+        self._journal.commit(*self.assessed(action.proposed, ask=objection, edited=decided.edited))
+        return None
+
+    def _objection(self, action: OpenAction, decided: ActionDecided, readied: Readied) -> str | None:
+        """Why the decision is not good any more, empty where that goes without saying; None: it is.
+
+        The person's holds for what they saw, as dangerous as they saw it; that of a mode or rule while these allow it.
+        """
+        is_same = is_same_action(readied.fingerprint, decided.fingerprint)
+        if decided.by == "person":
+            changed = CHANGED if decided.written is None else _PART_LOST
+            return (self.rater.doubt(action, readied.tool) or self._no_copy(action)) if is_same else changed
+        is_allowed = (
+            is_same and self.rater.strictest(action.proposed, readied.tool, readied.files)[2].verdict == "allow"
+        )
+        return self._no_copy(action) if is_allowed else ""
+
+    def _no_copy(self, action: OpenAction) -> str | None:
+        """Why no copy of what it deletes could be made, where it was not asked about with that."""
+        why = self._files.no_copy(action.proposed.action_id)
+        is_told = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
+        return None if is_told else why or None
+
+    def _finish(self, run: Run, result: Result) -> None:
+        """Record the result; a tool that ends the run ends it, unless the person has said something since."""
+        proposed = run.proposed
+        result, beside = self.protection.ended(run, result)
+        with self._journal.lock:
+            if isinstance(result, ActionObserved):
+                result = self._journal.failures.advised(proposed, result, self.tools)
+            events: list[Event] = [result, *beside]
+            ledger = self._journal.ledger
+            is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
+            if run.readied.tool.ends_run and not run.readied.instead and is_done and isinstance(result, ActionObserved):
+                rest = [action for name, action in ledger.batch.items() if name != proposed.action_id]
+                events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
+                if not ledger.unread:
+                    events.append(RunEnded(reason="finished", detail=_said(result)))
+            self._journal.commit(*events, happened=True)
+
+    def _report(self, event: Event) -> None:
+        """Record what belongs to a running action; where it cannot be written now, it is written with the next."""
+        with suppress(StoreError):
+            self._journal.commit(event, lasting=False, happened=True)
+
+    def close(self) -> None:
+        """Let the threads of the tools end."""
+        self.runner.close()
+
+
+def _why_asked(readied: Readied, protection: Protection) -> str:
+    """Why what it changes is asked about by the files there are now."""
+    return NOT_MERGED if needs_person(readied.stale) else protection.doubt(readied.tool)
+
+
+def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
+    """Whether the user decides; a reason to `ask` lifts no denial, unless the question `waited` before."""
+    return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
+
+
+def _told(why: str, readied: Readied, before: OpenAction | None, edited: dict[str, Any] | None) -> tuple[str, ...]:
+    """Why it is asked about, and which files differ from those that it was asked about `before` with."""
+    shown = before.assessed if before is not None else None
+    is_again = shown is not None and shown.needs_decision and shown.edited == edited
+    changed = executed_changes(shown.executes, readied.executes, readied.working_dir) if shown and is_again else ""
+    return (*filter(None, (why, changed)), *stale_reasons(readied.stale), *readied.beside)
+
+
+def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
+    """The decision of a mode or rule, with the result when it is a denial."""
+    decided = ActionDecided(
+        action_id=proposed.action_id,
+        verdict="rejected" if ruling.verdict == "deny" else "approved",
+        by=ruling.by,
+        rule=ruling.rule,
+        fingerprint=print_,
+    )
+    return [decided] if ruling.verdict == "allow" else [decided, not_run(proposed.action_id, ruling.reason)]
+
+
+def _said(result: ActionObserved) -> str:
+    blocks = result.observation.get("content") or [{}]
+    return first_line(str(blocks[0].get("text", "")), 200)

@@ -1,0 +1,120 @@
+"""Questions of one answer that are open together: asked ahead of their turn, and kept true; driven by the session.
+
+Nothing runs ahead. What a mode or a rule allows, denies, or finds unreadable is looked at when its turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionAssessed, ActionProposed, Event
+from workbench.protocol.live import Notice
+from workbench.session.actions.actions import Actions
+from workbench.session.actions.decide import EDITED
+from workbench.session.actions.fingerprint import is_same_action
+from workbench.session.log import Journal
+from workbench.session.state import OpenAction
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
+
+
+class Ahead:
+    """The questions of one session that wait beside the one whose turn it is."""
+
+    def __init__(self, journal: Journal, tools: Mapping[str, ToolDefinition], actions: Actions) -> None:
+        self._journal = journal
+        self._tools = tools
+        self._actions = actions
+
+    def advance(self, cancel: Cancel, *, after_a_run: bool) -> None:
+        """After each unit of work: look at the open questions again if something ran, and ahead; raises StoreError."""
+        self._renew(cancel, only_stacked=not after_a_run)
+        self._look(cancel)
+
+    def _look(self, cancel: Cancel) -> None:
+        """Where a question is open, ask those behind it too.
+
+        Not behind a question of the agent's to the person, nor behind what ends the run: what comes after may be moot.
+        """
+        for action in self._behind():
+            with self._journal.lock:
+                if cancel.is_set or not self._is_behind_a_question(action):
+                    return
+                events = self._actions.assessed(action.proposed)
+                if events and isinstance(events[0], ActionAssessed) and events[0].needs_decision:
+                    self._journal.commit(*events)
+
+    def _behind(self) -> list[OpenAction]:
+        """Those that nothing was said of yet, in order."""
+        with self._journal.lock:
+            batch = list(self._journal.ledger.batch.values())
+        found = []
+        for action in batch:
+            tool = self._tools.get(action.proposed.tool)
+            if tool is not None and not action.proposed.error and (tool.asks_person or tool.ends_run):
+                break
+            if action.decided is None and not action.is_waiting and not action.proposed.error:
+                found.append(action)
+        return found
+
+    def _is_behind_a_question(self, action: OpenAction) -> bool:
+        ledger = self._journal.ledger
+        first = ledger.next_action
+        is_open = ledger.batch.get(action.proposed.action_id) is action and action.decided is None
+        return is_open and ledger.phase == "deciding" and first is not action
+
+    def _renew(self, cancel: Cancel, *, only_stacked: bool) -> None:
+        """Ask anew what is not any more as its question shows it; a decision changes what is shown on top of others."""
+        with self._journal.lock:
+            waiting = self._journal.ledger.waiting
+        for action in waiting:
+            if only_stacked and not action.stacked:
+                continue
+            with self._journal.lock:
+                if cancel.is_set or not action.is_waiting:
+                    return
+                self._journal.commit(*self._anew(action))
+
+    def offer(self, what: str) -> Notice | None:
+        """A line on how many of the waiting actions `what` would let run, None for none; it decides none of them."""
+        rater, ledger = self._actions.rater, self._journal.ledger
+        with self._journal.lock:
+            known = [(action, self._tools.get(action.proposed.tool)) for action in ledger.waiting]
+            fitting = sum(
+                tool is not None and not action.asks_person and rater.verdict(action, tool).verdict == "allow"
+                for action, tool in known
+            )
+        if not fitting:
+            return None
+        words = "1 waiting action fits" if fitting == 1 else f"{fitting} waiting actions fit"
+        still = "it still waits" if fitting == 1 else "they still wait"
+        return Notice(text=f"{words} {what}; {still} for your decision")
+
+    def _anew(self, action: OpenAction) -> list[Event]:
+        shown = action.assessed
+        if shown is None or action.asks_person or self._is_as_shown(action, shown):
+            return []
+        ask = EDITED if shown.edited is not None else ""
+        events = self._actions.assessed(action.proposed, ask=ask, edited=shown.edited)
+        if events and isinstance(events[0], ActionAssessed):
+            return events
+        # it would fail now, or is not known: its turn will show
+        return [ActionAssessed(action_id=shown.action_id, risk=shown.risk, needs_decision=False)]
+
+    def _is_as_shown(self, action: OpenAction, shown: ActionAssessed) -> bool:
+        proposed = replace(action.proposed, arguments=action.arguments)
+        tool = self._tools.get(proposed.tool)
+        if tool is None or not is_same_action(self._fingerprint(proposed, shown), shown.fingerprint):
+            return False
+        return self._actions.rater.ruling(proposed, tool)[0] == shown.risk
+
+    def _fingerprint(self, proposed: ActionProposed, shown: ActionAssessed) -> str:
+        """What a decision on it would be bound to now; empty when it could not run."""
+        try:
+            given = (proposed.tool, proposed.arguments, proposed.action_id, shown.stacked)
+            return self._actions.ready(*given).fingerprint
+        except ArgumentError:
+            return ""

@@ -1,0 +1,265 @@
+"""What would run, and what a decision on it is bound to; worked out when an action is assessed and before it starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbench.protocol.events import ActionProposed, FileDelta, Segment
+from workbench.protocol.risk import Risk, effective
+from workbench.security.assessment import Assessment
+from workbench.security.local import assess_action, executed_by
+from workbench.security.places import within
+from workbench.security.policy import Ruling, rule_on
+from workbench.security.rules.book import BROKEN, RuleBook, deciding, guarded_by
+from workbench.security.rules.exact import rule_for
+from workbench.security.rules.subject import Subject, subject_of
+from workbench.security.secrets import masks_in
+from workbench.security.unplaced import unplaced_write
+from workbench.session.actions.fingerprint import executed_changes, fingerprint
+from workbench.session.actions.refused import RULE as REFUSED
+from workbench.session.actions.refused import Refusals, repeats
+from workbench.session.actions.run import Readied
+from workbench.session.actions.stale import left_before, stacked, stacking_reasons, stale_files
+from workbench.session.state import Ledger, OpenAction
+from workbench.text import visible
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.beneath import on_top_of
+from workbench.tools.tool import ToolDefinition
+
+_NO_TOOL = "there is no tool {name!r} here. The tools are: {tools}."
+_MASKED = (
+    "it holds {mask}, which stands where a secret is hidden from you; written down it would destroy the secret. "
+    "Leave that place as it is: change only what stands around it, or ask the person."
+)
+
+
+class Readying:
+    """Makes actions of one session ready with its tools."""
+
+    def __init__(self, tools: Mapping[str, ToolDefinition], ledger: Ledger) -> None:
+        self._tools = tools
+        self._ledger = ledger
+
+    def ready(
+        self,
+        tool_name: str,
+        arguments: dict[str, Any],
+        action_id: str = "",
+        shown_stacked: Collection[str] | None = None,
+    ) -> Readied:
+        """What would run; raises ArgumentError when the tool is gone or does not take these arguments.
+
+        An action that is named is shown on top of what the ones before it in its batch will leave; `shown_stacked` are
+        the files it was shown so with, where its fingerprint is to be compared.
+        """
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            raise ArgumentError(_NO_TOOL.format(name=tool_name, tools=", ".join(sorted(self._tools))))
+        action = tool.action_from_arguments(arguments)
+        _check_masks(tool, arguments)
+        beneath = self.beneath(action_id)
+        with on_top_of(beneath):
+            preparation = tool.preparation(action)
+            changes = () if preparation else tool.preview(action)
+        files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
+        folder = tool.working_dir() or self._ledger.workspace
+        on_top = stacked(changes, beneath) if shown_stacked is None else tuple(shown_stacked)
+        executes = executed_by(tool, arguments, self._ledger.workspace, folder, beneath)
+        print_ = fingerprint(tool.name, arguments, folder, files, on_top, executes=executes)
+        return Readied(
+            tool,
+            action,
+            files,
+            folder,
+            print_,
+            preparation,
+            stale=stale_files(changes, self._ledger.writers),
+            stacked=on_top,
+            beside=stacking_reasons(changes, beneath),
+            executes=executes,
+            difference=partial(self._differs, tool, arguments, folder, beneath, executes),
+        )
+
+    def _differs(
+        self,
+        tool: ToolDefinition,
+        arguments: dict[str, Any],
+        cwd: str,
+        before: Mapping[str, str | None],
+        executes: Mapping[str, str],
+    ) -> str:
+        """Return what differs now from the files that an action was checked to execute, in a line.
+
+        `before` holds the files that earlier actions of its batch write.
+        """
+        if not executes:
+            return ""
+        return executed_changes(executes, executed_by(tool, arguments, self._ledger.workspace, cwd, before), cwd)
+
+    def beneath(self, action_id: str) -> dict[str, str | None]:
+        """What files will hold once the actions before this one have run."""
+        return left_before(self._ledger, action_id) if action_id else {}
+
+
+def _check_masks(tool: ToolDefinition, arguments: dict[str, Any]) -> None:
+    masked = None if tool.is_read_only else masks_in(arguments.values())
+    if masked:
+        raise ArgumentError(_MASKED.format(mask=masked))
+
+
+_STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+MOST_SEGMENTS = 60
+"""Parts of a command that one event keeps; the most dangerous stay."""
+_ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
+_STILL_YOURS = "you were asked about it before, and no mode or rule set since decides it for you"
+_DENIED = "{rule} denies it now, and it still waits for you"
+_HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
+"""For what the person has seen; not knowing is no low risk."""
+
+
+class Rater:
+    """Rates the actions of one session, and says what its rules and its mode make of them."""
+
+    def __init__(self, ledger: Ledger, rules: RuleBook) -> None:
+        self._ledger = ledger
+        self._rules = rules
+        self.refused = Refusals(ledger)
+
+    def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
+        """What the analysis here says, whatever the model says."""
+        workspace = self._ledger.workspace
+        return assess_action(tool, proposed.arguments, workspace, tool.working_dir() or workspace)
+
+    def ruling(
+        self, proposed: ActionProposed, tool: ToolDefinition, local: Assessment | None = None
+    ) -> tuple[Risk, Ruling]:
+        """The effective risk, and what the rules and the mode that are set now make of it."""
+        local = local or self.local(proposed, tool)
+        risk = _effective(proposed.risk, local)
+        rules, subject = self._rules.rules(self._ledger.rules), self._subject(proposed, local)
+        reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
+        caution = BROKEN if self._rules.is_broken else ""
+        ruling = rule_on(
+            self._ledger.mode,
+            risk,
+            tool.is_read_only,
+            tool.name,
+            reads=reads,
+            rule=deciding(rules, subject),
+            caution=caution,
+            protected=guarded_by(rules, subject),
+            unplaced=unplaced_write(subject),
+            confirm_unknown=self._rules.confirm_unknown,
+        )
+        again = repeats(subject, self.refused.effects()) if risk != "LOW" else ""
+        if again and ruling.verdict == "allow":
+            return risk, Ruling("ask", REFUSED, again, by="rule")
+        return risk, ruling
+
+    def waited(self, action_id: str, ruling: Ruling) -> str:
+        """Why the user decides it and not the ruling, because it waited for them once; empty where it never did."""
+        action = self._ledger.batch.get(action_id)
+        if action is None or not action.was_asked or ruling.verdict == "ask":
+            return ""
+        return _STILL_YOURS if ruling.verdict == "allow" else _DENIED.format(rule=ruling.rule)
+
+    def verdict(self, action: OpenAction, tool: ToolDefinition, edited: dict[str, Any] | None = None) -> Ruling:
+        """What mode and rules make of it now, with the user's own arguments where they are `edited`."""
+        arguments = action.arguments if edited is None else edited
+        return self.ruling(replace(action.proposed, arguments=arguments), tool)[1]
+
+    def strictest(
+        self, proposed: ActionProposed, tool: ToolDefinition, files: Sequence[FileDelta]
+    ) -> tuple[Assessment, Risk, Ruling]:
+        """The rating and ruling by the path that is named, or by the file that was shown for it if that is stricter.
+
+        They differ where the path is a link. A link can change between two looks at it, the path that was shown cannot.
+        One that leads out of the workspace is asked about in every mode.
+        """
+        found = self._ruled(proposed, tool)
+        given = proposed.arguments.get("path")
+        if len(files) != 1 or not isinstance(given, str) or given == files[0].path:
+            return found
+        real = replace(proposed, arguments={**proposed.arguments, "path": files[0].path})
+        local, risk, ruling = max(
+            found, self._ruled(real, tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
+        )
+        workspace = os.path.normpath(self._ledger.workspace)
+        if ruling.verdict == "allow" and within(os.path.normpath(given), workspace) > within(files[0].path, workspace):
+            ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible(files[0].path, lines=False)}")
+        return local, risk, ruling
+
+    def _ruled(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Assessment, Risk, Ruling]:
+        local = self.local(proposed, tool)
+        return local, *self.ruling(proposed, tool, local)
+
+    def guarded(self, proposed: ActionProposed, local: Assessment) -> str:
+        """A protected path that it changes and no rule of the user names; empty when there is none."""
+        return guarded_by(self._rules.rules(self._ledger.rules), self._subject(proposed, local))
+
+    def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
+        """Why the person's decision on it would be another one now, though it reads as it did; empty when nothing is.
+
+        What ran since may have made it more dangerous, or they may have refused since what it does.
+        """
+        if action.started:
+            return ""  # a sub-agent works for it already, and goes on
+        proposed = replace(action.proposed, arguments=action.arguments)
+        local = self.local(proposed, tool)
+        risk = _effective(proposed.risk, local)
+        if action.assessed is not None and is_riskier(risk, action.assessed.risk):
+            return f"it was {action.assessed.risk} when you decided, and is {risk} now"
+        if risk == "LOW" or action.decided is None:
+            return ""
+        return repeats(self._subject(proposed, local), self.refused.effects(since=action.decided.at))
+
+    def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
+        """The rule that would let this action run from now on, in one line; empty where there is none."""
+        subject = self._subject(proposed, local)
+        rule = rule_for(subject, risk) if self._ledger.mode not in ("ask", "plan") else None
+        if rule is None or deciding((*self._rules.rules(self._ledger.rules), rule), subject) != rule:
+            return ""  # another rule asks about it anyway
+        return rule.text
+
+    def _subject(self, proposed: ActionProposed, local: Assessment) -> Subject:
+        return subject_of(proposed.tool, proposed.arguments, local, self._ledger.workspace)
+
+
+def _effective(model: Risk, local: Assessment) -> Risk:
+    """The higher of both ratings; what was looked at here and not understood is not LOW because the model says so."""
+    risk = effective(model, local.risk)
+    return "MEDIUM" if risk == "LOW" and local.risk == "UNKNOWN" and local.parts else risk
+
+
+def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
+    try:
+        return bool(tool.action_from_arguments(arguments).reads_only)
+    except ArgumentError:
+        return False
+
+
+def is_riskier(risk: Risk, shown: Risk) -> bool:
+    """Whether what is rated so is more dangerous than what was shown."""
+    return _HEIGHT.index(risk) > _HEIGHT.index(shown)
+
+
+def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
+    """Why the analysis rates it so, where no parts tell; that a diff changes a file goes without saying."""
+    return () if len(local.parts) > 1 or (shows_diff and local.risk != "HIGH") else local.reasons
+
+
+def segments(local: Assessment) -> tuple[Segment, ...]:
+    """The parts of an assessment with more than one, in the order of the command."""
+    if len(local.parts) < 2:
+        return ()
+    kept = list(range(len(local.parts)))
+    if len(local.parts) > MOST_SEGMENTS:
+        kept = sorted(sorted(kept, key=lambda at: _ORDER[local.parts[at].risk])[:MOST_SEGMENTS])
+    return tuple(
+        Segment(text=part.text, risk=part.risk, reason=part.reason) for part in map(local.parts.__getitem__, kept)
+    )

@@ -1,0 +1,172 @@
+"""What the model is told when the person took a part of a change: each hunk, and how the files read now. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from workbench.diff.hunks import FileDiff, Hunk, compare
+from workbench.diff.partial import chosen_of_each, text_with, texts_with
+from workbench.protocol.events import ActionDecided, FileDelta, FileText
+from workbench.text import cut_middle
+from workbench.tools.str_replace_editor.edits import Edited
+from workbench.tools.str_replace_editor.view import show_change
+
+
+class NoPart(Exception):
+    """The decision does not fit the files that were shown; one line for the person."""
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """One file of the preview: the proposal, which hunks were taken (some with other text), and what it shall hold."""
+
+    proposal: FileDiff
+    taken: frozenset[int]
+    text: str | None
+
+    @property
+    def path(self) -> str:
+        """The file's absolute path."""
+        return self.proposal.path
+
+    @property
+    def before(self) -> str | None:
+        """What it held when it was shown."""
+        return self.proposal.before
+
+    @property
+    def delta(self) -> FileDelta:
+        """What is written."""
+        return FileDelta(path=self.path, before=self.before, after=self.text)
+
+
+def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[FilePart, ...]:
+    """What the decision makes of each file that was shown; raises NoPart."""
+    if not preview:
+        raise NoPart("this action shows no files; it can be approved or rejected only as a whole")
+    diffs = [compare(file.path, file.before, file.after) for file in preview]
+    if decided.hunks is not None:
+        _check_hunks(decided.hunks, sum(len(diff.hunks) for diff in diffs))
+    texts = _texts(diffs, decided)
+    if decided.hunks is None:
+        taken = [_found(diff, text) for diff, text in zip(diffs, texts, strict=True)]
+    else:
+        taken = chosen_of_each(diffs, decided.hunks)
+    return tuple(FilePart(*part) for part in zip(diffs, taken, texts, strict=True))
+
+
+def is_nothing(parts: Sequence[FilePart]) -> bool:
+    """Whether every file stays as it is."""
+    return all(part.text == part.before for part in parts)
+
+
+def is_everything(parts: Sequence[FilePart]) -> bool:
+    """Whether every file gets what was proposed."""
+    return all(part.text == part.proposal.after for part in parts)
+
+
+def as_written(parts: Sequence[FilePart]) -> tuple[FileText, ...]:
+    """The texts as the decision keeps them."""
+    return tuple(FileText(path=part.path, text=part.text) for part in parts)
+
+
+def _check_hunks(hunks: Collection[int], count: int) -> None:
+    unknown = sorted(index for index in set(hunks) if not 0 <= index < count)
+    if unknown:
+        raise NoPart(f"what was shown has {count} hunks, and none with the number {unknown[0]}")
+
+
+def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None]:
+    if decided.written is None:
+        return texts_with(diffs, decided.hunks or ())
+    given = {file.path: file.text for file in decided.written}
+    if len(given) != len(decided.written) or set(given) != {diff.path for diff in diffs}:
+        raise NoPart("what shall be written does not name exactly the files that were shown")
+    return [given[diff.path] for diff in diffs]
+
+
+def _found(diff: FileDiff, text: str | None) -> frozenset[int]:
+    """The hunks of the proposal that are in the text just as they were proposed."""
+    if text == diff.after:
+        return frozenset(range(len(diff.hunks)))
+    made = compare(diff.path, diff.before, text)
+    there = {(hunk.old, hunk.old_end, tuple(made.new[hunk.new : hunk.new_end])) for hunk in made.hunks}
+    return frozenset(
+        index
+        for index, hunk in enumerate(diff.hunks)
+        if (hunk.old, hunk.old_end, tuple(diff.new[hunk.new : hunk.new_end])) in there
+    )
+
+
+_QUOTED = 2_000
+"""Characters of one hunk that are quoted."""
+_HEAD = "The person took only a part of this change, or changed it. The files hold exactly what is said here."
+
+
+def told(parts: Sequence[FilePart], note: str) -> str:
+    """The result of the action for the model."""
+    said = f"\nThe person's note: {note.strip()}" if note.strip() else ""
+    return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + said
+
+
+def _file(part: FilePart) -> Iterator[str]:
+    yield f"\n{part.path}: {_outcome(part)}"
+    if len(part.proposal.hunks) > 1 or not _is_as_proposed(part):
+        yield from _hunks(part)
+    if part.text is not None and part.text != part.before:
+        yield show_change(Edited.between(part.before or "", part.text)).rstrip("\n")
+
+
+def _is_as_proposed(part: FilePart) -> bool:
+    return part.text in (part.before, part.proposal.after)
+
+
+def _outcome(part: FilePart) -> str:
+    proposal = part.proposal
+    if part.text == part.before:
+        return {"A": "not made.", "D": "not deleted."}.get(proposal.sign, "left as it was.")
+    if part.text is None:
+        return "deleted."
+    done = "made" if part.before is None else "written"
+    if part.text == proposal.after:
+        return f"{done} as you proposed it."
+    return f"{done}, {len(part.taken)} of {len(proposal.hunks)} hunks taken."
+
+
+def _hunks(part: FilePart) -> Iterator[str]:
+    """Each hunk of the proposal in turn, then what the person changed beside them."""
+    diff = part.proposal
+    mine = compare(part.path, text_with(diff, part.taken), part.text)
+    left = list(mine.hunks)
+    grown = 0
+    for index, hunk in enumerate(diff.hunks):
+        name = f"Hunk {index + 1} ({_place(hunk)})"
+        if index not in part.taken:
+            yield f"{name}: not taken.\n{_quoted(diff, [hunk])}"
+            continue
+        start = hunk.old + grown
+        stop = start + hunk.new_end - hunk.new
+        grown = stop - hunk.old_end
+        own = [edit for edit in left if edit.old <= stop and edit.old_end >= start]
+        left = [edit for edit in left if edit not in own]
+        yield f"{name}: taken, changed by the person.\n{_quoted(mine, own)}" if own else f"{name}: taken."
+    if left:
+        yield f"Elsewhere the person changed:\n{_quoted(mine, left)}"
+
+
+def _place(hunk: Hunk) -> str:
+    """Where it stood in the file as it was."""
+    if hunk.old == hunk.old_end:
+        return f"new lines after line {hunk.old}"
+    return f"line {hunk.old + 1}" if hunk.old_end == hunk.old + 1 else f"lines {hunk.old + 1} to {hunk.old_end}"
+
+
+def _quoted(diff: FileDiff, hunks: Sequence[Hunk]) -> str:
+    lines = [line for hunk in hunks for line in _changed(diff, hunk)]
+    return cut_middle("\n".join(lines), _QUOTED)
+
+
+def _changed(diff: FileDiff, hunk: Hunk) -> Iterator[str]:
+    for sign, lines in (("-", diff.old[hunk.old : hunk.old_end]), ("+", diff.new[hunk.new : hunk.new_end])):
+        yield from (f"{sign}{line.removesuffix(chr(10)).removesuffix(chr(13))}" for line in lines)

@@ -1,0 +1,103 @@
+"""Gives tools back what they answered earlier, when a session is opened again: the log is the only place it is kept."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbench.protocol.events import ActionObserved, ActionProposed, Event, FileDelta, ModelResponded
+from workbench.session.state import OpenAction
+from workbench.text import well_formed
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.schema import Observation
+from workbench.tools.tool import ToolDefinition
+
+logger = logging.getLogger(__name__)
+
+
+class Recall:
+    """Reads the past of a session once, for the tools that want to know it."""
+
+    def __init__(self, tools: Mapping[str, ToolDefinition]) -> None:
+        self._wanted: dict[str, Callable[[dict[str, Any]], None]] = {
+            name: tool.executor.recall
+            for name, tool in tools.items()
+            if tool.executor is not None and type(tool.executor).recall is not ToolExecutor.recall
+        }
+        self._open: dict[str, str] = {}  # action id -> tool
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event of the past; a tool that fails at it is logged and goes on without."""
+        match event:
+            case ModelResponded():
+                self._open = {}
+            case ActionProposed() if event.tool in self._wanted:
+                self._open[event.action_id] = event.tool
+            case ActionObserved() if event.ran and event.action_id in self._open:
+                self._give(self._open.pop(event.action_id), event.observation)
+
+    def _give(self, tool: str, observation: dict[str, Any]) -> None:
+        try:
+            self._wanted[tool](observation)
+        except Exception:
+            logger.exception("the tool %s could not take up what it answered earlier", tool)
+
+
+_FILE_TEXTS = ("old_content", "new_content")
+
+
+def not_run(action_id: str, text: str, *, is_error: bool = True, refused: bool = False) -> ActionObserved:
+    """The result of an action that did not run; the text tells the model why, `refused` that its tool would not."""
+    observation = Observation.from_text(text, is_error=is_error).model_dump(mode="json")
+    return ActionObserved(action_id=action_id, observation=observation, ran=False, refused=refused)
+
+
+def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
+    """A result for each action that will not run any more: its own error, or else the text."""
+    return [not_run(action.proposed.action_id, action.proposed.error or text) for action in actions]
+
+
+def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
+    """The result of an action the person refused; `beside` is what else the model is told."""
+    said = f"The person's note: {note.strip()}" if note.strip() else "They gave no reason; ask, or choose another way."
+    text = f"The person rejected this action, it was not run. {said}"
+    return not_run(action_id, well_formed(f"{text}\n{beside}" if beside else text), is_error=False)
+
+
+def answered(action_id: str, text: str) -> ActionObserved:
+    """The result of a question to the person: their answer."""
+    return ActionObserved(action_id=action_id, observation=Observation.from_text(text).model_dump(mode="json"))
+
+
+def observed(
+    action_id: str, observation: Observation, duration: float, files: tuple[FileDelta, ...], beside: str = ""
+) -> ActionObserved:
+    """The result of an action that ran; the texts of files it changed are kept once, in `files_changed`.
+
+    `beside` is what else the model is told when it went well.
+    """
+    changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)
+    payload = observation.model_dump(mode="json")
+    payload["content"] = [part.model_dump(mode="json") for part in observation.to_llm_content]
+    if beside and not observation.is_error:
+        payload["content"].append({"type": "text", "text": well_formed(beside)})
+    return ActionObserved(
+        action_id=action_id,
+        observation=_without_texts(payload, changed),
+        duration=duration,
+        files_changed=changed,
+    )
+
+
+def with_text(result: ActionObserved, text: str) -> ActionObserved:
+    """The result with one more text for the model."""
+    content = [*result.observation.get("content", ()), {"type": "text", "text": well_formed(f"[{text}]")}]
+    return replace(result, observation={**result.observation, "content": content})
+
+
+def _without_texts(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:
+    known = {text for file in changed for text in (file.before, file.after)}
+    return {name: None if name in _FILE_TEXTS and value in known else value for name, value in payload.items()}

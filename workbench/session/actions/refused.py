@@ -1,0 +1,96 @@
+"""What the person or a rule refused in this run is not done in another way without a question; used by the rating."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from workbench.security.rules.examples import subject_again
+from workbench.security.rules.subject import Subject
+from workbench.session.state import Ledger, OpenAction
+from workbench.text import first_line
+from workbench.tools.anchored import real_path
+
+RULE: Final = "the same was refused before in this run"
+_EDITORS: Final = frozenset({"str_replace_editor", "edit_file"})
+_SHORTEST = 3
+
+
+class Effect(NamedTuple):
+    """What a refused action would have touched and run."""
+
+    what: str
+    paths: frozenset[str]
+    names: tuple[str, ...]
+    """How its paths may be written."""
+    commands: tuple[tuple[str, ...], ...]
+
+
+class Refusals:
+    """What was refused in the run of one session; a sub-agent's has also what its parent's knows."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.above: Refusals | None = None
+        self._ledger = ledger
+        self._effects: dict[str, Effect] = {}
+
+    def effects(self, since: datetime | None = None) -> list[Effect]:
+        """Each looked at once; with `since` only those refused later."""
+        refused = {action.proposed.action_id: action for action in self._ledger.refused if _is_later(action, since)}
+        for name, action in refused.items():
+            if name not in self._effects:
+                self._effects[name] = effect_of(action, self._ledger.workspace)
+        return [*(self._effects[name] for name in refused), *(self.above.effects(since) if self.above else ())]
+
+
+def _is_later(action: OpenAction, since: datetime | None) -> bool:
+    return since is None or (action.decided is not None and action.decided.at > since)
+
+
+def effect_of(action: OpenAction, workspace: str) -> Effect:
+    """The effect of an action that was refused."""
+    shown = action.assessed
+    folder = shown.working_dir if shown else ""
+    subject = subject_again(action.proposed.tool, action.proposed.arguments, workspace, folder)
+    paths = {*subject.paths, *(file.path for file in (shown.preview if shown else ()))}
+    real = frozenset(real_path(path) for path in paths) - {real_path(workspace), "/"}
+    names = {name for path in paths for name in (path, os.path.relpath(path, workspace)) if len(name) >= _SHORTEST}
+    commands = tuple(part.words for part in subject.parts if part.words and part.risk != "LOW")
+    what = subject.command or f"{action.proposed.tool} {action.proposed.arguments.get('path', '')}"
+    return Effect(first_line(what.strip(), 80), real, tuple(sorted(names)), commands)
+
+
+def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
+    """The reason to ask although mode and rules would not: it does what one of these would have done; else empty."""
+    if not refused:
+        return ""
+    paths = {real_path(path) for path in subject.paths}
+    commands = {part.words for part in subject.parts if part.words}
+    texts = [] if subject.tool in _EDITORS else list(_texts(subject.arguments))
+    for effect in refused:
+        if paths & effect.paths or commands & set(effect.commands) or any(_tells(text, effect) for text in texts):
+            return f"does what was refused before: {effect.what}"
+    return ""
+
+
+def _tells(text: str, effect: Effect) -> bool:
+    """Whether a text names the paths, or all words of a command, of what was refused."""
+    if any(re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w-])", text) for name in effect.names):
+        return True
+    return any(
+        all(word in text for word in words[:3]) and len("".join(words)) >= _SHORTEST for words in effect.commands
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)

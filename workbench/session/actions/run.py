@@ -1,0 +1,295 @@
+"""What the actions of a session ask of its files: what would be taken away for good, and whether a copy is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+from workbench.llm.model import Cancel
+from workbench.protocol.events import (
+    ActionAbandoned,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    Event,
+    FileDelta,
+    StaleFile,
+)
+from workbench.protocol.live import LiveEvent, ToolOutput
+from workbench.security.assessment import Assessment
+from workbench.security.secret_stream import SecretStream
+from workbench.security.secrets import KNOWN
+from workbench.session.actions.partial import FilePart, parts_of, told
+from workbench.session.actions.record import not_run, observed
+from workbench.session.actions.stale import told_of
+from workbench.session.state import AtWork
+from workbench.session.worker_thread import Job, Lane, LeftBehind, as_they_end
+from workbench.session.worker_thread import run as run_alone
+from workbench.session.workspace.deletions import Explained
+from workbench.text import well_formed
+from workbench.tools.beneath import writing_only
+from workbench.tools.schema import Action, Observation
+from workbench.tools.str_replace_editor.files import Files, Plan
+from workbench.tools.str_replace_editor.text_file import EditorError, why_unusable
+from workbench.tools.tool import ToolDefinition
+
+
+class KeepsCopies(Protocol):
+    """Knows what is lost with an action."""
+
+    def explained(self, found: Assessment) -> Explained:
+        """The rating with what would be taken away in its reasons, and why it is asked about for that alone."""
+
+    def no_copy(self, action_id: str) -> str:
+        """Why there is no copy of what this action, which is about to start, takes away; empty where none is needed."""
+
+
+class _NoCopies:
+    """Nothing is known, and nothing kept."""
+
+    def explained(self, found: Assessment) -> Explained:
+        """The rating as it is."""
+        return Explained(found)
+
+    def no_copy(self, action_id: str) -> str:
+        """Nothing is asked for."""
+        return ""
+
+
+NO_COPIES: Final[KeepsCopies] = _NoCopies()
+"""Below actions whose files nobody keeps."""
+
+
+AT_ONCE = 4
+"""How many actions may run side by side."""
+_GRACE = 1.0
+_NO_STOP = "it was interrupted and did not stop in time"
+_CHANGED = (
+    "{tool} was not run: {changed}. Somebody, or a program that runs, changed that after the action was checked. "
+    "Look at it, and call the tool again if it is still what you want."
+)
+_NOT_BEGUN = "This action was not run: the person interrupted."
+
+Result: TypeAlias = ActionObserved | ActionAbandoned
+_Report: TypeAlias = Callable[[Event], None]
+_Seen: TypeAlias = tuple[Observation, float] | str | None
+"""What a call returned and how long it took; or why it did not run, or None where the user interrupted before."""
+Preparation: TypeAlias = Callable[[], Observation | None]
+"""Done before an action can be shown; gives back why it cannot be run, or None."""
+
+
+@dataclass(frozen=True)
+class Readied:
+    """An action that could run now (after its `preparation`), and what a decision on it is bound to."""
+
+    tool: ToolDefinition
+    action: Action
+    files: tuple[FileDelta, ...]
+    working_dir: str
+    fingerprint: str
+    preparation: Preparation | None = None
+    instead: Callable[[], Observation] | None = None
+    """What is done in the place of the tool, where the person took only a part of what it would write."""
+    stale: tuple[StaleFile, ...] = ()
+    stacked: tuple[str, ...] = ()
+    """Files shown as earlier actions of the batch will leave them."""
+    beside: tuple[str, ...] = ()
+    """What is to be said of files that earlier actions write too."""
+    executes: Mapping[str, str] = field(default_factory=dict)
+    """The files that it runs or reads as code, each with a hash of what it holds."""
+    difference: Callable[[], str] | None = None
+    """Compares these files once more, and returns what differs in a line; None where there are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A proposed action that starts now."""
+
+    proposed: ActionProposed
+    readied: Readied
+    sub_agent: AtWork | None = None
+    """Who works for it already: it was begun before the session was opened, and goes on."""
+
+
+class LeftOpen(Exception):
+    """A call ended without a result: it waits for a person who is not there, and goes on when the log is opened."""
+
+
+@dataclass
+class CallPlace:
+    """The call that runs in this thread: its action, and the way of what belongs to it into the log and to screens."""
+
+    action_id: str
+    report: _Report
+    show: Callable[[LiveEvent], None]
+    sub_agent: AtWork | None = None
+    is_left: bool = False
+    """Whether it is left open: what the tool gives back is then no result."""
+
+
+CALL_PLACE: ContextVar[CallPlace | None] = ContextVar("CALL_PLACE", default=None)
+
+
+class Runner:
+    """The threads in which the tools of a session work; a single action always runs in the same one."""
+
+    def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report) -> None:
+        self._on_live = on_live
+        self._report = report
+        self._hiding: dict[str, SecretStream] = {}
+        self._lanes = [Lane(f"session-tools-{number}") for number in range(AT_ONCE)]
+
+    def results(self, group: Sequence[Run], cancel: Cancel) -> Iterator[tuple[Run, Result]]:
+        """Run all at once (at most AT_ONCE) and give each result as it comes; a call that is left open has none."""
+        runs = {
+            Job(lane, partial(self._called, run, cancel), run.readied.tool.interrupt): run
+            for lane, run in zip(self._lanes, group, strict=False)
+        }
+        self._listen(group)
+        try:
+            for job, future in as_they_end(tuple(runs), cancel, _GRACE):
+                self._show_rest(runs[job].proposed.action_id)
+                with suppress(LeftOpen):
+                    yield runs[job], _result(runs[job], future)
+        finally:
+            for run in group:
+                if run.readied.tool.executor is not None:
+                    run.readied.tool.executor.on_output = None
+
+    def prepare(
+        self, action_id: str, tool: ToolDefinition, preparation: Preparation, cancel: Cancel
+    ) -> Observation | None:
+        """Do it where the tool runs; None also when it was interrupted."""
+        job = Job(self._lanes[0], partial(self._prepared, action_id, preparation, cancel), tool.interrupt)
+        try:
+            return run_alone(job, cancel, _GRACE)
+        except LeftBehind:
+            return None
+
+    def _prepared(self, action_id: str, preparation: Preparation, cancel: Cancel) -> Observation | None:
+        CALL_PLACE.set(CallPlace(action_id, self._report, self._on_live))
+        return None if cancel.is_set else preparation()
+
+    def _listen(self, group: Sequence[Run]) -> None:
+        """Show output live; where two calls of one tool run at once nobody could tell whose it is."""
+        executors = [run.readied.tool.executor for run in group]
+        for run, executor in zip(group, executors, strict=True):
+            if executor is not None and executors.count(executor) == 1:
+                self._hiding[run.proposed.action_id] = SecretStream(KNOWN)
+                executor.on_output = partial(self._show, run.proposed.action_id)
+
+    def _called(self, run: Run, cancel: Cancel) -> _Seen:
+        if cancel.is_set:
+            return None
+        place = CallPlace(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
+        CALL_PLACE.set(place)
+        # The files were compared when the action was taken from the queue; recording its start, copies of files and
+        # the wait for this thread lie in between.
+        changed = run.readied.difference() if run.readied.difference is not None else ""
+        if changed:
+            return _CHANGED.format(tool=run.proposed.tool, changed=changed)
+        began = time.monotonic()
+        work = run.readied.instead or partial(run.readied.tool, run.readied.action)
+        with writing_only(file.path for file in run.readied.files):
+            seen = work()
+        if place.is_left:
+            raise LeftOpen
+        return seen, time.monotonic() - began
+
+    def _show(self, action_id: str, text: str) -> None:
+        """Pass on what holds no secret; the last word waits for what follows it."""
+        hiding = self._hiding.get(action_id)
+        self._give(action_id, hiding.feed(text) if hiding else KNOWN.masked(text))
+
+    def _show_rest(self, action_id: str) -> None:
+        hiding = self._hiding.pop(action_id, None)
+        self._give(action_id, hiding.rest() if hiding else "")
+
+    def _give(self, action_id: str, text: str) -> None:
+        if text:
+            self._on_live(ToolOutput(action_id=action_id, text=text))
+
+    def close(self) -> None:
+        """Let the threads end."""
+        for lane in self._lanes:
+            lane.close()
+
+
+def runs_beside(tool: ToolDefinition) -> bool:
+    """Whether calls of the tool may run beside other such calls."""
+    may = tool.executor is not None and tool.executor.side_by_side
+    return may and tool.is_read_only and not tool.ends_run and not tool.asks_person
+
+
+def _result(run: Run, future: Future[_Seen] | None) -> Result:
+    action_id = run.proposed.action_id
+    if future is None:
+        return ActionAbandoned(action_id=action_id, reason=_NO_STOP)
+    seen = future.result()
+    if seen is None:
+        return not_run(action_id, _NOT_BEGUN)
+    if isinstance(seen, str):
+        return not_run(action_id, seen)
+    return observed(action_id, *seen, run.readied.files, told_of(run.readied.stale))
+
+
+class CannotWrite(Exception):
+    """A file cannot hold what it shall, or not what was shown; one line. Nothing was written."""
+
+
+class Writing:
+    """Writes for one session; shares the folder in which the editor keeps what it knows."""
+
+    def __init__(self, state_dir: Path | None, workspace: str = "/") -> None:
+        self.state_dir = state_dir
+        """Where the session keeps files, if it does."""
+        self._files = Files(workspace, state_dir, merges=True)
+
+    def check(self, parts: Sequence[FilePart]) -> None:
+        """Raise CannotWrite when the files could not be written as the person wants them."""
+        self._plans(parts)
+
+    def in_part(self, readied: Readied, decided: ActionDecided) -> Readied:
+        """What runs when the person took a part: not the tool, but the writing of what they chose."""
+        parts = parts_of(readied.files, decided)
+        files = tuple(part.delta for part in parts)
+        return replace(readied, files=files, instead=partial(self.carry_out, parts, decided.note))
+
+    def carry_out(self, parts: Sequence[FilePart], note: str) -> Observation:
+        """Write all files or none; what the model is told of it."""
+        try:
+            self._write(self._plans(parts))
+        except CannotWrite as error:
+            return Observation.from_text(well_formed(f"Nothing was written. {error}"), is_error=True)
+        return Observation.from_text(well_formed(told(parts, note)))
+
+    def _plans(self, parts: Sequence[FilePart]) -> list[Plan]:
+        """What is to be done, deletions last; raises CannotWrite."""
+        plans = []
+        for part in parts:
+            try:
+                plans.append(self._files.holding(Path(part.path), part.before, part.text))
+            except EditorError as error:
+                raise CannotWrite(str(error)) from error
+            except (OSError, ValueError) as error:
+                raise CannotWrite(why_unusable(part.path, error)) from error
+        changed = [plan for plan in plans if plan.raw_before != plan.raw_after]
+        return sorted(changed, key=lambda plan: plan.raw_after is None)
+
+    def _write(self, plans: Sequence[Plan]) -> None:
+        done: list[Plan] = []
+        for plan in plans:
+            try:
+                self._files.write(plan)
+            except (OSError, EditorError) as error:
+                lost = [str(path) for path in self._files.revert(done)]
+                said = why_unusable(str(plan.path), error) if isinstance(error, OSError) else str(error)
+                raise CannotWrite(f"{said} Not put back: {', '.join(lost)}" if lost else said) from error
+            done.append(plan)

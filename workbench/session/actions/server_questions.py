@@ -1,0 +1,246 @@
+"""What MCP servers ask in the middle of a call: each question is in the log as a step of that call, with its decision.
+
+The step looks like one of a sub-agent, so that it is asked, left for later and answered where those are. It is told who
+asks; an answer finds its way back by the id of the question.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from workbench.agent.completion import ModelCompletion
+from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel, ModelRequest
+from workbench.mcp.requests import NotAllowed
+from workbench.mcp.sampling import SAMPLING, Part, Sample, SampleRequest
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionEvent,
+    ActionProposed,
+    ActionStarted,
+    DelegateStep,
+    Verdict,
+)
+from workbench.protocol.live import Notice
+from workbench.protocol.risk import Mode
+from workbench.security.policy import Ruling, rule_on
+from workbench.session.actions.decide import Refused
+from workbench.session.actions.record import answered, not_run
+from workbench.session.actions.run import CALL_PLACE, CallPlace
+from workbench.text import well_formed
+
+_ASK = "ask_human"
+_NOBODY = "nobody is here to answer: refused"
+_NO_ANSWER = "No answer came in time."
+_REJECTED = "The person rejected this."
+
+
+class ServerAsks:
+    """The open questions of one session's servers; commands come from any thread."""
+
+    def __init__(self, complete: ModelCompletion) -> None:
+        self.has_person = False
+        """Whether there is a screen behind this session, now or later."""
+        self.mode: Callable[[], Mode] = lambda: "ask"
+        self.complete = complete
+        self._lock = threading.Lock()
+        self._open: dict[str, ServerQuestion] = {}
+
+    def asker(self, server: str) -> CallAsker | None:
+        """Who answers for the call that runs in this thread; None outside of one."""
+        place = CALL_PLACE.get()
+        return CallAsker(self, server, place) if place is not None else None
+
+    def command(self, action_id: str, give: Callable[[ServerQuestion, str], None]) -> bool:
+        """Give a command to the question it is for; False where that is none of these. Raises Refused."""
+        with self._lock:
+            question = self._open.get(action_id)
+        if question is None:
+            return False
+        give(question, action_id)
+        return True
+
+    def open(self, question: ServerQuestion) -> None:
+        """It waits for the person."""
+        with self._lock:
+            self._open[question.action_id] = question
+
+    def closed(self, question: ServerQuestion) -> None:
+        """It waits no more."""
+        with self._lock:
+            self._open.pop(question.action_id, None)
+
+
+class ServerQuestion:
+    """One question while it waits; takes the same commands as a session."""
+
+    def __init__(self, action_id: str, *, takes_text: bool) -> None:
+        self.action_id = action_id
+        self.text = ""
+        self.verdict: Verdict | None = None
+        self._takes_text = takes_text
+        self._done = threading.Event()
+
+    def answer(self, action_id: str, text: str) -> None:
+        """The person's answer; raises Refused."""
+        if not self._takes_text:
+            raise Refused("this waits for a decision, not for an answer")
+        if not text.strip():
+            raise Refused("there is no text to answer with")
+        self.text, self.verdict = well_formed(text).strip(), "approved"
+        self._done.set()
+
+    def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **said: Any) -> None:
+        """The person's decision; raises Refused."""
+        if self._takes_text:
+            raise Refused("this is a question of a server's; it takes an answer, not a decision")
+        if verdict == "edited" or said.get("always") is not None:
+            raise Refused("what a server asks of the model is approved or rejected as it is, each time")
+        self.verdict = verdict
+        self._done.set()
+
+    def wait(self, seconds: float) -> None:
+        """Until it is settled or withdrawn, or the time is over."""
+        self._done.wait(seconds)
+
+    def withdraw(self) -> None:
+        """Nobody waits for it any more."""
+        self._done.set()
+
+
+class CallAsker:
+    """Answers the questions of one server in one call; an `Asker` for its client."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, asks: ServerAsks, server: str, place: CallPlace) -> None:
+        self._asks = asks
+        self._place = place
+        self._agent = f"MCP server {server}"
+        self._id = f"mcp-{uuid.uuid4().hex[:8]}"
+        self._cancel = Cancel()
+        self._question: ServerQuestion | None = None
+
+    def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
+        """The person's answer; None when none came. Raises WorkbenchError where nobody is there."""
+        action_id = self._propose(_ASK, {"question": text, "options": list(options)})
+        if not self._asks.has_person:
+            self._refuse(action_id)
+        shown = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)
+        question = self._waited(ServerQuestion(action_id, takes_text=True), shown, seconds)
+        if question.verdict is None:
+            self._tell(not_run(action_id, _NO_ANSWER))
+            return None
+        self._tell(
+            ActionDecided(action_id=action_id, verdict="approved", by="person"), ActionStarted(action_id=action_id)
+        )
+        self._tell(answered(action_id, question.text))
+        return question.text
+
+    def sample(self, request: SampleRequest, seconds: float) -> Sample:
+        """What the model says, once it is approved; raises WorkbenchError."""
+        action_id = self._propose(SAMPLING, request.told)
+        self._approve(action_id, seconds)
+        self._tell(ActionStarted(action_id=action_id))
+        token = CALL_PLACE.set(self._place)  # what it costs is the call's
+        try:
+            response = self._asks.complete.respond(_request(request), self._cancel)
+        except WorkbenchError as error:
+            self._tell(not_run(action_id, str(error)))
+            raise
+        finally:
+            CALL_PLACE.reset(token)
+        self._tell(answered(action_id, response.text))
+        return Sample(response.text, response.model, response.finish_reason)
+
+    def _approve(self, action_id: str, seconds: float) -> None:
+        """Have it decided by mode or person; raises NotAllowed."""
+        ruling = rule_on(self._asks.mode(), "MEDIUM", False, SAMPLING)
+        reasons = ("the server wants an answer of your model, which costs; it gets the answer",)
+        asks = ruling.verdict == "ask"
+        shown = ActionAssessed(
+            action_id=action_id,
+            risk="MEDIUM",
+            reasons=reasons,
+            rule=ruling.rule,
+            needs_decision=asks,
+            fingerprint=self._id,
+        )
+        if asks and not self._asks.has_person:
+            self._refuse(action_id)
+        verdict = self._decided(shown, seconds) if asks else self._by_mode(shown, ruling)
+        if verdict != "approved":
+            self._tell(not_run(action_id, _REJECTED if verdict else _NO_ANSWER))
+            raise NotAllowed(f"the {self._agent} wanted an answer of the model: {_REJECTED if verdict else _NO_ANSWER}")
+
+    def _decided(self, shown: ActionAssessed, seconds: float) -> Verdict | None:
+        verdict = self._waited(ServerQuestion(shown.action_id, takes_text=False), shown, seconds).verdict
+        if verdict is not None:
+            self._tell(ActionDecided(action_id=shown.action_id, verdict=verdict, by="person", fingerprint=self._id))
+        return verdict
+
+    def _by_mode(self, shown: ActionAssessed, ruling: Ruling) -> Verdict:
+        verdict: Verdict = "approved" if ruling.verdict == "allow" else "rejected"
+        decided = ActionDecided(action_id=shown.action_id, verdict=verdict, by="mode", rule=ruling.rule)
+        self._tell(shown, decided)
+        return verdict
+
+    def refused(self, why: str) -> None:
+        """The server wanted something it may not have: the person hears of it."""
+        self._place.show(Notice(text=why))
+
+    def withdraw(self) -> None:
+        """The call is over, or the server does not wait any more."""
+        self._cancel.set()
+        question = self._question
+        if question is not None:
+            question.withdraw()
+
+    def _propose(self, tool: str, arguments: dict[str, Any]) -> str:
+        if self._cancel.is_set:
+            raise NotAllowed(f"the call that the {self._agent} asked in is over")
+        action_id = f"{self._id}:{next(self._numbers)}"
+        self._tell(
+            ActionProposed(action_id=action_id, response_id="", call_id=action_id, tool=tool, arguments=arguments)
+        )
+        return action_id
+
+    def _refuse(self, action_id: str) -> None:
+        self._tell(not_run(action_id, _NOBODY))
+        raise NotAllowed(f"the {self._agent} asked something, and {_NOBODY}")
+
+    def _waited(self, question: ServerQuestion, shown: ActionAssessed, seconds: float) -> ServerQuestion:
+        self._question = question
+        self._asks.open(question)  # before it is shown: an answer may come as soon as it is
+        try:
+            self._tell(shown)
+            if not self._cancel.is_set:
+                question.wait(seconds)
+        finally:
+            self._asks.closed(question)
+            self._question = None
+        return question
+
+    def _tell(self, *events: ActionEvent) -> None:
+        for event in events:
+            self._place.report(
+                DelegateStep(action_id=self._place.action_id, agent=self._agent, session="", event=event)
+            )
+
+
+def _request(request: SampleRequest) -> ModelRequest:
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    messages = [*system, *(_message(part) for part in request.parts)]
+    return ModelRequest(messages, stop=request.stop, max_tokens=request.max_tokens, temperature=request.temperature)
+
+
+def _message(part: Part) -> dict[str, Any]:
+    if not part.images:
+        return {"role": part.role, "content": part.text}
+    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in part.images]
+    return {"role": part.role, "content": [{"type": "text", "text": part.text}, *pictures]}

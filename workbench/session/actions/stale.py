@@ -1,0 +1,127 @@
+"""Several edits of one file in one answer: each is shown on top of what those before it will leave; for `readying`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import PurePath
+
+from workbench.diff.hunks import compare
+from workbench.protocol.events import StaleFile
+from workbench.session.state import Ledger, OpenAction
+from workbench.text import cut_middle, visible
+from workbench.tools.executor import FileChange
+
+
+def left_before(ledger: Ledger, action_id: str) -> dict[str, str | None]:
+    """What files will hold when the actions of the batch before this one have run as they are shown, or were taken."""
+    texts: dict[str, str | None] = {}
+    for name, action in ledger.batch.items():
+        if name == action_id:
+            return texts
+        texts.update(_left_by(action))
+    return {}
+
+
+def _left_by(action: OpenAction) -> dict[str, str | None]:
+    if action.decided is not None and action.decided.written is not None:
+        return {file.path: file.text for file in action.decided.written}
+    return {file.path: file.after for file in action.assessed.preview} if action.assessed is not None else {}
+
+
+def stacked(changes: Iterable[FileChange], beneath: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The files of a preview that was made on top of earlier actions; not every tool knows how to."""
+    return tuple(change.path for change in changes if change.path in beneath and change.before == beneath[change.path])
+
+
+def stacking_reasons(changes: Iterable[FileChange], beneath: Mapping[str, str | None]) -> tuple[str, ...]:
+    """A line for each file that an earlier action writes too."""
+    seen = [change for change in changes if change.path in beneath]
+    on_top = stacked(seen, beneath)
+    return tuple(_said(PurePath(change.path).name, change.path, on_top) for change in seen)
+
+
+def _said(name: str, path: str, on_top: Collection[str]) -> str:
+    shown = visible(name, lines=False)
+    if path in on_top:
+        return f"{shown} is shown as an action before this one will leave it; if not so, you are asked again"
+    return f"an action before this one writes {shown} too; once that has run, this is shown and asked anew"
+
+
+_QUOTED = 2_000
+_BY: Mapping[str, str] = {
+    "person": "by the person",
+    "other": "by another program",
+    "agent": "by an earlier action of the agent's",
+}
+NOT_MERGED = "a file has changed since the agent read it, and the two changes do not go together"
+
+
+def stale_files(changes: Iterable[FileChange], who: Mapping[str, tuple[str, int]]) -> tuple[StaleFile, ...]:
+    """The files of a preview that are not as the agent saw them; `who` says who wrote a file last."""
+    return tuple(
+        StaleFile(
+            path=change.path,
+            seen=change.stale.seen,
+            theirs=change.before or "",
+            wanted=change.stale.wanted,
+            conflicts=change.stale.conflicts,
+            by=_writer(change, who),
+        )
+        for change in changes
+        if change.stale is not None
+    )
+
+
+def _writer(change: FileChange, who: Mapping[str, tuple[str, int]]) -> str:
+    name, content = who.get(change.path, ("", 0))
+    return name if content == hash(change.before) else ""
+
+
+def needs_person(files: Iterable[StaleFile]) -> bool:
+    """Whether somebody has to look: the changes meet, or could not be merged."""
+    return any(file.conflicts != 0 for file in files)
+
+
+def stale_reasons(files: Iterable[StaleFile]) -> tuple[str, ...]:
+    """A line for each file, for the question."""
+    return tuple(f"{_since(file, PurePath(file.path).name, 'the agent read it')}; {_outcome(file)}" for file in files)
+
+
+def _since(file: StaleFile, name: str, when: str) -> str:
+    change = compare(file.path, file.seen, file.theirs)
+    who = _BY.get(file.by, "by somebody else")
+    return f"{visible(name, lines=False)} changed since {when}: +{change.added} -{change.removed} {who}"
+
+
+def _outcome(file: StaleFile) -> str:
+    if file.conflicts is None:
+        return "it could not be merged (no git), and the proposal takes that change back"
+    if not file.conflicts:
+        return "the proposal is merged with that change"
+    places = "1 place" if file.conflicts == 1 else f"{file.conflicts} places"
+    return f"both changed the same lines in {places}, and there the proposal has the agent's"
+
+
+def told_of(files: Sequence[StaleFile]) -> str:
+    """What stands behind the result of an action that wrote such files."""
+    return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. {_done(file)}]\n{_lines(file)}" for file in files)
+
+
+def told_of_refused(files: Sequence[StaleFile]) -> str:
+    """What stands behind the result of an action that was rejected."""
+    return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. View it before you edit it.]" for file in files)
+
+
+def _done(file: StaleFile) -> str:
+    if file.conflicts == 0:
+        return "Your edit was merged with that change:"
+    return "It touched the same lines as your edit; the person looked at both and decided. What had been changed:"
+
+
+def _lines(file: StaleFile) -> str:
+    change = compare(file.path, file.seen, file.theirs)
+    lines = []
+    for hunk in change.hunks:
+        lines += [f"-{line.rstrip()}" for line in change.old[hunk.old : hunk.old_end]]
+        lines += [f"+{line.rstrip()}" for line in change.new[hunk.new : hunk.new_end]]
+    return cut_middle("\n".join(lines), _QUOTED)

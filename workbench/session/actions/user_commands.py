@@ -1,0 +1,101 @@
+"""Shell commands of the person's own: they run in the agent's shell, between its actions; used by the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionAbandoned, ActionProposed, ActionStarted, Event, UserCommand
+from workbench.session.actions.actions import Actions
+from workbench.session.actions.decide import Refused
+from workbench.session.actions.integrity_guard import ALL_CHANGES
+from workbench.session.actions.record import not_run
+from workbench.session.actions.run import Run
+from workbench.session.log import Journal
+from workbench.tools.arguments import ArgumentError
+
+SHELL = "execute_bash"
+_NOT_BEGUN = "This command was not run: the workbench stopped before its turn came."
+_UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
+
+
+def _nothing(command: UserCommand, cancel: Cancel) -> None:
+    """Where nothing is to be done before."""
+
+
+class OwnCommands:
+    """Those that wait, in order; nobody is asked about them, for the person wrote them."""
+
+    def __init__(
+        self, journal: Journal, actions: Actions, prepare: Callable[[UserCommand, Cancel], None] = _nothing
+    ) -> None:
+        """`prepare` is done before each."""
+        self._prepare = prepare
+        self._journal = journal
+        self._actions = actions
+        self._cancel: Cancel | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether one waits or runs."""
+        return bool(self._journal.ledger.own)
+
+    def add(self, command: str) -> None:
+        """Let it run as soon as no action runs; raises Refused where there is no shell."""
+        if not command.strip():
+            raise Refused("there is no command to run")
+        try:
+            self._actions.ready(SHELL, {"command": command})
+        except ArgumentError as error:
+            raise Refused(f"the command cannot be run: {error}") from None
+        self._journal.commit(UserCommand(action_id=f"own_{uuid4().hex[:12]}", command=command))
+
+    def advance(self, cancel: Cancel) -> bool:
+        """Run the next one; False when there is none. Raises StoreError."""
+        if not self.is_waiting:
+            return False
+        with self._journal.lock:
+            waiting = next(iter(self._journal.ledger.own.values()))
+            self._cancel = cancel
+        self._prepare(waiting, cancel)
+        with self._journal.lock:
+            run = self._started(waiting)
+        self._actions.protection.guard.begin(ALL_CHANGES)
+        try:
+            for _, result in self._actions.runner.results([run], cancel) if run else ():
+                self._journal.commit(result, happened=True)
+        finally:
+            self._cancel = None
+            self._actions.protection.guard.end(ALL_CHANGES)
+        return True
+
+    def _started(self, command: UserCommand) -> Run | None:
+        arguments = {"command": command.command}
+        try:
+            readied = self._actions.ready(SHELL, arguments)
+        except ArgumentError as error:
+            self._journal.commit(not_run(command.action_id, str(error)))
+            return None
+        self._journal.commit(ActionStarted(action_id=command.action_id), lasting=True)
+        proposed = ActionProposed(
+            action_id=command.action_id, response_id="", call_id=command.action_id, tool=SHELL, arguments=arguments
+        )
+        return Run(proposed, readied)
+
+    def interrupt(self) -> bool:
+        """End the one that runs; False when none does."""
+        cancel = self._cancel
+        if cancel is not None:
+            cancel.set()
+        return cancel is not None
+
+    def after_a_stop(self) -> list[Event]:
+        """The events that close those which were left: none is run by itself, none a second time."""
+        ledger = self._journal.ledger
+        return [
+            ActionAbandoned(action_id=name, reason=_UNKNOWN)
+            if name in ledger.own_started
+            else not_run(name, _NOT_BEGUN)
+            for name in ledger.own
+        ]

@@ -1,1 +1,0 @@
-"""What ends or nudges a run: limits, circles, failures that repeat."""

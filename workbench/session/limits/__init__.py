@@ -1,0 +1,1 @@
+"""Limits of a run, loops and pauses; used by the session."""

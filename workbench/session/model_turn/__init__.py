@@ -1,1 +1,0 @@
-"""One turn of the model: the history as messages, room and condensing, the call, the answer."""

@@ -1,0 +1,1 @@
+"""Sub-agents: sessions whose steps are part of another one."""

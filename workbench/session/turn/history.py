@@ -1,0 +1,331 @@
+"""The arguments of a call as a provider takes them back; used by `history`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from workbench.llm.model import Message
+from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, unsigned
+from workbench.protocol.events import (
+    ActionAbandoned,
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    AgentNudged,
+    CondensingUndone,
+    Event,
+    FilesChanged,
+    HistoryCondensed,
+    MessageWithdrawn,
+    ModelResponded,
+    RawToolCall,
+    ResourcesRead,
+    RunEnded,
+    SessionStarted,
+    SettingsChanged,
+    UserCommand,
+    UserMessage,
+)
+from workbench.session.images import names_told
+from workbench.session.mentions import told
+from workbench.session.storage.words import observed_text
+from workbench.session.turn.condensed_part import LastCondensing, Middle, Tagged, condensed, find_middle
+from workbench.session.turn.pictures import pictures_of, with_pictures
+from workbench.session.turn.resources import resources_message
+from workbench.text import cut_middle, visible, well_formed
+
+_LONGEST = 2_000_000
+
+
+def arguments_text(text: str) -> str:
+    """JSON text of an object: what the model wrote, or (when that is none) an object that shows it."""
+    try:
+        value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        value = {} if not text.strip() else {"unreadable_arguments": cut_middle(text, 4_000)}
+        return well_formed(json.dumps(value, ensure_ascii=False))
+    return well_formed(json.dumps(value, ensure_ascii=False) if "\\u" in text else text)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+_NAMED = 10
+
+
+def decision_said(event: ActionDecided) -> str:
+    """What stands before the result of an action that ran: the person's arguments for it, and their note."""
+    if event.by != "person":
+        return ""
+    said = []
+    if event.edited is not None:
+        arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
+        said.append(f"[The person changed the arguments before it ran: {arguments}]")
+    if event.note.strip() and event.written is None:  # a result that tells of a part has the note itself
+        said.append(f"[The person's note: {well_formed(event.note.strip())}]")
+    return "\n".join(said)
+
+
+def taken_back_message(event: FilesChanged) -> Message:
+    """That the person changed files: what is in them now, the agent reads when it needs it."""
+    names = [visible(file.path, lines=False) for file in event.files]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    said = f"[The person took back changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
+    return {"role": "user", "content": said}
+
+
+MAX_OBSERVE = 30_000
+"""Characters of one observation that reach the model."""
+ABANDONED = (
+    "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
+    "Look at what it has done before you go on."
+)
+_LOST = "There is no result of this call on record. Look at the state of things before you go on."
+_NO_BEGINNING = "[The beginning of this conversation is not on record.]"
+_PERSON_RAN = "[The person ran a command of their own in your shell. Nothing is asked of you here.]"
+_GO_ON = "[Nothing was said since. Go on.]"
+_CUT_OFF = "[This answer was cut off here.]"
+_OfAction = ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
+_NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def messages(events: Iterable[Event]) -> list[Message]:
+    """The messages that follow from these events."""
+    history = History()
+    for event in events:
+        history.apply(event)
+    return history.request()
+
+
+class History:
+    """The messages of a session, kept up event by event; no call costs more in a longer session."""
+
+    def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
+        self.last_seq = 0
+        self._max_observe = max_observe
+        self._settled = Tagged([], [])
+        self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
+        self._places: dict[str, int] = {}  # call id -> its place among the calls of the last answer
+        self._ids: set[str] = set()
+        self._response: ModelResponded | None = None
+        self._answer: Message | None = None  # may still get calls: only results stand behind it
+        self._answer_id = ""
+        self._own: dict[str, str] = {}  # commands of the person's own that have no result yet
+        self.unsent: list[tuple[int, Message]] = []  # what follows once every call has its result
+        self._said: dict[str, str] = {}  # action id -> what its decision has to say to the model
+        self._nudge = 0
+        self._model, self._model_since = "", 0
+        self.last_condensing: LastCondensing | None = None
+
+    def request(self) -> list[Message]:
+        """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
+        self._close_calls()
+        self._settle(None)
+        if not self.length or self._settled.messages[-1]["role"] == "assistant":  # a part of the log is lost
+            self._answer = None
+            self._add({"role": "user", "content": _GO_ON}, self.last_seq)
+        return self._settled.messages
+
+    @property
+    def length(self) -> int:
+        """How many messages there are."""
+        return len(self._settled.messages)
+
+    @property
+    def sent(self) -> Sequence[Message]:
+        """The messages as they stand, calls without a result among them."""
+        return self._settled.messages
+
+    @property
+    def middle(self) -> Middle | None:
+        """The part of the messages that a summary can stand for."""
+        return find_middle(self._settled)
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event; total: no order of events raises."""
+        self.last_seq = max(self.last_seq, event.seq)
+        if isinstance(event, _OfAction):
+            self._apply_action(event)
+            return
+        match event:
+            case UserMessage():
+                self.unsent.append((event.seq, _user_message(event)))
+            case ModelResponded():
+                self._apply_answer(event)
+            case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead():
+                self._apply_word(event)
+            case HistoryCondensed() | CondensingUndone():
+                self._apply_summary(event)
+            case SessionStarted() | SettingsChanged():
+                self._apply_model(event)
+            case RunEnded() | MessageWithdrawn():  # nobody waits for an answer to a nudge any more
+                gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
+                self.unsent = [entry for entry in self.unsent if entry[0] != gone]
+
+    def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead) -> None:
+        """What the workbench itself says to the model; what other programs change in files it finds when it looks."""
+        if isinstance(event, UserCommand):
+            self._own[event.action_id] = event.command
+        elif not isinstance(event, FilesChanged) or event.by == "person":
+            self.unsent.append((event.seq, _said(event)))
+            self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
+
+    def _apply_action(self, event: _OfAction) -> None:
+        """Most events of a log are of actions; to the model nothing is said of how one was rated, or that it began."""
+        match event:
+            case ActionProposed():
+                self._apply_call(event)
+            case ActionDecided():
+                self._said[event.action_id] = decision_said(event)  # asked again, it may run as the model wanted it
+            case ActionObserved():
+                self._apply_result(event)
+            case ActionAbandoned():
+                self._add_result(event.action_id, _unknown(event), event.seq)
+
+    def _apply_answer(self, event: ModelResponded) -> None:
+        self._close_calls()
+        self._settle(event.seen)
+        self._response, self._answer, self._answer_id = event, None, event.response_id
+        self._places = {}
+        text = well_formed(event.text).strip()
+        if text and event.incomplete:
+            text = f"{text}\n{_CUT_OFF}"
+        if text:
+            self._answer = self._signed({"role": "assistant", "content": text})
+            self._add(self._answer, event.seq)
+
+    def _signed(self, answer: Message, response_id: str | None = None) -> Message:
+        """The message of the last answer with the reasoning that its provider wants back."""
+        said = self._response
+        if said and said.thinking and response_id in (None, said.response_id) and self._is_own(said):
+            answer[BLOCKS] = [dict(block) for block in said.thinking]
+        return answer
+
+    def _is_own(self, answer: ModelResponded) -> bool:
+        """Whether the model set now has given the answer, and not the one before it."""
+        return answer.seen is None or answer.seen >= self._model_since
+
+    def _apply_model(self, event: SessionStarted | SettingsChanged) -> None:
+        """Another model cannot read what this one signed; a call that still runs may hold the old list."""
+        if event.model and event.model != self._model:
+            self._model, self._model_since = event.model, event.seq
+            self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
+            self._answer = None
+
+    def _apply_summary(self, event: HistoryCondensed | CondensingUndone) -> None:
+        """Put the summary in its place, or take it away, in a list of its own: a call may still hold the old one."""
+        if isinstance(event, CondensingUndone):
+            if self.last_condensing and self.last_condensing.seq == event.condensed:
+                self._settled = self.last_condensing.undone(self._settled, self._model_since)
+                self.last_condensing = self._answer = None
+            return
+        self._close_calls()
+        before = self._settled
+        self._settled = condensed(before, event.first, event.last, well_formed(event.summary))
+        self.last_condensing = LastCondensing(event.seq, event.first, event.last, before, self.length)
+        self._answer = None
+
+    def _apply_call(self, event: ActionProposed) -> None:
+        if event.call_id in self._ids or event.action_id in self._calls:
+            return
+        answer = self._answer_for(event)
+        self._ids.add(event.call_id)
+        self._calls[event.action_id] = event.call_id
+        self._places[event.call_id] = len(self._places)
+        raw = _raw_call(self._response, event)
+        name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
+        function = {"name": name, "arguments": arguments_text(raw.arguments if raw else json.dumps(event.arguments))}
+        call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
+        if raw and raw.signature and self._response and self._is_own(self._response):
+            call[FIELDS] = {SIGNATURE: raw.signature}
+            answer.setdefault(BLOCKS, [])
+        answer["tool_calls"].append(call)
+
+    def _answer_for(self, event: ActionProposed) -> Message:
+        """The assistant message the call belongs to; only results may stand behind it."""
+        answer = self._answer
+        if answer is None or self._answer_id != event.response_id:
+            answer = self._answer = self._signed({"role": "assistant", "content": None}, event.response_id)
+            self._answer_id = event.response_id
+            self._close_calls()
+            self._add(answer, event.seq)
+        answer.setdefault("tool_calls", [])
+        return answer
+
+    def _apply_result(self, event: ActionObserved) -> None:
+        text = well_formed(observed_text(event.observation))
+        if command := self._own.pop(event.action_id, ""):
+            ran = f"{_PERSON_RAN}\n$ {well_formed(command)}\n\n{cut_middle(text, self._max_observe)}"
+            self.unsent.append((event.seq, {"role": "user", "content": ran}))
+            return
+        before = self._said.pop(event.action_id, "")
+        if before and event.ran:
+            text = f"{before}\n{text}"
+        if self._add_result(event.action_id, text, event.seq):
+            pictures = pictures_of(event.observation)
+            if pictures:
+                said = {"type": "text", "text": "The image of the result above:"}
+                self.unsent.append((event.seq, {"role": "user", "content": [said, *pictures]}))
+
+    def _add_result(self, action_id: str, text: str, seq: int) -> bool:
+        call_id = self._calls.pop(action_id, None)
+        if call_id is None:
+            return False
+        content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
+        at = self.length
+        mine = self._places.get(call_id, -1)
+        while at and self._places.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:
+            at -= 1  # results come as they end and are sent in the order of their calls
+        self._add({"role": "tool", "tool_call_id": call_id, "content": content}, seq, at)
+        return True
+
+    def _add(self, message: Message, seq: int, at: int | None = None) -> None:
+        if not self.length and message["role"] != "user":
+            self._add({"role": "user", "content": _NO_BEGINNING}, seq)
+        at = at if at is not None else self.length
+        self._settled.messages.insert(at, message)
+        self._settled.seqs.insert(at, seq)
+
+    def _close_calls(self) -> None:
+        for action_id in list(self._calls):
+            self._add_result(action_id, _LOST, self.last_seq)
+
+    def _settle(self, seen: int | None) -> None:
+        """Put what waited behind the results in its place; what came after `seen` goes on waiting."""
+        now = [entry for entry in self.unsent if seen is None or entry[0] <= seen]
+        self.unsent = [entry for entry in self.unsent if seen is not None and entry[0] > seen]
+        self._answer = None if now else self._answer
+        for seq, message in now:
+            self._add(message, seq)
+
+
+def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawToolCall | None:
+    calls = response.tool_calls if response and response.response_id == event.response_id else ()
+    return calls[event.position] if 0 <= event.position < len(calls) else None
+
+
+def _said(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
+    if isinstance(event, AgentNudged):
+        return {"role": "user", "content": _words(event.text)}
+    return taken_back_message(event) if isinstance(event, FilesChanged) else resources_message(event)
+
+
+def _user_message(event: UserMessage) -> Message:
+    text = _words(event.text) + well_formed(told(event.attached) + names_told(event.image_names))
+    return with_pictures(text, event.images)
+
+
+def _words(text: str) -> str:
+    return well_formed(text) if text.strip() else "(empty message)"
+
+
+def _unknown(event: ActionAbandoned) -> str:
+    return f"{ABANDONED} Known is: {well_formed(event.known)}." if event.known else ABANDONED

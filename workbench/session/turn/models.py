@@ -1,0 +1,168 @@
+"""The keys of profiles that stand in a file or in the keyring of the system; used by `models`.
+
+The keyring is asked through the Python package `keyring` where it is installed, else through `secret-tool` (libsecret).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import MutableMapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.config import Settings
+from workbench.llm.addresses import other_address, takes_usual_key
+from workbench.llm.fault_words import key_variable
+from workbench.llm.model import Model, ModelError
+from workbench.llm.router import open_profile
+from workbench.processes import find_program, run
+from workbench.profiles import Profile
+from workbench.secret_names import PASSED_ON
+from workbench.security.secrets import KNOWN
+
+_LONGEST_KEY = 10_000
+_PATIENCE = 60.0
+"""Seconds: the keyring may ask the person for its password."""
+
+
+def key_in_file(path: str, name: str) -> str:
+    """The first line of a key file; raises ModelError."""
+    where = f"models.{name}.api_key_file in settings.toml"
+    try:
+        with Path(path).expanduser().open(encoding="utf-8") as file:
+            key = file.readline(_LONGEST_KEY).strip()
+    except (OSError, ValueError, RuntimeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or "not a text file"
+        raise ModelError(f"no key for {name}: cannot read {path} ({where}): {why}") from None
+    if not key:
+        raise ModelError(f"no key for {name}: the first line of {path} is empty ({where})")
+    return key
+
+
+def key_in_keyring(entry: str, name: str) -> str:
+    """The key that the keyring has under SERVICE/NAME; raises ModelError, never with a word of the key."""
+    service, _, user = entry.partition("/")
+    try:
+        key = _from_package(service, user)
+    except ImportError:
+        key = _from_secret_tool(service, user, name)
+    if not key or not key.strip():
+        raise ModelError(
+            f"no key for {name}: the keyring has none for {service}/{user} "
+            f"(models.{name}.api_key_keyring in settings.toml)"
+        )
+    return key.strip()
+
+
+def _from_package(service: str, user: str) -> str | None:
+    keyring = importlib.import_module("keyring")
+    try:
+        found = keyring.get_password(service, user)
+    except keyring.errors.KeyringError as error:
+        raise ModelError(
+            f"the keyring cannot be read ({type(error).__name__}): unlock it or name another key"
+        ) from None
+    return str(found) if found else None
+
+
+def _from_secret_tool(service: str, user: str, name: str) -> str:
+    program = find_program("secret-tool")
+    if program is None:
+        raise ModelError(
+            f"no key for {name}: there is no way to a keyring here; install the package `keyring` or secret-tool, or "
+            f"use api_key_env or api_key_file in models.{name} of settings.toml"
+        )
+    command = [program, "lookup", "service", service, "username", user]
+    try:
+        done = run(command, input=b"", capture_output=True, timeout=_PATIENCE)
+    except OSError:
+        raise ModelError(f"no key for {name}: secret-tool did not answer; unlock the keyring and try again") from None
+    return str(done.stdout, errors="replace")
+
+
+class SessionModels:
+    """The models that a session may use.
+
+    What holds a key by the settings' word leaves the environment, so that no child inherits it.
+    """
+
+    def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
+        self.settings = settings
+        PASSED_ON.set(settings.pass_env)
+        self._addresses: dict[str, str | None] = {}
+        env.pop("OHW_API_KEY", None)
+        variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
+        KNOWN.add("OHW_API_KEY", settings.api_key)
+        KNOWN.add_all(env)
+        self._keys = {name: key for name in variables if name and (key := env.pop(name, ""))}
+        for name, key in self._keys.items():
+            KNOWN.add(name, key)
+        for name, table in settings.models.items():
+            if table.get("api_key_file"):
+                with suppress(ModelError):  # it is said when the model is used
+                    KNOWN.add(f"key of {name}", key_in_file(table["api_key_file"], name))
+
+    def open(self, name: str | None) -> Model:
+        """The model of that name, to be closed by the caller; raises ModelError that says what to set."""
+        profile = self.profile(name or "")
+        key = self._key(profile)
+        KNOWN.add(f"key of {profile.name}", key)
+        return open_profile(profile, key)
+
+    def remember(self, name: str, api_base: str | None) -> None:
+        """Use this address for that model, as the session did before or as a flag says now."""
+        self._addresses[name] = api_base
+
+    def forget_addresses(self) -> None:
+        """Use no address that only a session file names."""
+        self._addresses.clear()
+
+    def address(self, name: str) -> str:
+        """Where the model of that name is asked, when that is not its provider's own address; else empty."""
+        profile = self.profile(name)
+        return other_address(profile.model, profile.api_base)
+
+    def profile(self, name: str) -> Profile:
+        """All about a model but its key; the address of the settings goes to models of the same provider only."""
+        profile = self.settings.profile(name)
+        if name in self._addresses:
+            return replace(profile, api_base=self._addresses[name])
+        return profile if self.is_named(name) or self._is_meant(name) else replace(profile, api_base=None)
+
+    def is_named(self, name: str) -> bool:
+        """Whether the settings have a profile of that name."""
+        return name in self.settings.models
+
+    @property
+    def have_windows(self) -> bool:
+        """Whether a profile sets its own window: then each answer tells it, and no setting stands over that."""
+        return any("context_window" in table for table in self.settings.models.values())
+
+    def _is_meant(self, name: str) -> bool:
+        """Whether address and key that stand in the settings beside a model are for this one too."""
+        chosen = self.settings.model
+        if not chosen or self.is_named(chosen) or name in self._addresses:
+            return True
+        return chosen.partition("/")[0] == name.partition("/")[0]
+
+    def _key(self, profile: Profile) -> str | None:
+        if profile.api_key_file:
+            return key_in_file(profile.api_key_file, profile.name)
+        if profile.api_key_keyring:
+            return key_in_keyring(profile.api_key_keyring, profile.name)
+        if profile.api_key_env:
+            if profile.api_key_env not in self._keys:
+                raise ModelError(
+                    f"no key for {profile.name}: set the variable {profile.api_key_env} "
+                    f"(models.{profile.name}.api_key_env in settings.toml)"
+                )
+            return self._keys[profile.api_key_env]
+        if not self.is_named(profile.name) and self._is_meant(profile.name):
+            given = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
+        else:
+            given = None
+        if given or (profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])):
+            return given
+        return self._keys.get(key_variable(profile.model))

@@ -1,0 +1,1 @@
+"""The files of the workspace: snapshots, changes, safety copies, reverting and restoring."""

@@ -1,0 +1,274 @@
+"""The safety net below commands and cells: what they take away and no version holds is copied before; for `files`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any, Final, NamedTuple
+
+from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel
+from workbench.protocol.events import Event, VersionTaken
+from workbench.security.assessment import Assessment, Part
+from workbench.security.local import assess_action
+from workbench.session.state import Ledger
+from workbench.session.workspace.metadata import metadata_of
+from workbench.session.workspace.repository import GENERATED, Change, Repository, VersionsFail
+from workbench.session.workspace.safety_copies import Copies, Copy, Kept
+from workbench.session.workspace.touched import MOST_BYTES, MOST_FILES, NO_COPY, Below, Loss, Touched, told, touched
+from workbench.text import counted
+from workbench.tools.tool import ToolDefinition
+
+FOR_GOOD = "what it deletes could not be brought back"
+"""Why it is asked about, whatever mode and rules say."""
+_LOOK_LIMIT = 2.0
+
+
+class Explained(NamedTuple):
+    """A rating with what is deleted in its reasons; `doubt`: why it is asked about whatever the mode is."""
+
+    found: Assessment
+    doubt: str = ""
+
+
+class Losses:
+    """What commands take away in one workspace."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.copies = Copies(repository)
+
+    def explained(self, found: Assessment) -> Explained:
+        """The same rating, with what is deleted in its reasons."""
+        losses = self._found(found)
+        lost: dict[Part, list[Loss]] = {}
+        for loss in losses:
+            if loss.is_told:
+                lost.setdefault(loss.part, []).append(loss)
+        said = {part: _said(part, of_part, self._repository.workspace) for part, of_part in lost.items()}
+        parts = tuple(part._replace(reason=said.get(part, part.reason)) for part in found.parts)
+        new = {old.reason: reason for old, reason in said.items()}
+        reasons = tuple(new.get(reason, reason) for reason in found.reasons)
+        doubt = FOR_GOOD if any(loss.is_final for loss in losses) else ""
+        return Explained(found._replace(parts=parts, reasons=reasons), doubt)
+
+    def keep(self, found: Assessment, command: str, session_id: str) -> Copy | None:
+        """Keep a copy of what the command takes away; None where there is nothing. Raises VersionsFail."""
+        losses = self._found(found)
+        failed = next((loss.why_not for loss in losses if loss.why_not and not loss.is_maybe), "")
+        if failed:
+            raise VersionsFail(failed)
+        files = dict.fromkeys(path for loss in losses if loss.can_be_kept for path in loss.files)
+        deleted = [loss for loss in losses if loss.deletes and not loss.is_outside]
+        held = [path for path in dict.fromkeys(path for loss in deleted for path in loss.held) if path not in files]
+        root = self._repository.workspace
+        folders = [self._relative(loss.place) for loss in deleted if not loss.is_any]
+        metadata = metadata_of(root, [*files, *held], folders)
+        if not (files or held or metadata.directories):
+            return None
+        size = sum(_size(root / path) for path in (*files, *held))
+        return self.copies.keep(list(files), held, Kept(command, session_id, size, metadata))
+
+    def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> Copy:
+        """Keep files that `version` holds and a command has deleted unforeseen; raises VersionsFail."""
+        sizes = self._repository.sizes([change.before for change in changes])
+        size = sum(sizes.get(change.before, 0) for change in changes)
+        return self.copies.keep_deleted(changes, version, Kept(command, session_id, size))
+
+    def _found(self, found: Assessment) -> list[Loss]:
+        """What each part takes away; where that cannot be looked up, each says why."""
+        there = touched(found.parts, self._repository.workspace)
+        outside = [_outside(one) for one in there if one.is_outside]
+        inside = [one for one in there if not (one.is_outside or self._is_held_surely(one))]
+        try:
+            if inside:
+                self._repository.prepare()  # the first version may not have begun
+            places = [self._relative(one.place) for one in inside if not one.is_any]
+            held = self._repository.held(places, timeout=_LOOK_LIMIT) if places else set()
+            return [*outside, *(self._loose(one) if one.is_any else self._loss(one, held) for one in inside)]
+        except VersionsFail as error:
+            return [*outside, *(_not_looked_up(one, str(error)) for one in inside)]
+
+    def _is_held_surely(self, one: Touched) -> bool:
+        """Whether git need not be asked of a file that the command only names: most of them are of the project."""
+        return one.is_maybe and all(self._repository.is_as_recorded(self._relative(path)) for path in one.below.sizes)
+
+    def _relative(self, path: str | Path) -> str:
+        return os.path.relpath(path, self._repository.workspace)
+
+    def _loss(self, one: Touched, held: set[str]) -> Loss:
+        root, below = self._repository.workspace, one.below
+        names = tuple(map(self._relative, below.sizes))
+        lost = tuple(name for name in names if name not in held)
+        kept = tuple(name for name in names if name in held)
+        size = sum(below.sizes[root / name] for name in lost)
+        loss = Loss(one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history)
+        return replace(loss, held=kept, is_maybe=one.is_maybe)
+
+    def _loose(self, one: Touched) -> Loss:
+        """All that no version holds there, as far as a copy may be: the smallest first; not what is made again."""
+        root = self._repository.workspace
+        below = Below()
+        for name in self._not_held(one):
+            if GENERATED.isdisjoint(PurePath(name).parts):
+                below.count(root / name)
+        kept, size = _smallest(below.sizes)
+        files = tuple(self._relative(path) for path in below.sizes if path in kept)
+        lost = tuple(self._relative(path) for path in below.sizes if path not in kept)
+        return Loss(one.part, one.deletes, one.place, len(below.sizes), files, size, True, is_any=True, too_large=lost)
+
+    def _not_held(self, one: Touched) -> Sequence[str]:
+        if one.only is None:
+            return self._repository.loose(self._relative(one.place), timeout=_LOOK_LIMIT)
+        names = sorted(map(self._relative, one.only))
+        held = self._repository.held(names, timeout=_LOOK_LIMIT) if names else set()
+        return [name for name in names if name not in held]
+
+
+def _said(part: Part, losses: Sequence[Loss], root: Path) -> str:
+    """The reason of a part with what it takes away; where it only may, behind the reason that it has."""
+    what = told(losses, root)
+    return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in losses) else what
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _outside(one: Touched) -> Loss:
+    below = one.below
+    said = Loss(one.part, one.deletes, one.place, len(below.sizes), (), 0, below.is_whole, below.has_history)
+    return replace(said, is_outside=True)
+
+
+def _not_looked_up(one: Touched, why: str) -> Loss:
+    said = Loss(one.part, one.deletes, one.place, len(one.below.sizes), (), 0, True, is_any=one.is_any, why_not=why)
+    return replace(said, is_maybe=one.is_maybe)
+
+
+def _smallest(sizes: Mapping[Path, int]) -> tuple[set[Path], int]:
+    """As many of the files as one copy may hold, and their size."""
+    kept: set[Path] = set()
+    total = 0
+    for path in sorted(sizes, key=sizes.__getitem__)[:MOST_FILES]:
+        if total + sizes[path] > MOST_BYTES:
+            break
+        kept.add(path)
+        total += sizes[path]
+    return kept, total
+
+
+logger = logging.getLogger(__name__)
+SHELL: Final = "execute_bash"
+WATCHED: Final = frozenset({SHELL, "execute_ipython_cell", "python_execute"})
+"""Tools that may take away files without naming them in a preview."""
+_STEP = 0.02
+
+
+class SafetyNet:
+    """Keeps copies and brings them back, in threads of its own: an interrupt and a screen wait for none of it."""
+
+    def __init__(
+        self, tools: Mapping[str, ToolDefinition], losses: Losses, report: Callable[[Sequence[Event]], None]
+    ) -> None:
+        self.losses = losses
+        self._tools = tools
+        self._report = report
+        self._failed: dict[str, str] = {}
+        self._kept: dict[str, tuple[Copy, frozenset[str]]] = {}
+
+    def keep(self, ledger: Ledger, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
+        """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
+        self._failed.pop(action_id, None)
+        found = self.assessed(ledger, tool, arguments)
+        if found.risk == "LOW":
+            return
+        said = str(arguments.get("command") or arguments.get("code") or "")
+        kept = _aside(partial(self._keep, found, said, ledger.session_id, action_id), cancel)
+        if isinstance(kept, VersionsFail):
+            self._failed[action_id] = f"{NO_COPY}: {kept}"
+            self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
+        elif kept is not None and kept.copied:
+            are = "they are" if kept.copied > 1 else "it is"
+            said = f"a copy of {counted(kept.copied, 'file')} is kept before {are} changed or deleted"
+            told = f"{said}: `ohw restore {kept.id}` brings it back"
+            self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
+
+    def _keep(self, found: Assessment, command: str, session_id: str, action_id: str) -> Copy | None:
+        kept = self.losses.keep(found, command, session_id)
+        if kept is not None:
+            self._kept[action_id] = kept, self.losses.copies.paths_of(kept)
+        return kept
+
+    def keep_deleted(self, ledger: Ledger, action_id: str, version: str, deleted: Sequence[Change]) -> str:
+        """Keep what an action has deleted beside what was foreseen; the id of its copy that was not told yet."""
+        copy, foreseen = self._kept.pop(action_id, (None, frozenset[str]()))
+        rest = [change for change in deleted if change.path not in foreseen]
+        untold = copy.id if copy is not None and not copy.copied else ""
+        if not rest:
+            return untold
+        try:
+            kept = self.losses.keep_deleted(rest, version, _command_of(ledger, action_id), ledger.session_id)
+        except VersionsFail:
+            logger.exception("what an action deleted is in no copy, only in its version")
+            return ""
+        return kept.id if copy is None else untold
+
+    def failed(self, action_id: str) -> str:
+        """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
+        return self._failed.get(action_id, "")
+
+    def assessed(self, ledger: Ledger, name: str, arguments: Mapping[str, Any]) -> Assessment:
+        """The rating of a call that would start now."""
+        tool = self._tools.get(name)
+        if tool is None or name not in WATCHED:
+            return Assessment("LOW")
+        return assess_action(tool, arguments, ledger.workspace, tool.working_dir() or ledger.workspace)
+
+    def restore(self, copy_id: str) -> None:
+        """Bring a copy back; what came of it is reported."""
+        threading.Thread(target=self._restored, args=(copy_id,), name="session-restoring", daemon=True).start()
+
+    def _restored(self, copy_id: str) -> None:
+        try:
+            said = self.losses.copies.restore(copy_id).told
+        except WorkbenchError as error:
+            said = f"nothing was brought back: {error}"
+        self._report([VersionTaken(notice=f"{said} (copy {copy_id})")])
+
+
+def _command_of(ledger: Ledger, action_id: str) -> str:
+    """What the action ran, or else the tool it called."""
+    own, action = ledger.own.get(action_id), ledger.batch.get(action_id)
+    if own is not None:
+        return own.command
+    if action is None:
+        return "an action"
+    return str(action.arguments.get("command") or action.arguments.get("code") or action.proposed.tool)
+
+
+def _aside(keep: Callable[[], Copy | None], cancel: Cancel) -> Copy | VersionsFail | None:
+    """What `keep` gives, or why it failed; None also after an interrupt, which leaves it to itself."""
+    kept: list[Copy | VersionsFail | None] = []
+
+    def work() -> None:
+        try:
+            kept.append(keep())
+        except VersionsFail as error:
+            kept.append(error)
+        except (OSError, ValueError) as error:  # whatever stops it, the person is told that there is no copy
+            kept.append(VersionsFail(str(error)))
+
+    thread = threading.Thread(target=work, name="session-copy", daemon=True)
+    thread.start()
+    while thread.is_alive() and not cancel.is_set:
+        thread.join(_STEP)
+    return kept[0] if kept else None

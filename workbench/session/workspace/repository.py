@@ -1,0 +1,422 @@
+"""What the person's own repository says of files that git deletes or writes over: which of them it does not keep.
+
+Used where the losses of a command are looked up; nothing of the repository is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import stat
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from workbench.config import Locations, private_folder
+from workbench.errors import WorkbenchError
+from workbench.safe_git import GitAnswer, OwnRepository, run_git
+from workbench.security.assessment import Part, Spares
+from workbench.session.workspace.ignored import patterns_above
+from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
+from workbench.text import visible
+from workbench.tools.anchored import Root, real_path
+from workbench.whole_files import discard_file
+
+LIMIT = 2.0
+"""Seconds that git has for one answer."""
+_NOT_KEPT: Mapping[Spares, tuple[str, ...]] = {
+    "-": ("--others", "--exclude-standard"),
+    "x": ("--others",),
+    "X": ("--others", "--ignored", "--exclude-standard"),
+    "m": ("--modified", "--others", "--exclude-standard"),
+}
+"""How `git ls-files` names what is not spared."""
+_MOST_TREES = 3
+_FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
+"""Where a command without a name takes its files from."""
+
+
+def not_kept(part: Part, places: Sequence[str], root: Path) -> set[Path] | None:
+    """The files at or below these places that the repository around `root` does not keep; None when git cannot say."""
+    found = _listed(["ls-files", "-z", *_NOT_KEPT[part.spares], "--", *places], root)
+    if found is None:
+        return None
+    if part.spares == "m":
+        found |= _in_the_way(part, root)
+    return {root / name for name in found}
+
+
+def _in_the_way(part: Part, root: Path) -> set[str]:
+    """Files that git does not know here, mostly ignored ones, and that stand in what it would check out."""
+    names = set().union(*(_listed(["ls-tree", "-r", "-z", "--name-only", tree], root) or () for tree in _trees(part)))
+    return names - (_listed(["ls-files", "-z"], root) or set()) if names else set()
+
+
+def _trees(part: Part) -> Iterator[str]:
+    """What the words of the command may name as the state to go to."""
+    named = [word for word in part.words[2:] if word and not word.startswith("-") and "\0" not in word]
+    yield from named[:_MOST_TREES]
+    if not named and len(part.words) > 1 and part.words[1] in _FROM:
+        yield _FROM[part.words[1]]
+
+
+def _listed(arguments: Sequence[str], root: Path) -> set[str] | None:
+    said = run_git(arguments, cwd=root, timeout=LIMIT)
+    return {os.fsdecode(name) for name in said.output.split(b"\0") if name} if said.ok else None
+
+
+LARGEST = 5_000_000
+"""Bytes of the largest file that a version holds."""
+MOST_KNOWN = 20_000
+"""Files of which is kept how they were when they were recorded."""
+_Signature: TypeAlias = tuple[int, ...] | None
+_ARGUMENTS = 1_000
+"""Paths in one call of git: more may be longer than the system takes."""
+_ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
+_CONFIG = (
+    "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
+)
+GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
+"""Folders that are left out everywhere: made from other files, and large."""
+_NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
+_KEPT_DAYS, _KEPT_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
+_DAY = 86_400
+_NO_BLOB = "0" * 40
+_NAME = re.compile(r"[0-9a-f]{6,64}")
+_LINK = "120000"
+
+
+class VersionsFail(WorkbenchError):
+    """No version can be had; the message says why."""
+
+
+class GitRefused(VersionsFail):
+    """Git ran, and ended with an error."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One path that differs between two versions: mode and blob of each; blob `""` where it does not exist."""
+
+    path: str
+    mode_before: str
+    mode_after: str
+    before: str
+    after: str
+
+    @property
+    def has_link(self) -> bool:
+        """Whether it is, or was, a symbolic link."""
+        return _LINK in (self.mode_before, self.mode_after)
+
+
+class Repository:
+    """Versions of one workspace; its paths are relative to it. Every method raises VersionsFail."""
+
+    def __init__(self, locations: Locations, workspace: Path, session_id: str) -> None:
+        name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
+        self.folder = locations.data / "versions" / name
+        self.root = Root.at(workspace)
+        """What is written of the workspace is written below it."""
+        self.workspace = Path(os.path.realpath(workspace))
+        self.left_out: set[str] = set()
+        """Paths that are too large, unreadable, or repositories of their own."""
+        self._preparing, self._is_prepared = threading.Lock(), False
+        self._tree = ""
+        self._known: dict[str, _Signature] = {}
+        self._index = self.folder / f"index-{session_id}"
+        self._own = OwnRepository(self.folder, workspace, self._index)
+        self._metadata = MetadataTracker(self.workspace, self._is_left_out)
+        self._hidden = [folder for folder in (locations.data, locations.state) if folder.is_relative_to(workspace)]
+
+    def prepare(self) -> None:
+        """Make what is missing, once; whoever comes meanwhile waits for it."""
+        with self._preparing:
+            if not self._is_prepared:
+                self._prepare()
+                self._is_prepared = True
+
+    def _prepare(self) -> None:
+        try:
+            private_folder(self.folder)
+            for part in ("objects", "refs", "info"):
+                (self.folder / part).mkdir(exist_ok=True)
+            put_file(self.folder / "config", _CONFIG.encode())
+            put_file(self.folder / "HEAD", b"ref: refs/heads/none\n")
+            put_file(self.folder / "info/attributes", _ATTRIBUTES.encode())
+            put_file(self.folder / "info/exclude", b"\n".join(self._excluded()))
+            put_file(self.folder / "workspace", os.fsencode(self.workspace) + b"\n")
+        except OSError as error:
+            raise VersionsFail(f"the folder of the file versions cannot be written: {error.strerror}") from error
+
+    def _excluded(self) -> Iterator[bytes]:
+        yield from (pattern.encode() for pattern in _NEVER)
+        yield from (b"/" + os.fsencode(folder.relative_to(self.workspace)) + b"/" for folder in self._hidden)
+        yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
+
+    def _is_left_out(self, path: str) -> bool:
+        """Whether nothing below a directory belongs to a version."""
+        return Path(path).name in GENERATED or any((self.workspace / path) == hidden for hidden in self._hidden)
+
+    def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
+        """The version of what is on disk now; only `paths` are looked at, where they are given."""
+        try:
+            return self._taken(paths, timeout)
+        except GitRefused:
+            if self._tree or not self._index.exists():
+                raise
+        self._known.clear()
+        discard_file(self._index)  # an old one, damaged or with files that were pruned: all are taken anew
+        return self._taken(None, timeout)
+
+    def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
+        if not self.root.is_there:
+            raise VersionsFail(f"the folder {visible(str(self.workspace), lines=False)} was moved, deleted or replaced")
+        changed = self._changed_of_known(paths) if self._tree and paths is not None else None
+        if changed is None:
+            changed = self.changed(paths, timeout=timeout)
+        before = self._metadata_before(timeout)
+        if changed:
+            self._record(changed, timeout)
+        self._metadata.note_directories([*paths, *changed] if paths is not None and self._tree else None)
+        is_other = self._metadata.now != before
+        if is_other:
+            self.store_metadata(timeout=timeout)
+        if changed or is_other or not self._tree:
+            self._tree = self.git(["write-tree"], timeout=timeout).decode().strip()
+        return self._tree
+
+    def _metadata_before(self, timeout: float) -> Metadata:
+        """The metadata in the index, which is that of the last version; at first what an earlier process left."""
+        if not self._tree and self._index.exists():
+            stored = self.git(["ls-files", "-s", "--", METADATA], timeout=timeout).split()
+            if len(stored) > 1:
+                self._metadata.load(self._metadata_in(stored[1].decode()))
+        return self._metadata.now
+
+    def _metadata_in(self, blob: str) -> Metadata:
+        try:
+            return Metadata.from_bytes(self.contents([blob])[blob])
+        except (ValueError, TypeError) as error:
+            raise VersionsFail(f"the metadata of a version cannot be read: {error}") from error
+
+    def store_metadata(
+        self, *, timeout: float = 30.0, own: OwnRepository | None = None, now: Metadata | None = None
+    ) -> None:
+        """Put the metadata into the index, or take it out where git's own modes say all."""
+        raw = (now or self._metadata.now).to_bytes()
+        if not raw:
+            self.git(["update-index", "--force-remove", METADATA], timeout=timeout, own=own)
+            return
+        blob = self.git(["hash-object", "-w", "--stdin"], raw, timeout=timeout, own=own).decode().strip()
+        self.git(["update-index", "--add", "--cacheinfo", f"100644,{blob},{METADATA}"], timeout=timeout, own=own)
+
+    @property
+    def metadata(self) -> Metadata:
+        """The permissions and empty directories of the last version."""
+        return self._metadata.now
+
+    def version_named(self, name: str) -> str:
+        """The whole id of a version by how it begins; raises VersionsFail."""
+        if not _NAME.fullmatch(name):
+            raise VersionsFail(f"{name!r} is no version")
+        if not (self.folder / "HEAD").exists():
+            raise VersionsFail(f"there is no version {name}: this directory has none")
+        answer = run_git(["rev-parse", "--verify", "-q", f"{name}^{{tree}}"], cwd=self.workspace, own=self._own)
+        if not answer.ok:
+            raise VersionsFail(answer.error or f"there is no version {name} any more")
+        return answer.output.decode().strip()
+
+    def metadata_of(self, version: str) -> Metadata:
+        """The permissions and empty directories of a version."""
+        entry = self.git(["ls-tree", "-z", "--full-tree", version, METADATA]).split(b"\t")[0].split()
+        return self._metadata_in(entry[2].decode()) if entry else Metadata()
+
+    def _changed_of_known(self, paths: Sequence[str]) -> list[str] | None:
+        """Those of these paths that are not as they were recorded, without asking git; None where it must be asked."""
+        if any(path not in self._known or self._kind(path) != "fits" for path in paths):
+            return None
+        return [path for path in paths if not self.is_as_recorded(path)]
+
+    def is_as_recorded(self, path: str) -> bool:
+        """Whether a file seems to be as the last version holds it, by its times and size alone."""
+        return path in self._known and self._known[path] == _signature(self.workspace / path)
+
+    def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
+        """The paths that are not as the last version holds them."""
+        arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
+        said = self.git([*arguments, "--", *(paths or ())], timeout=timeout)
+        return sorted({os.fsdecode(name) for name in said.split(b"\0") if name} - {METADATA})
+
+    def _record(self, changed: Sequence[str], timeout: float) -> None:
+        kinds = {path: self._kind(path) for path in changed}
+        fit = [path for path, kind in kinds.items() if kind == "fits"]
+        gone = [path for path, kind in kinds.items() if kind != "fits" and not path.endswith("/")]
+        self.left_out.difference_update(fit, gone)
+        self.left_out.update(path for path, kind in kinds.items() if kind == "unfit")
+        for path in gone:
+            self._known.pop(path, None)
+        seen = {path: _signature(self.workspace / path) for path in fit}
+        modes = {path: found[-1] for path, found in seen.items() if found is not None}
+        if not self._tree and not self._metadata.now.modes:
+            self._metadata.begin(modes)
+        self._metadata.note_files(modes, gone)
+        for how, paths in (("--force-remove", gone), ("--replace", fit)):
+            if paths:
+                self.git(["update-index", "--add", "--remove", how, "-z", "--stdin"], listed(paths), timeout=timeout)
+        self._known |= {path: seen[path] for path in fit[: MOST_KNOWN - len(self._known)]}
+
+    def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
+        """Whether a version can hold what is there, if anything is."""
+        whole = self.workspace / path
+        try:
+            found = whole.lstat()
+        except OSError:
+            return "gone"
+        if path.endswith("/"):
+            return "unfit"  # a repository of its own
+        if stat.S_ISDIR(found.st_mode) or real_path(whole.parent) != str(whole.parent):
+            return "gone"  # what was there; a folder is seen by its files
+        is_file = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST and os.access(whole, os.R_OK)
+        return "fits" if is_file or stat.S_ISLNK(found.st_mode) else "unfit"
+
+    def difference(self, before: str, after: str) -> list[Change]:
+        """What changed from one version to the other."""
+        if before == after:
+            return []
+        said = self.git(["diff-tree", "-r", "-z", "--no-renames", before, after])
+        parts = said.split(b"\0")
+        changes = [_change(head, path) for head, path in zip(parts[:-1:2], parts[1::2], strict=True)]
+        return [change for change in changes if change.path != METADATA]
+
+    def files_of(self, version: str) -> list[Change]:
+        """Every file of a version, as what would have to be written where there is none."""
+        listed = self.git(["ls-tree", "-r", "-z", "--full-tree", version])
+        return [change for change in _listed_files(listed) if change.path != METADATA]
+
+    @contextmanager
+    def other_index(self) -> Iterator[OwnRepository]:
+        """The versions with an empty index of its own, for a tree of other files than those of the workspace."""
+        index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
+        try:
+            yield OwnRepository(self.folder, self.workspace, index)
+        finally:
+            discard_file(index)
+
+    def held(self, places: Sequence[str], *, timeout: float = 30.0) -> set[str]:
+        """The files at or below these paths that the last version holds just as they are now."""
+        batches = [places[at : at + _ARGUMENTS] for at in range(0, len(places), _ARGUMENTS)]
+        listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
+        said = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in batches)
+        entries = [entry.split(b" ", 1) for entry in said.split(b"\0") if entry]
+        changed = {name for tag, name in entries if tag == b"C"}
+        return {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
+
+    def loose(self, place: str, *, timeout: float = 30.0) -> list[str]:
+        """The files at or below this path that the last version does not hold as they are; no repositories."""
+        made = (f"--exclude={name}/" for name in sorted(GENERATED))
+        said = self.git(["ls-files", "-z", "--others", "--modified", *made, "--", place], timeout=timeout)
+        names = (os.fsdecode(name) for name in said.split(b"\0") if name and not name.endswith(b"/"))
+        names = (name for name in names if name != METADATA)
+        return [name for name in names if not any((self.workspace / name).is_relative_to(one) for one in self._hidden)]
+
+    def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
+        """The sizes of these blobs, in bytes."""
+        said = self.git(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))
+        rows = (line.split() for line in said.decode().splitlines())
+        return {blob: int(size) for blob, size in rows if size.isdigit()}
+
+    def contents(self, blobs: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of these blobs."""
+        if not blobs:
+            return {}
+        said, at, found = self.git(["cat-file", "--batch"], _lines(blobs)), 0, {}
+        while at < len(said):
+            end = said.index(b"\n", at)
+            name, kind, *size = said[at:end].split()
+            if not size:
+                raise VersionsFail(f"a file of this version is gone: {name.decode()} is {kind.decode()}")
+            at = end + 1 + int(size[0])
+            found[name.decode()] = said[end + 1 : at]
+            at += 1
+        return found
+
+    def git(
+        self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
+    ) -> bytes:
+        """The output of git on the versions; raises VersionsFail, GitRefused."""
+        answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
+        if not answer.ok:
+            discard_file(self._index.with_name(f"{self._index.name}.lock"))
+            kind = VersionsFail if answer.code is None else GitRefused
+            raise kind(_why(arguments[0], answer))
+        return answer.output
+
+
+def prune(repository: Repository) -> None:
+    """Drop versions that are old, once a day; earlier where they have grown large."""
+    mark = repository.folder / "pruned"
+    with suppress(OSError):
+        if not mark.exists():
+            mark.touch()
+        if time.time() - mark.stat().st_mtime < _DAY:
+            return
+        mark.touch()
+        total = sum(path.stat().st_size for path in (repository.folder / "objects").glob("??/*"))
+        days = _KEPT_DAYS_WHEN_LARGE if total > _LARGE else _KEPT_DAYS
+        for held in repository.folder.glob("refs/held/*"):
+            if time.time() - held.stat().st_mtime > days * _DAY:
+                held.unlink()
+        run_git(["prune", f"--expire={days}.days.ago"], cwd=repository.workspace, own=repository._own, timeout=120)
+        for index in repository.folder.glob("index-*"):
+            if index != repository._index and time.time() - index.stat().st_mtime > days * _DAY:
+                index.unlink()
+
+
+def put_file(path: Path, raw: bytes) -> None:
+    """Write it where it is not so already: another session's git may read it at this moment."""
+    if not path.is_file() or path.read_bytes() != raw:
+        path.write_bytes(raw)
+
+
+def _signature(path: Path) -> _Signature:
+    """What tells without reading it that a file is not as it was; None where it is gone."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
+
+
+def _change(head: bytes, path: bytes) -> Change:
+    mode_before, mode_after, before, after, _ = head.decode().removeprefix(":").split(" ")
+    blobs = ("" if blob == _NO_BLOB else blob for blob in (before, after))
+    return Change(os.fsdecode(path), mode_before, mode_after, *blobs)
+
+
+def _listed_files(listed: bytes) -> Iterator[Change]:
+    for entry in listed.split(b"\0")[:-1]:
+        head, path = entry.split(b"\t", 1)
+        mode, _, blob = head.decode().split(" ")
+        yield Change(os.fsdecode(path), "000000", mode, "", blob)
+
+
+def listed(paths: Iterable[str]) -> bytes:
+    """Paths as git reads them from its standard input with -z."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def _lines(blobs: Iterable[str]) -> bytes:
+    return "".join(f"{blob}\n" for blob in blobs).encode()
+
+
+def _why(command: str, answer: GitAnswer) -> str:
+    if answer.code is None:
+        return answer.error
+    return f"git {command} failed: {(answer.error.splitlines() or [f'exit code {answer.code}'])[-1]}"

@@ -1,0 +1,330 @@
+"""What one part of a command takes away that no version holds, and how the person is told of it; used by `losses`."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import Final, NamedTuple
+
+from workbench.security.assessment import ANY, Part
+from workbench.security.mentions import mentioned
+from workbench.session.workspace.repository import GENERATED, not_kept
+from workbench.text import visible
+from workbench.tools.anchored import real_path
+
+MOST_FILES, MOST_BYTES = 20_000, 100_000_000
+"""The largest copy that is kept."""
+NO_COPY: Final = "no copy could be made"
+_MOST_PLACES = 4
+"""Places that one line names."""
+_NOT_HELD = "not in git"
+_KEPT = f"{_NOT_HELD}; a copy is kept"
+_LOST = f"{_NOT_HELD}; can NOT be brought back: too much to keep a copy of"
+_HISTORY = "with git history, which can NOT be brought back"
+_HELD = "`ohw restore` brings them back"
+_OUTSIDE = "outside the workspace: no copy is kept"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Files at or below `place` that one part of a command deletes or writes over, those no version holds apart.
+
+    With `is_any` some of them, which ones is not known before it runs.
+    """
+
+    part: Part
+    deletes: bool
+    place: str
+    count: int
+    files: tuple[str, ...]
+    """Those that no version holds, and of which a copy is kept where `can_be_kept`."""
+    size: int
+    is_whole: bool
+    """Whether all were counted."""
+    has_history: bool = False
+    """Whether a repository is among them: git takes no files of one into another."""
+    is_any: bool = False
+    too_large: tuple[str, ...] = ()
+    """Those of any that no copy is kept of."""
+    why_not: str = ""
+    """Why no copy could be made, where it failed."""
+    is_maybe: bool = False
+    """Whether it is only named, and the program may leave it as it is."""
+    held: tuple[str, ...] = ()
+    """Those that the last version holds."""
+    is_outside: bool = False
+    """Whether it lies outside the workspace, of which no copy is kept."""
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether a copy of them is small enough, and could be made."""
+        return self.is_whole and self.size <= MOST_BYTES and not self.why_not
+
+    @property
+    def is_told(self) -> bool:
+        """A file that is only changed is told of where it could not be had again."""
+        return self.deletes or self.is_outside or not self.can_be_brought_back
+
+    @property
+    def can_be_brought_back(self) -> bool:
+        """Whether nothing of it would be lost for good."""
+        is_lost = bool(self.why_not or (self.files and not self.can_be_kept) or self.too_large or self.has_history)
+        return not is_lost
+
+    @property
+    def is_final(self) -> bool:
+        """Whether something is deleted for good that no program makes again by itself."""
+        is_made_again = PurePath(self.place).name in GENERATED and not self.has_history
+        return self.deletes and not (self.can_be_brought_back or is_made_again or self.is_outside)
+
+
+def told(losses: Sequence[Loss], root: Path) -> str:
+    """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
+    any_of = [loss for loss in losses if loss.is_any]
+    known = [loss for loss in losses if not (loss.is_any or loss.is_maybe or loss.is_outside)]
+    groups = (known, [loss for loss in losses if loss.is_outside], [loss for loss in losses if loss.is_maybe])
+    return "; ".join([*(_of_known(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
+
+
+def _of_known(losses: Sequence[Loss], root: Path) -> str:
+    count = sum(loss.count for loss in losses)
+    what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
+    what = what if all(loss.is_whole for loss in losses) else f"more than {count - 1:,} files"
+    places = [_name(Path(loss.place), root) for loss in losses]
+    more = f" and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
+    said = f"{_verb(losses)} {what} in {', '.join(places[:_MOST_PLACES])}{more}"
+    if len(places) == 1 and not places[0].endswith("/"):
+        said = f"{_verb(losses)} {what} ({places[0]})"
+    return _with(said, [_fate(losses), _HISTORY if any(loss.has_history for loss in losses) else ""])
+
+
+def _fate(losses: Sequence[Loss]) -> str:
+    """Whether the files can be had again; empty where there are none."""
+    failed = next((loss.why_not for loss in losses if loss.why_not), "")
+    if failed:
+        return _failed(failed)
+    if losses[0].is_outside:
+        return _OUTSIDE
+    count, lost = sum(loss.count for loss in losses), sum(len(loss.files) for loss in losses)
+    if not lost:
+        return "" if not count else _HELD if count > 1 else _HELD.replace("them", "it")
+    fate = _KEPT if all(loss.can_be_kept for loss in losses) else _LOST
+    return fate if lost == count else f"{lost:,} of them {fate}"
+
+
+def _of_any(loss: Loss, root: Path) -> str:
+    said = f"{_verb([loss])} files in {_name(Path(loss.place), root)} that are not known before it runs"
+    if loss.why_not:
+        return _with(said, [_failed(loss.why_not)])
+    kept = f"a copy is kept of the {_files_of_part(len(loss.files))} that git does not hold" if loss.files else ""
+    lost = f"NOT of {_named_in_part(loss.too_large)}: too large" if loss.too_large else ""
+    return _with(said, [kept, lost, _HISTORY if loss.has_history else ""])
+
+
+def _failed(why: str) -> str:
+    return f"{NO_COPY}: {visible(why, lines=False)}"
+
+
+def _files_of_part(count: int) -> str:
+    return f"{count:,} files" if count > 1 else "1 file"
+
+
+def _named_in_part(paths: Sequence[str]) -> str:
+    names = ", ".join(visible(path, lines=False) for path in paths[:2])
+    return f"{names} and {len(paths) - 2:,} more" if len(paths) > 2 else names
+
+
+def _verb(losses: Sequence[Loss]) -> str:
+    if any(loss.deletes for loss in losses):
+        return "deletes"
+    return "may change" if losses[0].is_maybe else "changes"
+
+
+def _with(said: str, notes: Sequence[str]) -> str:
+    given = [note for note in notes if note]
+    return f"{said} ({'; '.join(given)})" if given else said
+
+
+def _name(place: Path, root: Path) -> str:
+    is_folder = place.is_dir() and not place.is_symlink()
+    said = os.path.relpath(place, root) if place.is_relative_to(root) else str(place)
+    return visible(said + ("/" if is_folder else ""), lines=False)
+
+
+MOST_OUTSIDE = 1_000
+"""Files outside the workspace that are counted: of them no copy is kept anyway."""
+_MOST_FOLDERS, _MOST_LOOKED = 8, 40
+_OF_FILES = (("rm",), ("unlink",))
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
+
+
+@dataclass
+class Below:
+    """The files at or below a path with their sizes; `is_whole`: these are all, but for those of git."""
+
+    sizes: dict[Path, int] = field(default_factory=dict)
+    is_whole: bool = True
+    has_history: bool = False
+
+    def count(self, path: Path) -> None:
+        """One more file, where it is one that can be read, or a link."""
+        try:
+            status = path.lstat()
+        except OSError:
+            return
+        if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK)):
+            self.sizes[path] = status.st_size
+
+
+class Touched(NamedTuple):
+    """A place that one part of a command deletes or writes over, and the files there."""
+
+    part: Part
+    deletes: bool
+    place: str
+    below: Below
+    is_any: bool = False
+    """Whether it touches only some of them, and which ones is not known."""
+    is_maybe: bool = False
+    """Whether it is only named, and the program may leave it as it is."""
+    is_outside: bool = False
+    only: frozenset[Path] | None = None
+    """Of any, those that it may be at all; None for all."""
+
+
+def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
+    """All that the parts touch of what is there; a place that one names and another takes counts once."""
+    known = [one for part in parts for one in (*_named(part, root), *_any_of(part, root))]
+    taken = {one.place for one in known}
+    for part in parts:
+        known += [one for one in _mentioned(part, root) if one.place not in taken]
+        taken |= {one.place for one in known}
+    return known
+
+
+def _named(part: Part, root: Path) -> Iterator[Touched]:
+    """The places that a part deletes or writes over."""
+    for paths, deletes in _lost_by(part):
+        deep = deletes and not _leaves_folders(part)
+        inside, outside = _places((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
+        left = not_kept(part, inside, root) if deletes and inside and part.spares else None
+        for place in inside[:MOST_FILES]:
+            below = _files(place, deep=deep, only=left)
+            below.is_whole &= len(inside) <= MOST_FILES
+            if below.sizes or below.has_history:
+                yield Touched(part, deletes, place, below)
+        for place in outside[:MOST_OUTSIDE]:
+            below = _files(place, deep=deep, most=MOST_OUTSIDE)
+            if below.sizes and (deletes or not any(is_below(place, folder) for folder in _TEMPORARY)):
+                yield Touched(part, deletes, place, below, is_outside=True)
+
+
+def _any_of(part: Part, root: Path) -> Iterator[Touched]:
+    """The folders of which a part deletes or writes over some files; which ones is not known."""
+    top = str(root)
+    for paths, deletes in _lost_by(part):
+        folders = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
+        for place in dict.fromkeys(top if is_below(top, folder) else folder for folder in folders):
+            if is_below(place, top) and Path(place).is_dir():
+                left = not_kept(part, [place], root) if part.spares else None
+                only = None if left is None else frozenset(left)
+                yield Touched(part, deletes, place, Below(), is_any=True, only=only)
+
+
+def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
+    """Files that the words of a part name, also by their names alone in a folder that is named."""
+    if part.risk == "LOW" or not part.mentions:
+        return
+    paths = mentioned(part)
+    folders = [*part.folders, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][:_MOST_FOLDERS]
+    names = dict.fromkeys(os.path.basename(path) for path in paths)  # noqa: PTH119
+    inside = (f"{folder}/{name}" for folder in folders for name in names if name)
+    for place in _places([*paths, *inside], root, follows=True)[0][:MOST_FILES]:
+        below = Below()
+        if ".git" not in Path(place).parts:
+            below.count(Path(place))
+        if below.sizes:
+            yield Touched(part, False, place, below, is_maybe=True)
+
+
+def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
+    """What a part deletes, and what it writes over; one that is LOW does neither."""
+    return () if part.risk == "LOW" else ((part.deletes, True), (part.changes, False))
+
+
+def _leaves_folders(part: Part) -> bool:
+    """Whether it is an `rm` that takes files only."""
+    flags = [word for word in part.words[1:] if word.startswith("-")]
+    is_deep = any(word.startswith("--rec") or (word[1:2] != "-" and not {*"rR"}.isdisjoint(word)) for word in flags)
+    return part.words[:1] in _OF_FILES and not is_deep
+
+
+def _places(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[str], list[str]]:
+    """What is there of the paths, and of what fits them as patterns: in the workspace, and outside of it.
+
+    What is written through a link is where the link leads.
+    """
+    places: dict[str, None] = {}
+    for path in (path for one in named for path in [one, *_fitting(one)] if os.path.lexists(path)):
+        places[_real(path)] = None
+        if follows and Path(path).is_symlink():
+            places[real_path(path)] = None
+    top = str(root)
+    inside = [path for path in places if is_below(path, top)]
+    return inside, [path for path in places if not is_below(path, top)]
+
+
+def _real(path: str) -> str:
+    """Where the entry itself lies: links on the way to it are resolved, it is not."""
+    folder, name = os.path.split(path.rstrip("/") or "/")
+    if name in {"", ".", ".."}:
+        return real_path(path)
+    return os.path.join(real_path(folder), name)  # noqa: PTH118
+
+
+def _fitting(pattern: str) -> list[str]:
+    """What fits a pattern; `**` stands for folders, those that are hidden too."""
+    if not any(sign in pattern for sign in "*?["):
+        return []
+    is_deep = "**" in pattern
+    found = glob.iglob(pattern, recursive=is_deep, include_hidden=is_deep)  # noqa: PTH207
+    return sorted(islice(found, MOST_FILES + 1))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is the folder or below it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _files(place: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> Below:
+    """What is there; with `only`, those of it."""
+    found = Below()
+    if only is not None:
+        for path in only:
+            if deep and path.is_relative_to(place):
+                found.count(path)
+        return found
+    if ".git" in Path(place).parts:
+        found.has_history = True
+    elif Path(place).is_symlink() or not Path(place).is_dir():
+        found.count(Path(place))
+    elif deep:
+        _walk(found, place, most)
+    return found
+
+
+def _walk(found: Below, place: str, most: int) -> None:
+    for folder, folders, names in os.walk(place):
+        if ".git" in folders:
+            folders.remove(".git")
+            found.has_history = True
+        for name in names:
+            found.count(Path(folder, name))
+        if len(found.sizes) > most:
+            found.is_whole = False
+            return
