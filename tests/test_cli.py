@@ -9,7 +9,7 @@ import pytest
 
 from workbench import __version__, commands
 from workbench.cli import main
-from workbench.config import Locations
+from workbench.config.load import Locations
 from workbench.protocol.events import RunEnded, SessionStarted, UserMessage
 from workbench.session.names import new_id, session_path
 from workbench.session.storage.store import Store

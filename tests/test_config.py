@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config import Locations, load_settings, private_folder
+from workbench.config.load import Locations, load_settings, private_folder
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError
 
@@ -42,7 +42,7 @@ def test_without_a_runtime_folder_the_private_one_stands_in_the_common_one_by_it
 
 def test_settings_are_utf8_in_every_locale(tmp_path: Path):
     written(tmp_path, 'theme = "sch\u00f6n"\n')
-    code = "from workbench.config import *; print(ascii(load_settings(Locations.from_environment()).theme))"
+    code = "from workbench.config.load import *; print(ascii(load_settings(Locations.from_environment()).theme))"
     env = {"HOME": str(tmp_path), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == (ascii("sch\u00f6n"), "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.near_names import near, nearest
+from workbench.suggest import near, nearest
 
 SETTINGS = ["mode", "model", "models", "theme", "confirm_unknown", "mcpServers"]
 

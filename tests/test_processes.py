@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from workbench import processes
 from workbench.__main__ import without_workspace
-from workbench.config import load_settings
+from workbench.config.load import load_settings
 from workbench.engine.launch import Launch, start_engine
 from workbench.engine.trial import Trial
 from workbench.errors import WorkbenchError
+from workbench.processes import start as processes
+from workbench.processes.sweep import shell_environment
 from workbench.session.names import new_id
 from workbench.session.storage.catalog import newest_first
-from workbench.tools.execute_bash.environment import shell_environment
 from workbench.tools.web_read.child import converted
 from workbench.tui.manners.clipboard import clipboard_program
 from workbench.view.sessions import Shelf

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config import Locations, Settings, load_settings
+from workbench.config.load import Locations, Settings, load_settings
+from workbench.config.profiles import Profile
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError
-from workbench.profiles import Profile
 
 WHOLE = """
 model = "fast"

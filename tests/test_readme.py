@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.readme_pictures import FOLDER, PICTURES, readme_with_pictures
-from workbench import cli, config
+from workbench import cli
+from workbench.config import load as config
 from workbench.tools import BUILTIN_TOOLS, ToolContext
 from workbench.tools.selection import select_tools
 from workbench.tui.app import WorkbenchApp

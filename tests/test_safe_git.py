@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import WorkbenchError
-from workbench.safe_git import NO_GIT, OwnRepository, run_git
+from workbench.files.git import NO_GIT, OwnRepository, run_git
 from workbench.view.branch import current_branch, is_dirty
 from workbench.view.review.against_head import files_against_head
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import workbench
-from workbench import processes
 from workbench.mcp.environment import server_environment
 from workbench.mcp.servers import Server
-from workbench.secret_names import PASSED_ON, child_environment, holds_secret
-from workbench.tools.execute_bash.environment import shell_environment
+from workbench.processes import start as processes
+from workbench.processes.sweep import shell_environment
+from workbench.secrets.names import PASSED_ON, child_environment, holds_secret
 
 SECRET = (
     *("OPENAI_API_KEY", "MY_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "DB_PASS", "PASSWORD"),

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from workbench.toml_lines import broken
+from workbench.config.edit import broken
 
 
 @pytest.mark.parametrize(

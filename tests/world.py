@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from workbench.config import Locations
+from workbench.config.load import Locations
 
 PATIENCE = 40.0
 

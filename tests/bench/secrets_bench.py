@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from workbench.security.secrets import Secrets
+from workbench.secrets.masker import Secrets
 
 _SIZE = 100_000
 _LIMIT = 1.5

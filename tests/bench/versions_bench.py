@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from workbench.config import Locations
-from workbench.safe_git import OwnRepository, run_git
+from workbench.config.load import Locations
+from workbench.files.git import OwnRepository, run_git
 from workbench.session.workspace.deltas import deltas
 from workbench.session.workspace.repository import Repository
 

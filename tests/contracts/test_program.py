@@ -77,10 +77,10 @@ STARTING_OF = {
     "concurrent.futures": {"ProcessPoolExecutor"},
 }
 MAY_START = {
-    "workbench/processes.py": "the one way",
-    "workbench/tools/keeping/guardian.py": "becomes the shell, below itself",
-    "workbench/tools/keeping/keeper.py": "becomes the program, below itself",
-    "workbench/tools/keeping/pipe_keeper.py": "becomes the server, below itself",
+    "workbench/processes/start.py": "the one way",
+    "workbench/processes/guardian.py": "becomes the shell, below itself",
+    "workbench/processes/keeper.py": "becomes the program, below itself",
+    "workbench/processes/pipe_keeper.py": "becomes the server, below itself",
 }
 
 
@@ -147,4 +147,4 @@ def test_one_module_calls_git():
         for path in modules()
         if "workbench/security/" not in path.as_posix() and names_git(ast.parse(path.read_text()))
     ]
-    assert calling == ["workbench/safe_git.py"]
+    assert calling == ["workbench/files/git.py"]

@@ -9,7 +9,7 @@ from tests.world import World, bash, finish
 from workbench.client.connection import EngineConnection
 from workbench.protocol.commands import AllowAlways, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
-from workbench.security.rules.files import read_rules
+from workbench.rules.files import read_rules
 
 
 @pytest.mark.parametrize("scope", ["session", "person"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.engine.broadcast import Broadcast
 from workbench.engine.launch import Launch
 from workbench.engine.logs import prune

@@ -4,12 +4,12 @@ import pytest
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn
+from workbench.config.profiles import read_profile
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of
 from workbench.llm.router import open_profile
 from workbench.llm.tuning import Tuning, tuning_of
-from workbench.profiles import read_profile
 
 ASK = ModelRequest([{"role": "user", "content": "Hi."}])
 USED = {"prompt_tokens": 1000, "completion_tokens": 100}

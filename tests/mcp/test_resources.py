@@ -9,12 +9,12 @@ from tests.session.fake_agent import says
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from tests.world import wait_for
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.mentions import offers_of
 from workbench.mcp.servers import find_servers
 from workbench.plain.telling import told as told_plainly
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.tools.trust import fingerprint
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing

@@ -23,7 +23,7 @@ from workbench.protocol.events import (
     SessionStarted,
     UserMessage,
 )
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.session.actions.decide import Refused
 from workbench.session.actions.recovery import after_a_stop
 from workbench.session.state import Ledger

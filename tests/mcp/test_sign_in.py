@@ -22,7 +22,7 @@ from workbench.mcp.login import login, logout
 from workbench.mcp.loopback import Answer, Loopback
 from workbench.mcp.servers import read_server
 from workbench.mcp.tokens import TokenStore
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from tests.mcp.conftest import fake_server
 from tests.terminal.allowed import strange
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.ascii_signs import in_ascii, wants_ascii
+from workbench.ascii import in_ascii, wants_ascii
 from workbench.protocol.events import ActionDecided, ActionObserved, Event, UserMessage
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions

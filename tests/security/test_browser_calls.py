@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.security.browser import assess_calls
-from workbench.security.local import assess_action
-from workbench.security.places import Places
+from workbench.risk.assess import assess_action
+from workbench.risk.browser import assess_calls
+from workbench.risk.paths import Places
 from workbench.tools import ArgumentError, BrowserTool
 from workbench.tools.browser.calls import CALLS, CallError, parse_calls
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.security.described import assess_line
-from workbench.security.places import Places
+from workbench.risk.description import assess_line
+from workbench.risk.paths import Places
 
 FILE = Path(__file__).parent / "data/risk.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text().splitlines()]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.security.cells import assess_cell
-from workbench.security.local import assess_action
-from workbench.security.places import Places
+from workbench.risk.assess import assess_action
+from workbench.risk.cells import assess_cell
+from workbench.risk.paths import Places
 from workbench.tools import IPythonTool, PythonExecuteTool
 
 PLACES = Places("/w", "/home/u")

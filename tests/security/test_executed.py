@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from workbench.security.executed import executed_files
-from workbench.security.executed.finder import MOST_FILES
-from workbench.security.executed.source import LARGEST, source_of
-from workbench.security.local import executed_by
-from workbench.security.places import Places
-from workbench.security.shell.scan import assess_command
+from workbench.risk.assess import executed_by
+from workbench.risk.executed import executed_files
+from workbench.risk.executed.finder import MOST_FILES
+from workbench.risk.executed.source import LARGEST, source_of
+from workbench.risk.paths import Places
+from workbench.risk.shell.scan import assess_command
 from workbench.tools import IPythonTool, PythonExecuteTool
 
 CASES = Path(__file__).parent / "data/risk.jsonl"

@@ -7,7 +7,7 @@ import pytest
 from tests.security.fuzz.compare import PLACES, differences
 from tests.security.fuzz.grammar import Grammar
 from tests.security.fuzz.real_bash import commands_run
-from workbench.security.shell.scan import assess_command
+from workbench.risk.shell.scan import assess_command
 
 LINES = 1200
 SEEDS = (20_26, 4, 77)
@@ -32,7 +32,7 @@ def test_nothing_that_bash_runs_while_it_reckons_is_low(tmp_path):
 
 
 def test_what_is_not_seen_would_be_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.security.shell.walk._beside", lambda scan, work, *, piped: None)
+    monkeypatch.setattr("workbench.risk.shell.walk._beside", lambda scan, work, *, piped: None)
     lines = ["ls | frob a", "ls && frob a"]
     assert [each.ran for each in differences(lines, commands_run(lines, tmp_path))] == [("ls",)]
 

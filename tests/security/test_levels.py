@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.security.foreign import assess_foreign
-from workbench.security.places import Places
-from workbench.security.shell.scan import assess_command
+from workbench.risk.actions import assess_foreign
+from workbench.risk.paths import Places
+from workbench.risk.shell.scan import assess_command
 
 FILES = [
     Path(__file__).parent / "data" / name

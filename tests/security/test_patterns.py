@@ -8,7 +8,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.security.rules.patterns import command_pattern, path_pattern
+from workbench.rules.patterns import command_pattern, path_pattern
 
 
 def by_trying_everything(pattern: str) -> re.Pattern[str]:

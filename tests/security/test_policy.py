@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.config.check import MODE_NAMES
 from workbench.protocol.risk import effective
-from workbench.security.policy import rule_on
-from workbench.security.rules.rule import Rule
-from workbench.settings_check import MODE_NAMES
+from workbench.rules.policy import rule_on
+from workbench.rules.rule import Rule
 
 RATINGS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 HEIGHT = {rating: height for height, rating in enumerate(RATINGS)}

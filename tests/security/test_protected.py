@@ -2,16 +2,16 @@
 
 import pytest
 
-from workbench.config import Settings, load_settings
-from workbench.security.assessment import Assessment
-from workbench.security.file_actions import assess_file
-from workbench.security.local import assess_action
-from workbench.security.places import Places
-from workbench.security.policy import PROTECTED, rule_on
-from workbench.security.rules.book import RuleBook, guarded_by
-from workbench.security.rules.examples import command_subject
-from workbench.security.rules.rule import parse_rule
-from workbench.security.rules.subject import Subject, subject_of
+from workbench.config.load import Settings, load_settings
+from workbench.risk.actions import assess_file
+from workbench.risk.assess import assess_action
+from workbench.risk.assessment import Assessment
+from workbench.risk.paths import Places
+from workbench.rules.book import RuleBook, guarded_by
+from workbench.rules.examples import command_subject
+from workbench.rules.policy import PROTECTED, rule_on
+from workbench.rules.rule import parse_rule
+from workbench.rules.subject import Subject, subject_of
 from workbench.tools.execute_bash import BashTool
 
 W, HOME = "/home/u/proj", "/home/u"

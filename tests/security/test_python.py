@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.security.cells import assess_cell, assess_python
-from workbench.security.described import assess_line
-from workbench.security.places import Places
-from workbench.security.python.source import LONGEST
-from workbench.security.shell.scan import assess_command
+from workbench.risk.cells import assess_cell, assess_python
+from workbench.risk.description import assess_line
+from workbench.risk.paths import Places
+from workbench.risk.python.source import LONGEST
+from workbench.risk.shell.scan import assess_command
 
 DATA = Path(__file__).parent / "data"
 PLACES = Places("/home/u/proj", "/home/u")

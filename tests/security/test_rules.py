@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from workbench.security.assessment import summed
-from workbench.security.file_actions import assess_file
-from workbench.security.places import Places
-from workbench.security.rules.book import RuleBook, deciding
-from workbench.security.rules.exact import rule_for
-from workbench.security.rules.examples import command_subject
-from workbench.security.rules.files import add_rule, drop_rule, read_rules
-from workbench.security.rules.rule import Rule, RuleError, parse_rule
-from workbench.security.rules.subject import Subject, subject_of
+from workbench.risk.actions import assess_file
+from workbench.risk.assessment import summed
+from workbench.risk.paths import Places
+from workbench.rules.book import RuleBook, deciding
+from workbench.rules.exact import rule_for
+from workbench.rules.examples import command_subject
+from workbench.rules.files import add_rule, drop_rule, read_rules
+from workbench.rules.rule import Rule, RuleError, parse_rule
+from workbench.rules.subject import Subject, subject_of
 
 WORKSPACE, HOME = "/home/u/proj", "/home/u"
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.security.rules.book import deciding
-from workbench.security.rules.examples import command_subject
-from workbench.security.rules.rule import parse_rule
+from workbench.rules.book import deciding
+from workbench.rules.examples import command_subject
+from workbench.rules.rule import parse_rule
 
 DATA = Path(__file__).parent / "data"
 TWO_WORDS = {"git", "npm", "go", "cargo", "ruff", "uv", "docker", "terraform", "kubectl", "coverage"}

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench
-from workbench.security.secret_stream import SecretStream
-from workbench.security.secrets import Secrets, mask, masks_in
+from workbench.secrets.masker import Secrets, mask, masks_in
+from workbench.secrets.stream import SecretStream
 
 DIGITS = "0123456789abcdefABCDEF"
 LONG = (DIGITS * 4)[:60]

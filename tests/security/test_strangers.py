@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.security.places import Places
-from workbench.security.shell.scan import assess_command
-from workbench.security.typed import Waiting, assess_typed
+from workbench.risk.paths import Places
+from workbench.risk.shell.scan import assess_command
+from workbench.risk.typed import Waiting, assess_typed
 
 DATA = Path(__file__).parent / "data"
 PLACES = Places("/home/u/proj", "/home/u")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.tools.shells import Bash, eventually
-from workbench.security.assessment import Assessment, Part
-from workbench.security.local import assess_action
-from workbench.security.places import Places
-from workbench.security.typed import Waiting, assess_typed
+from workbench.risk.assess import assess_action
+from workbench.risk.assessment import Assessment, Part
+from workbench.risk.paths import Places
+from workbench.risk.typed import Waiting, assess_typed
 from workbench.session.actions.assess import _effective
 
 PLACES = Places("/home/u/proj", "/home/u")

@@ -3,17 +3,17 @@
 import pytest
 
 from workbench.commands.rules import tried_call
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.protocol.risk import effective
-from workbench.security.local import assess_action
-from workbench.security.policy import rule_on
-from workbench.security.rules.book import RuleBook, deciding
-from workbench.security.rules.exact import rule_for
-from workbench.security.rules.examples import subject_again
-from workbench.security.rules.rule import Rule, parse_rule
-from workbench.security.rules.subject import Subject, subject_of
-from workbench.security.rules.width import too_wide
-from workbench.security.web import assess_address, canonical
+from workbench.risk.actions import assess_address, canonical
+from workbench.risk.assess import assess_action
+from workbench.rules.book import RuleBook, deciding
+from workbench.rules.exact import rule_for
+from workbench.rules.examples import subject_again
+from workbench.rules.policy import rule_on
+from workbench.rules.rule import Rule, parse_rule
+from workbench.rules.subject import Subject, subject_of
+from workbench.rules.width import too_wide
 from workbench.tools import WebReadTool
 
 

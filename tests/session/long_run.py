@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.protocol.events import Event
 from workbench.session.opening import OpenedSession, start_session
 

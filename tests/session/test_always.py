@@ -3,8 +3,8 @@
 import pytest
 
 from tests.session.fake_agent import calls, says
-from workbench.security.rules.book import RuleBook
-from workbench.security.rules.files import read_rules
+from workbench.rules.book import RuleBook
+from workbench.rules.files import read_rules
 from workbench.session.actions.decide import Always
 from workbench.session.session import Refused
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.delegating import delegating
 from tests.session.fake_agent import faults_of
 from tests.world import bash, finish, wait_for
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.protocol.events import (
     ActionObserved,
     DelegateStep,

@@ -10,8 +10,9 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.session.test_integrity_guard import git, home, repo, said, standing, told, watched  # noqa: F401
-from workbench.security import integrity, stat_keys
-from workbench.security.integrity import ProtectedFiles, changes
+from workbench.files import stat_keys
+from workbench.risk import integrity
+from workbench.risk.integrity import ProtectedFiles, changes
 
 SCRIPTED = {
     "appended": "printf '[core]\\n\\tpager = x\\n' >> .git/config",

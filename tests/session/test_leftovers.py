@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config import Locations
+from workbench.config.load import Locations
 from workbench.errors import WorkbenchError
+from workbench.processes import leftovers
+from workbench.processes.sweep import sweep as end_marked
 from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.leftovers import KEPT_BYTES, prune_kept, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
 from workbench.session.storage.store import Store
-from workbench.tools import leftovers
-from workbench.tools.execute_bash.sweep import sweep as end_marked
 
 KILLED = """
 import os, sys

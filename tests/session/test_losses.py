@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.session.test_versions import repository
-from workbench.config import Locations
-from workbench.security.places import Places
-from workbench.security.shell.scan import assess_command
+from workbench.config.load import Locations
+from workbench.risk.paths import Places
+from workbench.risk.shell.scan import assess_command
 from workbench.session.workspace.deletions import Losses
 from workbench.session.workspace.repository import Repository
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config import Settings
+from workbench.config.load import Settings
+from workbench.config.profiles import Profile
 from workbench.llm.model import Model, ModelError
-from workbench.profiles import Profile
 from workbench.session.turn import models
 from workbench.session.turn.models import SessionModels
 

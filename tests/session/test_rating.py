@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from workbench.protocol.events import ActionProposed
-from workbench.security.assessment import Assessment, Part
-from workbench.security.rules.book import RuleBook
+from workbench.risk.assessment import Assessment, Part
+from workbench.rules.book import RuleBook
 from workbench.session.actions.assess import MOST_SEGMENTS, Rater, reasons, segments
 from workbench.session.state import Ledger
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from workbench.config.check import MODE_NAMES
 from workbench.protocol.events import ActionAssessed, ActionDecided, ActionProposed, RunEnded, UserMessage
-from workbench.security.rules.book import RuleBook
+from workbench.rules.book import RuleBook
 from workbench.session.actions.assess import Rater
 from workbench.session.actions.refused import RULE
 from workbench.session.state import Ledger
-from workbench.settings_check import MODE_NAMES
 from workbench.tools import BashTool, FileEditorTool
 from workbench.tools.python_execute.definition import PythonExecuteTool
 

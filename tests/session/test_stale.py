@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.session.fake_agent import Desk, calls, says
+from workbench.files.merge import Merged, merge
 from workbench.protocol.events import FileDelta, FilesChanged
 from workbench.tools import FileEditorTool
-from workbench.tools.str_replace_editor.three_way import Merged, merge
 
 BASE = "".join(f"line {number}\n" for number in range(1, 21))
 VIEW = {"command": "view"}

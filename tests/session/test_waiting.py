@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.fake_agent import Desk, calls, says
-from workbench.security.rules.book import RuleBook
+from workbench.rules.book import RuleBook
 from workbench.session.session import Refused
 
 NOTE = ("note", {"text": "one"}, "HIGH")

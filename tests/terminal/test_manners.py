@@ -8,8 +8,8 @@ from textual.color import Color
 
 from tests.terminal.allowed import strange
 from tests.world import World
+from workbench.config.terminal import TerminalSettings, read_terminal
 from workbench.errors import UsageError
-from workbench.terminal import TerminalSettings, read_terminal
 from workbench.tui.manners.abilities import Abilities, abilities
 from workbench.tui.manners.ascii_filter import AsciiFilter
 from workbench.tui.manners.clipboard import clipboard_program

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.full_disk import room_for
-from workbench.tools.anchored import Entry
-from workbench.tools.str_replace_editor import atomic
+from workbench.files import atomic
+from workbench.files.anchored import Entry
 
 
 @pytest.fixture

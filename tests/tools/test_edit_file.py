@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.tools.editing import Editor
 from tests.tools.merger import Merger, merged
+from workbench.files.text_file import EditorError
 from workbench.tools import ArgumentError, CompletionError, LLMBasedFileEditTool, ToolContext, open_tools
 from workbench.tools.str_replace_editor.edits import replace_lines
-from workbench.tools.str_replace_editor.text_file import EditorError
 
 TEXT = "def f():\n    a = 1\n    return a\n\n\ndef g():\n    return 2\n"
 

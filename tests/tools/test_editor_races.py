@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.editing import Editor
-from workbench.tools.anchored import Entry
-from workbench.tools.beneath import writing_only
+from workbench.files.anchored import Entry, writing_only
 
 WRITES = 500
 FLIPPER = """

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.pictures_of import jpeg_head, png, webp_heads
 from tests.tui.sample_session import STEADY
-from workbench.tools.image_files import kind_of, pixels_of
+from workbench.files.images import kind_of, pixels_of
 
 
 def test_size_and_kind_of_all_forms():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.errors import UsageError
 from workbench.tools import BUILTIN_TOOLS, ToolContext, list_registered_tools
 from workbench.tools.choosing import choose

@@ -8,7 +8,7 @@ from typing import Any
 from textual.widgets import Input
 
 from tests.tui.waiting import until
-from workbench.config import Locations
+from workbench.config.load import Locations
 from workbench.tui.screens.setting_edit import SettingEdit
 from workbench.tui.widgets.setting_list import SettingList
 

@@ -15,7 +15,7 @@ from workbench.diff.hunks import FileDiff, compare, split_lines, taken
 from workbench.diff.matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
 from workbench.plain.telling import change_lines
-from workbench.security.secrets import Secrets
+from workbench.secrets.masker import Secrets
 from workbench.view.diff.document import Document
 from workbench.view.diff.geometry import Geometry, Look
 from workbench.view.diff.layout import split_rows, unified_rows

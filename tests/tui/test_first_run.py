@@ -9,7 +9,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import armed, wait_until, workbench_app
-from workbench.config import Locations, Settings, load_settings
+from workbench.config.load import Locations, Settings, load_settings
 from workbench.tui.app import Opened
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.screens.help import HelpScreen

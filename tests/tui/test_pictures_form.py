@@ -11,7 +11,7 @@ from tests.tui.picture_sessions import finished
 from tests.tui.settings_form import edited, find
 from tests.tui.test_pictures import folder, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.config import Locations, load_settings
+from workbench.config.load import Locations, load_settings
 from workbench.tui.screens.settings import SettingsScreen
 from workbench.tui.setting import entries
 from workbench.tui.setting.book import SettingsBook

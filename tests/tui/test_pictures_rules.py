@@ -4,7 +4,7 @@ from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished
 from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
-from workbench.security.rules.rule import parse_rule
+from workbench.rules.rule import parse_rule
 from workbench.tui.screens.rules import RulesScreen
 
 __all__ = ["folder"]

@@ -11,7 +11,7 @@ from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.security.web import assess_address
+from workbench.risk.actions import assess_address
 from workbench.tools.web_read.impl import page_of
 from workbench.tools.web_read.pages import Document
 from workbench.tui.opening import open_action

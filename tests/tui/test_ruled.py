@@ -1,6 +1,6 @@
 """Which actions of a session a rule fits."""
 
-from workbench.security.rules.rule import parse_rule
+from workbench.rules.rule import parse_rule
 from workbench.view.approval.rule_trial import fitting
 from workbench.view.state import ActionItem, SessionState
 

@@ -7,12 +7,12 @@ import stat
 import pytest
 
 from tests.tui.settings_form import settings_in
-from workbench.config import Settings, load_settings
+from workbench.config.edit import write_settings
+from workbench.config.load import Settings, load_settings
+from workbench.config.model import ProfileModel, SettingsModel, TerminalModel
+from workbench.config.profiles import read_profile
+from workbench.config.terminal import TerminalSettings
 from workbench.errors import UsageError
-from workbench.profiles import read_profile
-from workbench.settings_edit import write_settings
-from workbench.settings_model import ProfileModel, SettingsModel, TerminalModel
-from workbench.terminal import TerminalSettings
 from workbench.tui.setting.book import SettingsBook
 
 FILE = """# how I work

@@ -8,7 +8,7 @@ from tests.tui.sample_session import Script
 from tests.tui.settings_form import edited, find, settings_in
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
-from workbench.config import load_settings
+from workbench.config.load import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.setting_edit import SettingEdit
 from workbench.tui.screens.settings import SettingsScreen

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.near_names import nearest
+from workbench.suggest import nearest
 from workbench.text import visible
 from workbench.tools.tool import ToolDefinition
 

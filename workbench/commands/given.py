@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.config import Locations, Settings, load_settings
+from workbench.config.load import Locations, Settings, load_settings
 from workbench.errors import UsageError
-from workbench.processes import keep_out_of
+from workbench.processes.start import keep_out_of
 
 if TYPE_CHECKING:
     from workbench.session.storage.catalog import SessionSummary

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from workbench.commands.given import say, settings_of, tell
-from workbench.config import Locations, Settings, private_folder
+from workbench.config.check import NEVER
+from workbench.config.load import Locations, Settings, private_folder
+from workbench.config.profiles import NO_MODEL
 from workbench.errors import UsageError
-from workbench.profiles import NO_MODEL
 from workbench.session.names import new_id, session_path
 from workbench.session.storage.exchange import import_lines
 from workbench.session.storage.lock import SessionLock
-from workbench.settings_check import NEVER
 from workbench.text import visible
 
 if TYPE_CHECKING:

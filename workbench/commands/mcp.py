@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from workbench.commands.given import say, settings_of, workspace_of
-from workbench.config import Locations
+from workbench.config.edit import write_settings
+from workbench.config.load import Locations
 from workbench.errors import UsageError
 from workbench.mcp.approving import approve, show_changes
 from workbench.mcp.catalog import Catalog, Entry
@@ -20,8 +21,7 @@ from workbench.mcp.environment import known_secrets
 from workbench.mcp.faults import ServerFailed
 from workbench.mcp.servers import Server, Servers, find_servers, read_server
 from workbench.mcp.tokens import TokenStore
-from workbench.security.secrets import KNOWN
-from workbench.settings_edit import write_settings
+from workbench.secrets.masker import KNOWN
 from workbench.text import counted, first_line, visible
 
 _NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME https://…` adds one."

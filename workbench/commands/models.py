@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from workbench.commands.given import say, settings_of, tell
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
+from workbench.config.profiles import Profile
 from workbench.errors import UsageError
 from workbench.llm.discovery import Found, found_keys, found_servers
 from workbench.llm.fault_words import shown_address
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.router import NO_MODEL
-from workbench.profiles import Profile
 from workbench.session.turn.models import SessionModels
 from workbench.text import first_line, visible
 

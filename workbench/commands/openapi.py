@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 
 from workbench.commands.given import say, settings_of
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.errors import UsageError
 from workbench.text import visible
 from workbench.tools.openapi.changes import changed_lines, parts_of

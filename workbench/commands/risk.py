@@ -8,8 +8,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from workbench.commands.given import say
-from workbench.security.described import assess_line
-from workbench.security.places import Places
+from workbench.risk.description import assess_line
+from workbench.risk.paths import Places
 
 _SEGMENT = ("text", "risk", "reason", "paths")
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import cast
 
 from workbench.commands.given import say, settings_of, tell, workspace_of
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.errors import UsageError
 from workbench.protocol.risk import Mode, effective
-from workbench.security.assessment import Assessment, summed
-from workbench.security.local import assess_action
-from workbench.security.policy import rule_on
-from workbench.security.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding, guarded_by
-from workbench.security.rules.examples import command_subject
-from workbench.security.rules.patterns import is_address
-from workbench.security.rules.rule import Rule, near
-from workbench.security.rules.subject import Subject, subject_of
-from workbench.security.unplaced import unplaced_write
+from workbench.risk.assess import assess_action
+from workbench.risk.assessment import Assessment, summed
+from workbench.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding, guarded_by
+from workbench.rules.examples import command_subject
+from workbench.rules.patterns import is_address
+from workbench.rules.policy import rule_on
+from workbench.rules.protected_writes import unplaced_write
+from workbench.rules.rule import Rule, near
+from workbench.rules.subject import Subject, subject_of
 from workbench.text import visible
 from workbench.tools.completion import NoModel
 from workbench.tools.context import ToolContext

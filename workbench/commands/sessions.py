@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.commands.given import say, settings_of, tell, workspace_of
-from workbench.config import Locations, Settings
+from workbench.config.check import NEVER
+from workbench.config.load import Locations, Settings
+from workbench.config.profiles import NO_MODEL
 from workbench.errors import WorkbenchError
 from workbench.llm.router import is_scripted
-from workbench.profiles import NO_MODEL
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import SessionSummary, find_session, list_sessions
-from workbench.settings_check import NEVER
 from workbench.text import first_line, visible
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from workbench.commands.given import chosen_session, settings_of, workspace_of
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.text import visible
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands.given import say, settings_of, tell, workspace_of
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.errors import WorkbenchError
 from workbench.mcp.tools_listed import ListedServers
 from workbench.text import visible

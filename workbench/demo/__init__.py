@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from workbench.errors import UsageError
-from workbench.safe_git import run_git
+from workbench.files.git import run_git
 
 DEMO_MODEL = "scripted/demo"
 DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec.structs
 
+from workbench.config.check import NEVER
 from workbench.engine.prompts import fetch_prompt
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import (
@@ -26,7 +27,6 @@ from workbench.protocol.commands import (
     UnqueueMessage,
 )
 from workbench.session.actions.decide import Always
-from workbench.settings_check import NEVER
 
 if TYPE_CHECKING:
     from workbench.engine.screens import Screen

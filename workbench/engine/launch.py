@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.config import Locations, Settings, private_folder
+from workbench.config.load import Locations, Settings, private_folder
 from workbench.errors import WorkbenchError
-from workbench.processes import isolated_python, python_variables, start
+from workbench.processes.start import isolated_python, python_variables, start
 from workbench.text import visible
 
 _FOLDERS = ("config", "data", "state", "runtime")

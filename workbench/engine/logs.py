@@ -8,9 +8,9 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from workbench.config import private_folder
+from workbench.config.load import private_folder
 from workbench.errors import WorkbenchError
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.text import visible
 from workbench.whole_files import discard_file
 

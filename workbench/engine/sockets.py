@@ -7,7 +7,7 @@ import socket
 import struct
 from pathlib import Path
 
-from workbench.config import Locations, private_folder
+from workbench.config.load import Locations, private_folder
 from workbench.engine.peers import is_of_an_agent
 from workbench.errors import WorkbenchError
 

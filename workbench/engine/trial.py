@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 
 from workbench.llm.discovery import Found
-from workbench.processes import isolated_python, start
+from workbench.processes.start import isolated_python, start
 from workbench.text import first_line
 
 PATIENCE = 60.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.config.profiles import NO_MODEL as NONE
+from workbench.config.profiles import Profile
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Model, ModelError
 from workbench.llm.pricing import calls_no_tools
@@ -9,8 +11,6 @@ from workbench.llm.scripted import PREFIX, ScriptedModel
 from workbench.llm.text_model import TextCallModel
 from workbench.llm.tuning import tuning_of
 from workbench.llm.unset_model import UnsetModel
-from workbench.profiles import NO_MODEL as NONE
-from workbench.profiles import Profile
 
 NO_MODEL = (
     "no model is set: give --model PROVIDER/NAME (for example anthropic/claude-sonnet-4-5), set OHW_MODEL "

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.config.profiles import Profile
 from workbench.llm.model import ModelRequest
-from workbench.profiles import Profile
 
 _PRICES = {
     "input": "input_cost_per_token",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workbench.config.profiles import NO_MODEL
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.profiles import NO_MODEL
 
 
 class UnsetModel:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.config import Locations, private_folder
+from workbench.config.load import Locations, private_folder
 from workbench.mcp.definitions import Definition, checked, digest, name_of
 from workbench.mcp.faults import StartChanged
 from workbench.mcp.servers import Server

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from workbench.config import Locations
+from workbench.config.load import Locations
 from workbench.errors import UsageError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
@@ -21,7 +21,7 @@ from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.naming import named
 from workbench.mcp.servers import Server, read_server
 from workbench.mcp.tool import MCPToolDefinition
-from workbench.tools.leftovers import prefix
+from workbench.processes.leftovers import prefix
 
 
 def create_mcp_tools(

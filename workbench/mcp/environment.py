@@ -9,9 +9,9 @@ from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
 from workbench.mcp.servers import Server, expanded
-from workbench.processes import absolute_path
-from workbench.secret_names import PASSED_ON, child_environment, holds_secret
-from workbench.security.secrets import KNOWN
+from workbench.processes.start import absolute_path
+from workbench.secrets.masker import KNOWN
+from workbench.secrets.names import PASSED_ON, child_environment, holds_secret
 
 _KEPT = re.compile(
     r"HOME|PATH|LANG|LANGUAGE|LC_\w+|LOGNAME|USER|SHELL|TMPDIR|TZ|XDG_\w+|VIRTUAL_ENV|"

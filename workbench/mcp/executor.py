@@ -14,7 +14,7 @@ from workbench.mcp.definitions import Definition
 from workbench.mcp.faults import CallTimedOut, ServerGone, SessionLost, SignInNeeded
 from workbench.mcp.requests import Asker
 from workbench.mcp.tool import MCPToolAction, MCPToolObservation, annotations_of
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.tools.executor import ToolExecutor
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.secret_names import holds_secret
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
+from workbench.secrets.names import holds_secret
 from workbench.text import first_line, well_formed
 
 _MOST_FIELDS, _MOST_CHOICES = 20, 100

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from workbench.errors import WorkbenchError
 from workbench.mcp.form_fields import Field, WrongAnswer, asks_secret, fields_of
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.text import cut_middle, well_formed
 
 if TYPE_CHECKING:

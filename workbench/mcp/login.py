@@ -18,7 +18,7 @@ from workbench.mcp.faults import ServerFailed, http_words, words_of
 from workbench.mcp.loopback import Loopback
 from workbench.mcp.servers import Server, expanded
 from workbench.mcp.tokens import SignIn, TokenStore
-from workbench.processes import open_in_browser
+from workbench.processes.start import open_in_browser
 
 PATIENCE = 600.0
 """Seconds for the person to sign in."""

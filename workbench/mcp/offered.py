@@ -21,7 +21,7 @@ from workbench.mcp.reading import Resource, read_resource
 from workbench.mcp.requests import Asker
 from workbench.mcp.servers import Servers
 from workbench.mcp.tool import MCPToolDefinition
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.tools.tool import ToolDefinition
 
 _TURN = 0.05

@@ -9,7 +9,7 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.client import MCPClient
 from workbench.mcp.content import content_of
 from workbench.mcp.faults import CallTimedOut, ServerFailed
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.text import cut_middle, well_formed
 from workbench.tools.schema import TextContent
 

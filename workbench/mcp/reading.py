@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from workbench.errors import WorkbenchError
 from workbench.mcp.client import MCPClient
 from workbench.mcp.content import contents_of
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.text import cut_middle, first_line, well_formed
 from workbench.tools.schema import ImageContent, TextContent
 

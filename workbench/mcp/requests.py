@@ -17,7 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.forms import elicit
 from workbench.mcp.sampling import Sample, SampleRequest, sample
 from workbench.mcp.servers import Server
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 
 T = TypeVar("T")
 _MOST = 40

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.text import well_formed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mcp import types as t
 from mcp.client.session import ClientRequestContext
 
 from workbench import __version__
-from workbench.config import private_folder
+from workbench.config.load import private_folder
 from workbench.errors import WorkbenchError
 from workbench.mcp.environment import server_environment
 from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
@@ -28,7 +28,7 @@ from workbench.mcp.tokens import TokenStore
 if TYPE_CHECKING:
     import httpx2
 
-    from workbench.config import Locations
+    from workbench.config.load import Locations
     from workbench.mcp.connection import Heard
     from workbench.mcp.signed import Signed
 

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.processes import small_python, start_beside
+from workbench.processes.start import small_python, start_beside
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes of one message; a longer one is dropped and ends the connection."""
@@ -81,7 +81,7 @@ async def stdio_transport(
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start the server, give its streams, end it with all its children; `gone` hears why it ended by itself."""
     process = await start_beside(
-        [*small_python("workbench.tools.keeping.pipe_keeper"), *argv],
+        [*small_python("workbench.processes.pipe_keeper"), *argv],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
-from workbench.config import Locations, private_folder
+from workbench.config.load import Locations, private_folder
 from workbench.errors import UsageError
 from workbench.mcp.servers import Server, expanded
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.whole_files import replace_json
 
 _SERVICE = "ohw-mcp"

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
@@ -15,7 +15,7 @@ from workbench.mcp.environment import known_secrets
 from workbench.mcp.naming import named
 from workbench.mcp.servers import find_servers
 from workbench.mcp.tool import MCPToolDefinition
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.tools.registry import list_registered_tools
 from workbench.tools.selection import ToolState
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 from workbench.client.client import Client
+from workbench.config.check import MODES, NEVER
 from workbench.plain.telling import change_lines, file_line, standing, tasks, told
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt
-from workbench.settings_check import MODES, NEVER
 from workbench.text import first_line
 from workbench.view.formatting.detail import detail_text, detail_title
 from workbench.view.state import SessionState

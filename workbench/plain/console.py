@@ -10,7 +10,7 @@ import termios
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from workbench.ascii_signs import in_ascii
+from workbench.ascii import in_ascii
 from workbench.text import visible
 
 _STDIN: Final = 0

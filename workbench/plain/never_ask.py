@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 
 from workbench.client.client import Client
-from workbench.config import Settings
+from workbench.config.check import NEVER_MEANS
+from workbench.config.load import Settings
 from workbench.plain.asking import LineAsker
 from workbench.plain.console import Console
 from workbench.protocol.commands import ChangeSettings
-from workbench.settings_check import NEVER_MEANS
 from workbench.view.approval.never_ask import without_never
 
 _PROMPT = "Never ask in this session? Write yes or no: "

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from workbench.ascii_signs import wants_ascii
-from workbench.config import Locations, Settings
+from workbench.ascii import wants_ascii
+from workbench.config.load import Locations, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.errors import UsageError
 from workbench.llm.router import NO_MODEL

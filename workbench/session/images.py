@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.tools.image_files import HEAD, MOST_BYTES, is_named_so, kind_of
+from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 
 MOST = 10
 """Images of one message."""

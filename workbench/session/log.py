@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from workbench.protocol.events import ActionObserved, CondensingUndone, Event, HistoryCondensed, UserMessage
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.session.limits.failures import Failures
 from workbench.session.limits.limits import TokenCount
 from workbench.session.limits.loops import LoopWatch

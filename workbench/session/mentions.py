@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from workbench.files.images import is_named_so
 from workbench.protocol.events import FileText, UserMessage
 from workbench.session.images import read_images
-from workbench.tools.image_files import is_named_so
 
 MOST = 20
 LONGEST = 60_000

@@ -15,15 +15,16 @@ import msgspec.structs
 
 from workbench import __version__
 from workbench.agent.agent import Agent
-from workbench.config import Locations, Settings, private_folder
+from workbench.config.check import NEVER
+from workbench.config.load import Locations, Settings, private_folder
+from workbench.config.profiles import NO_MODEL
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
-from workbench.profiles import NO_MODEL
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
-from workbench.security.rules.book import RuleBook
+from workbench.rules.book import RuleBook
 from workbench.session.actions.decide import tell_of_answer
 from workbench.session.limits.budget import Allowance
 from workbench.session.limits.limits import Limits, limits_of
@@ -39,7 +40,6 @@ from workbench.session.toolset import Equipment, Place, equip
 from workbench.session.turn.models import SessionModels
 from workbench.session.workspace.repository import Repository
 from workbench.session.workspace.snapshots import Recorder
-from workbench.settings_check import NEVER
 from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
+from workbench.files.anchored import Root
 from workbench.llm.model import Cancel, Model
 from workbench.protocol.events import ActionDecided, Event, Verdict
 from workbench.protocol.live import EngineState, LiveEvent
 from workbench.protocol.risk import Mode
-from workbench.security.rules.book import RuleBook
+from workbench.rules.book import RuleBook
 from workbench.session.actions.actions import Actions
 from workbench.session.actions.ahead import Ahead
 from workbench.session.actions.decide import (
@@ -43,7 +44,6 @@ from workbench.session.turn.turn import Responder, Thinking
 from workbench.session.workspace.files import Files
 from workbench.session.workspace.snapshots import Recorder
 from workbench.text import visible
-from workbench.tools.anchored import Root
 from workbench.tools.tool import ToolDefinition
 
 __all__ = ["Refused", "Session"]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from workbench.agent.completion import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
-from workbench.config import Locations, Settings, private_folder
-from workbench.processes import keep_out_of
+from workbench.config.load import Locations, Settings, private_folder
+from workbench.processes.start import keep_out_of
 from workbench.protocol.live import LiveEvent, Notice
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.session.names import state_folder
 from workbench.session.subagents.delegates import Delegates
 from workbench.tools.context import ToolContext

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from workbench.near_names import nearest
+from workbench.suggest import nearest
 from workbench.text import visible
 from workbench.tools.json_schema import describe_type
 from workbench.tools.schema import Action

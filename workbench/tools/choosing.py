@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.near_names import nearest
+from workbench.suggest import nearest
 from workbench.tools.builtin import BUILTIN_TOOLS
 from workbench.tools.registry import list_registered_tools, resolve_alias
 

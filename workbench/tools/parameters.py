@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from workbench.errors import UsageError
-from workbench.near_names import nearest
+from workbench.suggest import nearest
 from workbench.tools.tool import ToolBase, ToolDefinition
 
 Hints = dict[str, Any]

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, TypeAlias, cast
 
 from workbench.errors import UsageError
-from workbench.near_names import nearest
+from workbench.suggest import nearest
 from workbench.tools.context import ConversationState
 from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.tool import ToolBase, ToolDefinition

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.config import Settings
+from workbench.config.load import Settings
 from workbench.errors import UsageError
 from workbench.tools.choosing import Choice, choose
 from workbench.tools.context import ConversationState

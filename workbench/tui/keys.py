@@ -16,8 +16,8 @@ from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
 
-from workbench.near_names import near
-from workbench.toml_lines import line_of
+from workbench.config.edit import line_of
+from workbench.suggest import near
 
 ANSWERS: Final = frozenset(
     (

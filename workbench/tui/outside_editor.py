@@ -13,7 +13,7 @@ from pathlib import Path
 from textual.app import App, SuspendNotSupported
 
 from workbench.errors import WorkbenchError
-from workbench.processes import start
+from workbench.processes.start import start
 from workbench.tui.signals import ENDING
 
 _USUAL = "vi"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from workbench.client.client import Client
 from workbench.client.deferred import DeferredClient
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
+from workbench.config.profiles import NO_MODEL
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
-from workbench.processes import keep_out_of
-from workbench.profiles import NO_MODEL
-from workbench.secret_names import PASSED_ON
+from workbench.processes.start import keep_out_of
+from workbench.secrets.names import PASSED_ON
 from workbench.session.names import state_folder, unsent_directory
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette.entries import PastSession

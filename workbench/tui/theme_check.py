@@ -9,8 +9,8 @@ from typing import Any
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from workbench.near_names import near, nearest
-from workbench.toml_lines import line_of
+from workbench.config.edit import line_of
+from workbench.suggest import near, nearest
 
 _COLOURS = (
     *("primary", "secondary", "warning", "error", "success", "accent"),

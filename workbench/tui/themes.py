@@ -12,8 +12,8 @@ from typing import Any
 from textual.color import ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
+from workbench.config.edit import broken
 from workbench.text import first_line, visible
-from workbench.toml_lines import broken
 
 DEFAULT = "ohw-dark"
 

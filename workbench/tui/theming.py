@@ -9,9 +9,9 @@ from typing import Any
 
 from textual.app import App
 
-from workbench.near_names import near
+from workbench.config.edit import line_of
+from workbench.suggest import near
 from workbench.text import visible
-from workbench.toml_lines import line_of
 from workbench.tui.mistakes import Mistakes
 from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder, theme_order
 

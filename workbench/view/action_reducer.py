@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
+from workbench.config.check import MODE_NAMES
 from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
 from workbench.protocol.events import ActionProposed, ModelResponded
-from workbench.settings_check import MODE_NAMES
 from workbench.text import counted, first_line, visible
 from workbench.view.state import (
     CHANGED_BACK,

@@ -29,7 +29,7 @@ def current_branch(folder: Path) -> str:
 
 def is_dirty(folder: Path) -> bool:
     """Whether git sees changes in the tree; blocks. No program that the folder names is run."""
-    from workbench.safe_git import run_git  # not needed before the first frame
+    from workbench.files.git import run_git  # not needed before the first frame
 
     return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=folder).output)
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from workbench.files.images import HEAD, pixels_of
 from workbench.text import visible
-from workbench.tools.image_files import HEAD, pixels_of
 from workbench.view.state import Item, UserItem
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.near_names import near
+from workbench.suggest import near
 from workbench.text import first_line
 
 

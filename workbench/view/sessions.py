@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from workbench.config import Locations
+from workbench.config.load import Locations
 from workbench.errors import WorkbenchError
-from workbench.processes import isolated_python, run
+from workbench.processes.start import isolated_python, run
 from workbench.session.names import session_path
 from workbench.session.storage import shelf
 from workbench.session.storage.catalog import SessionSummary, find_session, newest_first

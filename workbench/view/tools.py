@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from workbench.errors import WorkbenchError
-from workbench.processes import isolated_python, run
+from workbench.processes.start import isolated_python, run
 from workbench.text import first_line, visible
 from workbench.view.formatting.wrapping import Line, Piece, pad
 from workbench.view.state import SessionState

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from workbench.security.places import Places
-from workbench.security.shell import scan, walk
-from workbench.security.shell.call import Call
-from workbench.security.shell.scan import assess_command
-from workbench.security.shell.words import UNKNOWN, Word
+from workbench.risk.paths import Places
+from workbench.risk.shell import scan, walk
+from workbench.risk.shell.call import Call
+from workbench.risk.shell.scan import assess_command
+from workbench.risk.shell.words import UNKNOWN, Word
 
 UNSURE = "cannot be read with certainty"
 _FILE_OF_PROCESS = re.compile(r"/dev/fd/\d+")

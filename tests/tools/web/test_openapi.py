@@ -16,15 +16,15 @@ import pytest
 from tests.tools.web.site import Site, Visit, free_port
 from tests.tools.web.small_api import PET, content, document, given, operation
 from workbench.cli import main
-from workbench.config import Locations, Settings
+from workbench.config.load import Locations, Settings
 from workbench.errors import UsageError
-from workbench.security.local import assess_action
+from workbench.risk.assess import assess_action
 from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool
 from workbench.tools.openapi.keys import Keys
 from workbench.tools.openapi.source import read_source
 from workbench.tools.schema import Observation
 from workbench.tools.selection import select_tools
-from workbench.tools.web.proxies import proxy_of
+from workbench.web.proxies import proxy_of
 
 FIGMA = Path(__file__).with_name("figma") / "openapi.yaml"
 KEY = "k3y-0f-the-tests"

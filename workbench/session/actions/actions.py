@@ -19,8 +19,8 @@ from workbench.protocol.events import (
     RunEnded,
 )
 from workbench.protocol.live import LiveEvent
-from workbench.security.policy import Ruling
-from workbench.security.rules.book import RuleBook
+from workbench.rules.book import RuleBook
+from workbench.rules.policy import Ruling
 from workbench.session.actions.assess import Rater, Readying, reasons, segments
 from workbench.session.actions.fingerprint import executed_changes, is_same_action, shown_as
 from workbench.session.actions.protection import Protection

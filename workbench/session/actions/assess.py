@@ -9,17 +9,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from workbench.files.anchored import on_top_of
 from workbench.protocol.events import ActionProposed, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
-from workbench.security.assessment import Assessment
-from workbench.security.local import assess_action, executed_by
-from workbench.security.places import within
-from workbench.security.policy import Ruling, rule_on
-from workbench.security.rules.book import BROKEN, RuleBook, deciding, guarded_by
-from workbench.security.rules.exact import rule_for
-from workbench.security.rules.subject import Subject, subject_of
-from workbench.security.secrets import masks_in
-from workbench.security.unplaced import unplaced_write
+from workbench.risk.assess import assess_action, executed_by
+from workbench.risk.assessment import Assessment
+from workbench.risk.paths import within
+from workbench.rules.book import BROKEN, RuleBook, deciding, guarded_by
+from workbench.rules.exact import rule_for
+from workbench.rules.policy import Ruling, rule_on
+from workbench.rules.protected_writes import unplaced_write
+from workbench.rules.subject import Subject, subject_of
+from workbench.secrets.masker import masks_in
 from workbench.session.actions.fingerprint import executed_changes, fingerprint
 from workbench.session.actions.refused import RULE as REFUSED
 from workbench.session.actions.refused import Refusals, repeats
@@ -28,7 +29,6 @@ from workbench.session.actions.stale import left_before, stacked, stacking_reaso
 from workbench.session.state import Ledger, OpenAction
 from workbench.text import visible
 from workbench.tools.arguments import ArgumentError
-from workbench.tools.beneath import on_top_of
 from workbench.tools.tool import ToolDefinition
 
 _NO_TOOL = "there is no tool {name!r} here. The tools are: {tools}."

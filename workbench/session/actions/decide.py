@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 import msgspec.structs
 
 from workbench.errors import WorkbenchError
+from workbench.files.anchored import on_top_of
 from workbench.llm.model import ModelResponse
 from workbench.protocol.events import (
     ActionAssessed,
@@ -22,9 +23,9 @@ from workbench.protocol.events import (
     Usage,
 )
 from workbench.protocol.risk import Mode
-from workbench.security.rules.book import RuleBook
-from workbench.security.rules.files import add_rule, checked
-from workbench.security.rules.rule import RuleError, parse_rule
+from workbench.rules.book import RuleBook
+from workbench.rules.files import add_rule, checked
+from workbench.rules.rule import RuleError, parse_rule
 from workbench.session.actions.actions import Actions
 from workbench.session.actions.assess import is_riskier
 from workbench.session.actions.partial import NoPart, as_written, is_everything, is_nothing, parts_of
@@ -36,7 +37,6 @@ from workbench.session.turn.condense import NOTHING_TO_CONDENSE, NOTHING_TO_UNDO
 from workbench.session.turn.history import History
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
-from workbench.tools.beneath import on_top_of
 
 
 def tell_of_answer(response: ModelResponse) -> None:

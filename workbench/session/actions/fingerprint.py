@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.files.anchored import real_path
 from workbench.protocol.events import FileDelta
 from workbench.protocol.risk import Risk
 from workbench.text import visible
-from workbench.tools.anchored import real_path
 
 _MOST_TOLD = 4
 

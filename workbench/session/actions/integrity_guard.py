@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from workbench.config import Locations
+from workbench.config.load import Locations
+from workbench.files.anchored import Entry, Root
+from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import VersionTaken
-from workbench.security.assessment import ANY, Assessment
-from workbench.security.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes
-from workbench.security.places import within
-from workbench.security.protected import ZSH
-from workbench.security.stat_keys import stat_key
+from workbench.risk.assessment import ANY, Assessment
+from workbench.risk.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes
+from workbench.risk.paths import ZSH, within
 from workbench.text import counted, visible
-from workbench.tools.anchored import Entry, Root
 from workbench.whole_files import is_own_write
 
 MOST_PUT_BACK: Final = 20

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from workbench.security.rules.examples import subject_again
-from workbench.security.rules.subject import Subject
+from workbench.files.anchored import real_path
+from workbench.rules.examples import subject_again
+from workbench.rules.subject import Subject
 from workbench.session.state import Ledger, OpenAction
 from workbench.text import first_line
-from workbench.tools.anchored import real_path
 
 RULE: Final = "the same was refused before in this run"
 _EDITORS: Final = frozenset({"str_replace_editor", "edit_file"})

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
+from workbench.files.anchored import writing_only
+from workbench.files.text_file import EditorError, why_unusable
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
     ActionAbandoned,
@@ -23,9 +25,9 @@ from workbench.protocol.events import (
     StaleFile,
 )
 from workbench.protocol.live import LiveEvent, ToolOutput
-from workbench.security.assessment import Assessment
-from workbench.security.secret_stream import SecretStream
-from workbench.security.secrets import KNOWN
+from workbench.risk.assessment import Assessment
+from workbench.secrets.masker import KNOWN
+from workbench.secrets.stream import SecretStream
 from workbench.session.actions.partial import FilePart, parts_of, told
 from workbench.session.actions.record import not_run, observed
 from workbench.session.actions.stale import told_of
@@ -34,10 +36,8 @@ from workbench.session.worker_thread import Job, Lane, LeftBehind, as_they_end
 from workbench.session.worker_thread import run as run_alone
 from workbench.session.workspace.deletions import Explained
 from workbench.text import well_formed
-from workbench.tools.beneath import writing_only
 from workbench.tools.schema import Action, Observation
 from workbench.tools.str_replace_editor.files import Files, Plan
-from workbench.tools.str_replace_editor.text_file import EditorError, why_unusable
 from workbench.tools.tool import ToolDefinition
 
 

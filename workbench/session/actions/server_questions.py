@@ -28,7 +28,7 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.live import Notice
 from workbench.protocol.risk import Mode
-from workbench.security.policy import Ruling, rule_on
+from workbench.rules.policy import Ruling, rule_on
 from workbench.session.actions.decide import Refused
 from workbench.session.actions.record import answered, not_run
 from workbench.session.actions.run import CALL_PLACE, CallPlace

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from workbench.config import Locations
+from workbench.config.load import Locations
 from workbench.errors import WorkbenchError
+from workbench.processes.leftovers import sweep_edited, sweep_temporary
+from workbench.processes.sweep import sweep as end_marked
 from workbench.session.names import SUFFIX, session_path
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.store import APPLICATION_ID, delete_file
-from workbench.tools.execute_bash.sweep import sweep as end_marked
-from workbench.tools.leftovers import sweep_edited, sweep_temporary
 
 logger = logging.getLogger(__name__)
 KEPT_DAYS: Final = 30

@@ -12,15 +12,15 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.config import Settings
+from workbench.config.load import Settings
+from workbench.config.profiles import Profile
 from workbench.llm.addresses import other_address, takes_usual_key
 from workbench.llm.fault_words import key_variable
 from workbench.llm.model import Model, ModelError
 from workbench.llm.router import open_profile
-from workbench.processes import find_program, run
-from workbench.profiles import Profile
-from workbench.secret_names import PASSED_ON
-from workbench.security.secrets import KNOWN
+from workbench.processes.start import find_program, run
+from workbench.secrets.masker import KNOWN
+from workbench.secrets.names import PASSED_ON
 
 _LONGEST_KEY = 10_000
 _PATIENCE = 60.0

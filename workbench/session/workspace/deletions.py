@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, VersionTaken
-from workbench.security.assessment import Assessment, Part
-from workbench.security.local import assess_action
+from workbench.risk.assess import assess_action
+from workbench.risk.assessment import Assessment, Part
 from workbench.session.state import Ledger
 from workbench.session.workspace.metadata import metadata_of
 from workbench.session.workspace.repository import GENERATED, Change, Repository, VersionsFail

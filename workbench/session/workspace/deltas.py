@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workbench.files.text_file import EditorError, decoded
 from workbench.protocol.events import FileDelta
 from workbench.session.workspace.repository import Change, Repository
 from workbench.text import well_formed
-from workbench.tools.str_replace_editor.text_file import EditorError, decoded
 
 MOST_FILES = 400
 """Files of one change whose texts an event holds."""

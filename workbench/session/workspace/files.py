@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from workbench.files.anchored import SYSTEM, Root
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
     ActionAbandoned,
@@ -22,7 +23,7 @@ from workbench.protocol.events import (
     UserCommand,
     UserMessage,
 )
-from workbench.security.assessment import Assessment
+from workbench.risk.assessment import Assessment
 from workbench.session.log import Journal
 from workbench.session.state import Ledger, OpenAction
 from workbench.session.storage.store import StoreError
@@ -30,7 +31,6 @@ from workbench.session.workspace.deletions import SHELL, Explained, Losses, Safe
 from workbench.session.workspace.repository import Change, Repository
 from workbench.session.workspace.revert import NotTakenBack, check_paths, take_back
 from workbench.session.workspace.snapshots import Look, Recorder, known_of
-from workbench.tools.anchored import SYSTEM, Root
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from workbench.config import Locations, private_folder
+from workbench.config.load import Locations, private_folder
 from workbench.errors import WorkbenchError
-from workbench.safe_git import GitAnswer, OwnRepository, run_git
-from workbench.security.assessment import Part, Spares
+from workbench.files.anchored import Root, real_path
+from workbench.files.git import GitAnswer, OwnRepository, run_git
+from workbench.risk.assessment import Part, Spares
 from workbench.session.workspace.ignored import patterns_above
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
 from workbench.text import visible
-from workbench.tools.anchored import Root, real_path
 from workbench.whole_files import discard_file
 
 LIMIT = 2.0

@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Final
 
 from workbench.errors import WorkbenchError
+from workbench.files import atomic
+from workbench.files.anchored import Entry, Root
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, Repository, VersionsFail
 from workbench.text import counted, visible
-from workbench.tools.anchored import Entry, Root
-from workbench.tools.str_replace_editor import atomic
 
 _LINK: Final = "120000"
 _NOTHING: Final = "000000"

@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
+from workbench.files import atomic
+from workbench.files.anchored import SYSTEM, Root, real_path
+from workbench.files.text_file import Coding, EditorError, decoded, encoded, read_bytes
 from workbench.protocol.events import FileDelta
 from workbench.session.workspace.deltas import stands_for
 from workbench.session.workspace.repository import Change, Repository, VersionsFail
 from workbench.session.workspace.restore import write
 from workbench.text import visible, well_formed
-from workbench.tools.anchored import SYSTEM, Root, real_path
-from workbench.tools.str_replace_editor import atomic
-from workbench.tools.str_replace_editor.text_file import Coding, EditorError, decoded, encoded, read_bytes
 
 
 class NotTakenBack(WorkbenchError):

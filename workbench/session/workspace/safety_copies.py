@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
 from workbench.errors import WorkbenchError
-from workbench.safe_git import OwnRepository
-from workbench.security.secrets import KNOWN
+from workbench.files.git import OwnRepository
+from workbench.secrets.masker import KNOWN
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, Repository, VersionsFail, listed, put_file
 from workbench.session.workspace.restore import BroughtBack, bring_back, set_permissions

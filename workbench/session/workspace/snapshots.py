@@ -13,14 +13,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal, TypeAlias
 
+from workbench.files.anchored import real_path
+from workbench.files.git import NO_GIT
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
-from workbench.safe_git import NO_GIT
 from workbench.session.workspace.deltas import Deltas, deltas
 from workbench.session.workspace.repository import Change, Repository, VersionsFail, prune
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line
-from workbench.tools.anchored import real_path
 
 _OFTEN = 30
 """Changes of one file by others that are told of."""

@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
-from workbench.security.assessment import ANY, Part
-from workbench.security.mentions import mentioned
+from workbench.files.anchored import real_path
+from workbench.risk.assessment import ANY, Part
+from workbench.risk.deletion import mentioned
 from workbench.session.workspace.repository import GENERATED, not_kept
 from workbench.text import visible
-from workbench.tools.anchored import real_path
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 """The largest copy that is kept."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from workbench.config import Locations, private_folder
+from workbench.config.load import Locations, private_folder
 from workbench.errors import WorkbenchError
 
 _VARIABLE: Final = "NODE_COMPILE_CACHE"

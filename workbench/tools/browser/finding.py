@@ -6,7 +6,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from workbench.processes import find_program
+from workbench.processes.start import find_program
 
 _NAMES = (
     "chromium",

@@ -15,8 +15,8 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from workbench.tools.web.addresses import Addresses, Refused
-from workbench.tools.web.proxies import unused_note
+from workbench.web.addresses import Addresses, Refused
+from workbench.web.proxies import unused_note
 
 _LONGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16

@@ -10,14 +10,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from workbench.processes import small_python
+from workbench.processes.leftovers import prefix
+from workbench.processes.rpc import Worker
+from workbench.processes.start import small_python
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
 from workbench.tools.browser.driver_code import kept_code
 from workbench.tools.browser.finding import Missing, find_chromium
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.keeping.worker import Worker
-from workbench.tools.leftovers import prefix
 from workbench.tools.schema import ImageContent, TextContent
 
 _START, _ANSWER, _AFTER_STOP = 60.0, 120.0, 0.15

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from workbench.files.text_file import EditorError, why_unusable
 from workbench.text import well_formed
 from workbench.tools.completion import Answer, Completion, CompletionError
 from workbench.tools.edit_file.definition import EditFileAction, EditFileObservation
@@ -15,7 +16,6 @@ from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.kept import Kept
 from workbench.tools.str_replace_editor.edits import Edited, insert_after, line_count
 from workbench.tools.str_replace_editor.files import Files, Plan
-from workbench.tools.str_replace_editor.text_file import EditorError, why_unusable
 from workbench.tools.str_replace_editor.view import show_change
 
 T = TypeVar("T")

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from workbench.files.text_file import EditorError
 from workbench.text import well_formed
 from workbench.tools.edit_file.definition import MAX_LINES, EditFileAction
 from workbench.tools.str_replace_editor.edits import Edited, line_count, replace_lines
-from workbench.tools.str_replace_editor.text_file import EditorError
 
 _OPEN, _CLOSE = "<merged>", "</merged>"
 _FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)

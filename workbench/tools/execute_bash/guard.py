@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workbench.processes import small_python, start
+from workbench.processes.start import small_python, start
 
 _PATIENCE = 6.0  # the guardian itself gives up after 5 s
 
@@ -25,7 +25,7 @@ class Guard:
     def __init__(self, argv: Sequence[str], pty: int, folder: str, env: Mapping[str, str], scratch: Path) -> None:
         self._channel, theirs = socket.socketpair()
         command = [
-            *small_python("workbench.tools.keeping.guardian"),
+            *small_python("workbench.processes.guardian"),
             str(theirs.fileno()),
             str(pty),
             str(scratch),

@@ -14,16 +14,15 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.processes import find_program
+from workbench.processes.leftovers import SHELL_FILE
+from workbench.processes.start import find_program
+from workbench.processes.sweep import shell_environment, sweep
 from workbench.tools.execute_bash import rc
-from workbench.tools.execute_bash.environment import shell_environment
 from workbench.tools.execute_bash.keep import Kept
 from workbench.tools.execute_bash.marker import Hint, Mark
 from workbench.tools.execute_bash.prompt import Prompt
 from workbench.tools.execute_bash.stream import Stream
-from workbench.tools.execute_bash.sweep import sweep
 from workbench.tools.execute_bash.terminal import Terminal
-from workbench.tools.leftovers import SHELL_FILE
 
 _START = 30.0
 _SIP, _BREATH = 0.005, 0.01

@@ -8,12 +8,12 @@ import threading
 from collections.abc import Collection
 from pathlib import Path
 
+from workbench.processes.leftovers import prefix
+from workbench.processes.sweep import sweep, sweep_later
 from workbench.tools.execute_bash import texts
 from workbench.tools.execute_bash.definition import CommandMetadata
 from workbench.tools.execute_bash.place import metadata
 from workbench.tools.execute_bash.shell import Shell
-from workbench.tools.execute_bash.sweep import sweep, sweep_later
-from workbench.tools.leftovers import prefix
 
 _RESET = 2.0
 """Seconds that a reset waits for the old shell's processes, so that its ports and locks are free."""

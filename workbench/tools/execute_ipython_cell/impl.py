@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from workbench.processes.rpc import End, Worker
 from workbench.tools.execute_bash.keep import Keep, Kept
 from workbench.tools.execute_bash.output import Cleaner
 from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction, ExecuteIPythonCellObservation
 from workbench.tools.execute_ipython_cell.interpreter import NoIPython
 from workbench.tools.execute_ipython_cell.kernels import KernelError, Kernels
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.keeping.worker import End, Worker
 from workbench.tools.schema import ImageContent, TextContent
 
 _PICTURES, _MOST_PICTURES = ("image/png", "image/jpeg"), 8

@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from workbench.processes import absolute_path
+from workbench.processes.leftovers import prefix
+from workbench.processes.rpc import Worker
+from workbench.processes.start import absolute_path
 from workbench.tools.execute_ipython_cell.interpreter import Interpreter, NoIPython, find_interpreter
-from workbench.tools.keeping.worker import Worker
-from workbench.tools.leftovers import prefix
 
 _KERNEL = Path(__file__).with_name("kernel.py")
 _START = 60.0

@@ -6,7 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from workbench.processes import find_program, start
+from workbench.processes.start import find_program, start
 from workbench.tools.glob.stop import Stop
 
 LARGEST = 10 << 20

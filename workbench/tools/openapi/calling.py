@@ -13,12 +13,12 @@ from workbench.tools.openapi.operation import Operation
 from workbench.tools.openapi.sending import Request, request_of
 from workbench.tools.openapi.source import Source
 from workbench.tools.schema import Action, Observation
-from workbench.tools.web.addresses import Addresses, Refused
-from workbench.tools.web.bodies import BadBody, Body
-from workbench.tools.web.calls import Calls, Interrupted, OutOfTime
-from workbench.tools.web.fetching import certificate_fault
-from workbench.tools.web.proxies import proxy_of
 from workbench.tools.web_read.kinds import charset_of, decoded, kind_of
+from workbench.web.addresses import Addresses, Refused
+from workbench.web.bodies import BadBody, Body
+from workbench.web.calls import Calls, Interrupted, OutOfTime
+from workbench.web.fetching import certificate_fault
+from workbench.web.proxies import proxy_of
 
 if TYPE_CHECKING:
     import httpx

@@ -73,9 +73,9 @@ def _remote(source: Source) -> Loaded:
 
 
 def _fetched(address: str) -> bytes:
-    from workbench.tools.web.addresses import Addresses, Refused
-    from workbench.tools.web.calls import Calls, OutOfTime
-    from workbench.tools.web.fetching import Limits, Unreachable, fetch
+    from workbench.web.addresses import Addresses, Refused
+    from workbench.web.calls import Calls, OutOfTime
+    from workbench.web.fetching import Limits, Unreachable, fetch
 
     limits = Limits(MOST_BYTES, _SECONDS)
     try:

@@ -9,7 +9,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from workbench.config import Locations, private_folder
+from workbench.config.load import Locations, private_folder
 from workbench.errors import UsageError
 from workbench.tools.openapi.changes import parts_of
 from workbench.tools.openapi.documents import BadDocument

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.near_names import nearest
+from workbench.suggest import nearest
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,30}")
 _ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.tools.keeping.kept_process import KeptProcess
+from workbench.processes.supervised import KeptProcess
 from workbench.tools.python_execute.capture import Capture
 
 _RUN = "exec(compile(__import__('os').fdopen({code}, 'rb').read(), '<code>', 'exec'))"

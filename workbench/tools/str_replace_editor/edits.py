@@ -11,9 +11,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from workbench.files.text_file import EditorError
 from workbench.tools.str_replace_editor.difference import shared_ends
 from workbench.tools.str_replace_editor.nearest import describe_nearest
-from workbench.tools.str_replace_editor.text_file import EditorError
 
 _MANY = 50
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -14,15 +14,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from workbench.near_names import nearest
-from workbench.tools.anchored import SYSTEM, Root, real_path
-from workbench.tools.beneath import is_beneath, shown_paths, text_beneath
-from workbench.tools.executor import FileChange, Stale
-from workbench.tools.kept import Kept
-from workbench.tools.str_replace_editor import atomic
-from workbench.tools.str_replace_editor.edits import Edited
-from workbench.tools.str_replace_editor.seen import Seen
-from workbench.tools.str_replace_editor.text_file import (
+from workbench.files import atomic
+from workbench.files.anchored import SYSTEM, Root, is_beneath, real_path, shown_paths, text_beneath
+from workbench.files.text_file import (
     Coding,
     EditorError,
     decoded,
@@ -31,6 +25,11 @@ from workbench.tools.str_replace_editor.text_file import (
     name_of,
     read_bytes,
 )
+from workbench.suggest import nearest
+from workbench.tools.executor import FileChange, Stale
+from workbench.tools.kept import Kept
+from workbench.tools.str_replace_editor.edits import Edited
+from workbench.tools.str_replace_editor.seen import Seen
 from workbench.tools.str_replace_editor.undo import Step, UndoSteps
 
 _ELSEWHERE = ("which is not the file that was shown", "outside the workspace; use that path if it is meant")

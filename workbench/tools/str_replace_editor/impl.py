@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from workbench.files.text_file import EditorError, decoded, read_bytes, why_unusable
 from workbench.text import well_formed
 from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import TextContent
 from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction, StrReplaceEditorObservation
 from workbench.tools.str_replace_editor.files import Files, Plan
 from workbench.tools.str_replace_editor.planning import plan
-from workbench.tools.str_replace_editor.text_file import EditorError, decoded, read_bytes, why_unusable
 from workbench.tools.str_replace_editor.view import image_in, show_change, show_file, show_folder
 
 

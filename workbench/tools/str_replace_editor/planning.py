@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from workbench.files.text_file import EditorError
 from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction
 from workbench.tools.str_replace_editor.edits import Edited, insert_after, replace_once
 from workbench.tools.str_replace_editor.files import Files, Plan
-from workbench.tools.str_replace_editor.text_file import EditorError
 
 
 def plan(action: StrReplaceEditorAction, files: Files, path: Path) -> Plan:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from workbench.files.merge import Merged, merge
+from workbench.files.text_file import EditorError, decoded, digest, name_of
 from workbench.tools.kept import Kept
-from workbench.tools.str_replace_editor.text_file import EditorError, decoded, digest, name_of
-from workbench.tools.str_replace_editor.three_way import Merged, merge
 
 LARGEST = 1_000_000
 """Bytes of a file that is kept; an edit of a larger one that changed has to wait until it was viewed again."""

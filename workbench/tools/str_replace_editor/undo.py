@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.files.text_file import digest, name_of
 from workbench.tools.kept import Kept
 from workbench.tools.str_replace_editor.difference import shared_ends
-from workbench.tools.str_replace_editor.text_file import digest, name_of
 
 DEPTH = 10
 

@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from workbench.files.images import HEAD, MOST_BYTES, kind_of
+from workbench.files.text_file import Coding, EditorError
 from workbench.text import cut_middle
-from workbench.tools.image_files import HEAD, MOST_BYTES, kind_of
 from workbench.tools.schema import ImageContent
 from workbench.tools.str_replace_editor.edits import Edited
 from workbench.tools.str_replace_editor.numbering import MAX_SHOWN, number_lines
-from workbench.tools.str_replace_editor.text_file import Coding, EditorError
 
 _CONTEXT = 4
 _MAX_ENTRIES = 5_000

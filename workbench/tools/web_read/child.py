@@ -8,7 +8,7 @@ import os
 from asyncio.subprocess import DEVNULL, PIPE
 from typing import Any
 
-from workbench.processes import isolated_python, start_beside
+from workbench.processes.start import isolated_python, start_beside
 
 _SECONDS = 40.0
 _KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")

@@ -8,13 +8,13 @@ from typing import Any
 
 from workbench.text import HIDDEN, first_line, visible, well_formed
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.web.addresses import Addresses, Refused
-from workbench.tools.web.calls import Calls, Interrupted, OutOfTime
-from workbench.tools.web.fetching import Fetched, Limits, Unreachable, fetch
 from workbench.tools.web_read.child import converted
 from workbench.tools.web_read.definition import WebReadAction, WebReadObservation
 from workbench.tools.web_read.kinds import charset_of, decoded, kind_of
 from workbench.tools.web_read.pages import Document, Shelf, parts_of
+from workbench.web.addresses import Addresses, Refused
+from workbench.web.calls import Calls, Interrupted, OutOfTime
+from workbench.web.fetching import Fetched, Limits, Unreachable, fetch
 
 _UNSEEN = re.compile(f"[{HIDDEN}]")
 _CONVERTING = 45.0

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, cast
 
+from workbench.config.check import MODE_CYCLE, NEVER
 from workbench.protocol.commands import ChangeSettings
-from workbench.settings_check import MODE_CYCLE, NEVER
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 

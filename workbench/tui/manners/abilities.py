@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from workbench.terminal import Auto, TerminalSettings
+from workbench.config.terminal import Auto, TerminalSettings
 
 _NO_TITLE: Final = ("dumb", "linux", "vt", "ansi", "cons", "emacs", "eterm", "unknown")
 _PROGRESS: Final = frozenset({"ghostty", "WezTerm", "mintty"})

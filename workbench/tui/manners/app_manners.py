@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter, Monochrome
 from textual.widgets import Input, TextArea
 
-from workbench.ascii_signs import wants_ascii
-from workbench.terminal import TerminalSettings, read_terminal
+from workbench.ascii import wants_ascii
+from workbench.config.terminal import TerminalSettings, read_terminal
 from workbench.tui import garbage
 from workbench.tui.manners.abilities import abilities
 from workbench.tui.manners.ascii_filter import AsciiFilter

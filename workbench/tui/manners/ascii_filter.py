@@ -7,7 +7,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from workbench.ascii_signs import TABLE
+from workbench.ascii import TABLE
 
 
 class AsciiFilter(LineFilter):

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from workbench.processes import find_program, run
+from workbench.processes.start import find_program, run
 
 _PATIENCE = 5.0
 

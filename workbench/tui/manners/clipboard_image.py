@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 
 from workbench.errors import WorkbenchError
-from workbench.processes import find_program, start
-from workbench.secret_names import child_environment
-from workbench.tools.image_files import MOST_BYTES, kind_of
+from workbench.files.images import MOST_BYTES, kind_of
+from workbench.processes.start import find_program, start
+from workbench.secrets.names import child_environment
 from workbench.view.chips import size_of
 
 _PATIENCE: Final = 4.0

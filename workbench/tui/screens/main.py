@@ -15,8 +15,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from workbench.client.client import Client
+from workbench.config.check import MODES
 from workbench.protocol.commands import Interrupt
-from workbench.settings_check import MODES
 from workbench.text import visible
 from workbench.tui.approval.asking import Asking
 from workbench.tui.approval.mode_switch import ModeSwitch

@@ -15,8 +15,8 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
+from workbench.config.profiles import Profile
 from workbench.engine.trial import Trial
-from workbench.profiles import Profile
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside

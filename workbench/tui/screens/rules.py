@@ -21,9 +21,9 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, Command
-from workbench.security.rules.book import RuleBook
-from workbench.security.rules.files import add_rule, checked, drop_rule
-from workbench.security.rules.rule import Rule, RuleError, parse_rule
+from workbench.rules.book import RuleBook
+from workbench.rules.files import add_rule, checked, drop_rule
+from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside

@@ -21,7 +21,7 @@ from workbench.mcp.catalog import Catalog, Entry
 from workbench.mcp.changes import changed_lines
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers
-from workbench.security.secrets import KNOWN
+from workbench.secrets.masker import KNOWN
 from workbench.text import counted, first_line, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside

@@ -29,7 +29,7 @@ from workbench.view.formatting.rows import from_home
 from workbench.view.formatting.wrapping import Piece
 
 if TYPE_CHECKING:  # tomlkit is needed when something is saved
-    from workbench.settings_edit import Place
+    from workbench.config.edit import Place
 
 _KEYS = "enter change · / filter · u usual value · esc close"
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.config import Locations, Settings, check_setting, load_settings, written_settings
+from workbench.config.load import Locations, Settings, check_setting, load_settings, written_settings
+from workbench.config.profiles import read_profile
 from workbench.errors import UsageError
-from workbench.profiles import read_profile
 from workbench.tui.setting.profile_rows import ADD, added, check_profile, is_profile, removed
 
 if TYPE_CHECKING:  # pydantic is not needed before a form is opened
-    from workbench.settings_edit import Place
+    from workbench.config.edit import Place
     from workbench.tui.setting.entries import Entry
     from workbench.tui.setting.ways import Way
 
@@ -110,7 +110,7 @@ class SettingsBook:
         self.write(removed(entry.place[1], self._raw))
 
     def _save_profile(self, place: Place, text: str) -> str:
-        from workbench.settings_edit import rename_table
+        from workbench.config.edit import rename_table
 
         if place == ADD:
             text, changes = added(text, self._profiles())
@@ -127,7 +127,7 @@ class SettingsBook:
 
     def write(self, changes: Mapping[Place, Any]) -> None:
         """Write entries as they are, and go on with what counts then. Raises UsageError."""
-        from workbench.settings_edit import write_settings
+        from workbench.config.edit import write_settings
 
         write_settings(self.file, changes)
         self._go_on()

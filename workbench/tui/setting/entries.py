@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from workbench.config import Settings
-from workbench.settings_check import MODE_NAMES
-from workbench.settings_edit import Place
-from workbench.settings_model import (
+from workbench.config.check import MODE_NAMES
+from workbench.config.edit import Place
+from workbench.config.load import Settings
+from workbench.config.model import (
     NEXT_SESSION,
     NOW,
     ProfileModel,

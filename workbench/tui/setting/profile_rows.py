@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.profiles import read_profile
+from workbench.config.profiles import read_profile
 from workbench.tui.setting.ways import kept, read_way, wrong_way
 
 if TYPE_CHECKING:
-    from workbench.settings_edit import Place
+    from workbench.config.edit import Place
 
 ADD: Final = ("models",)
 """The place of the row that adds one."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic.fields import FieldInfo
 
-from workbench.settings_model import measured
+from workbench.config.model import measured
 
 SWITCH: Final = {"yes": True, "no": False, "true": True, "false": False}
 """The words for on and off; the first two are those that are shown."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from workbench.config import Settings
-from workbench.settings_check import MODE_NAMES, MODES
+from workbench.config.check import MODE_NAMES, MODES
+from workbench.config.load import Settings
 from workbench.tui.themes import theme_order
 from workbench.view.prompt.completion import Names
 

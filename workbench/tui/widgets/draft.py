@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.client.threads import in_daemon
-from workbench.config import private_folder
+from workbench.config.load import private_folder
 from workbench.errors import WorkbenchError
+from workbench.processes.leftovers import is_left, mark
 from workbench.text import well_formed
-from workbench.tools.leftovers import is_left, mark
 from workbench.view.state import SessionState, UserItem
 from workbench.whole_files import discard_file, replace_file
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from workbench.config import Settings
-from workbench.settings_check import NEVER
+from workbench.config.check import NEVER
+from workbench.config.load import Settings
 
 
 class NeverAskQuestion:

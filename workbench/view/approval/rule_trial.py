@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.security.rules.examples import subject_again
-from workbench.security.rules.matching import fits
-from workbench.security.rules.rule import SHELL, Rule
+from workbench.rules.examples import subject_again
+from workbench.rules.matching import fits
+from workbench.rules.rule import SHELL, Rule
 from workbench.view.state import ActionItem, SessionState
 
 TRIED_ACTIONS = 300
@@ -28,8 +28,8 @@ class Trial:
 
 def try_rule(text: str, state: SessionState) -> Trial:
     """Hold the rule (one line) against the last actions of the session."""
-    from workbench.security.rules.matching import fits
-    from workbench.security.rules.rule import RuleError, parse_rule
+    from workbench.rules.matching import fits
+    from workbench.rules.rule import RuleError, parse_rule
 
     try:
         rule = parse_rule(text)
@@ -43,10 +43,10 @@ def try_rule(text: str, state: SessionState) -> Trial:
 def _subject(tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
     import os
 
-    from workbench.security.assessment import Assessment
-    from workbench.security.rules.examples import command_subject
-    from workbench.security.rules.rule import SHELL
-    from workbench.security.rules.subject import subject_of
+    from workbench.risk.assessment import Assessment
+    from workbench.rules.examples import command_subject
+    from workbench.rules.rule import SHELL
+    from workbench.rules.subject import subject_of
 
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:

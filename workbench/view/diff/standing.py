@@ -9,7 +9,7 @@ import os
 from functools import cache, cached_property, lru_cache
 
 from workbench.diff.hunks import FileDiff, split_lines
-from workbench.security.secrets import KNOWN, Secrets
+from workbench.secrets.masker import KNOWN, Secrets
 from workbench.view.diff.rows import Side
 
 _BLOCK = 64

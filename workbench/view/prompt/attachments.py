@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.session.mentions import mention_names
 from workbench.text import visible
-from workbench.tools.image_files import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.view.chips import chip, size_of
 from workbench.view.prompt.completion import mention_of
 

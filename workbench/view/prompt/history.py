@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.config import private_folder
+from workbench.config.load import private_folder
 from workbench.errors import WorkbenchError
 
 MOST = 1_000

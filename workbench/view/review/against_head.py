@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.safe_git import run_git
+from workbench.files.git import run_git
 from workbench.view.state import FileState
 
 MOST_FILES = 2_000

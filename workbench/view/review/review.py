@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.client.client import Client
-from workbench.config import private_folder
+from workbench.config.load import private_folder
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import RevertFiles

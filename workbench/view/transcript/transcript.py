@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from workbench.protocol.events import Event, event_from_json
-from workbench.security.secrets import Secrets
+from workbench.secrets.masker import Secrets
 from workbench.session.storage.exchange import export_lines
 from workbench.session.storage.store import Store
 from workbench.text import counted, visible

@@ -1,0 +1,1 @@
+"""Files: atomic and anchored writes, text files, three-way merge, safe git."""

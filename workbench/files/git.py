@@ -1,0 +1,230 @@
+"""The one way in which the workbench runs git: nothing of the repository is executed; a contract test keeps it so.
+
+Used by file versions, merging, the diff viewer, the status line and the demo. Hooks, fsmonitor, filters, textconv,
+external diffs, merge drivers, pagers, signatures, transports (so lazy fetches of a promisor too), bare repositories
+that lie in a folder and the settings of user and system are off, but for those of the user that say what is ignored
+and how lines end. Variables of git in our own environment do not reach it; every call has a time limit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.processes.start import find_program, run, safe_path
+from workbench.secrets.names import child_environment
+
+TIMEOUT = 10.0
+"""Seconds a call may take where nothing else is said."""
+NO_GIT = "git is not installed, or not in the PATH"
+_DIFF = ("--no-ext-diff", "--no-textconv")
+_ALL_DIFF = (*_DIFF, "--ignore-submodules=all")  # a submodule has settings of its own
+_GUARDS: Mapping[str, tuple[str, ...]] = {  # the commands that may be used -> what makes them harmless
+    "cat-file": (),
+    "check-ignore": (),
+    "commit-tree": ("--no-gpg-sign",),
+    "diff": _ALL_DIFF,
+    "diff-files": _ALL_DIFF,
+    "diff-index": _ALL_DIFF,
+    "diff-tree": _DIFF,
+    "hash-object": (),
+    "init": ("--template=",),
+    "log": _DIFF,
+    "ls-files": (),
+    "ls-tree": (),
+    "merge-file": (),
+    "prune": (),
+    "read-tree": (),
+    "rev-parse": (),
+    "show": _DIFF,
+    "status": ("--ignore-submodules=all",),
+    "add": (),
+    "update-index": (),
+    "update-ref": (),
+    "version": (),
+    "write-tree": (),
+}
+_SETTINGS: Mapping[str, str] = {
+    "core.alternateRefsCommand": "false",
+    "core.askPass": "false",
+    "core.attributesFile": os.devnull,
+    "core.editor": "false",
+    "core.fsmonitor": "false",
+    "core.gitProxy": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.sshCommand": "false",
+    "core.virtualFilesystem": "",
+    "credential.helper": "",
+    "diff.external": "",
+    "diff.ignoreSubmodules": "all",
+    "diff.submodule": "short",
+    # `%G?` in a format of the repository's own verifies signatures, by a program that it names
+    "format.pretty": "medium",
+    "gc.auto": "0",
+    "gpg.program": "false",
+    "gpg.openpgp.program": "false",
+    "gpg.ssh.defaultKeyCommand": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "log.showSignature": "false",
+    "maintenance.auto": "false",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",
+    "sequence.editor": "false",
+    "status.submoduleSummary": "false",
+    "submodule.recurse": "false",
+}
+_PROGRAMS = ("clean", "smudge", "process", "textconv", "command", "driver")
+_DRIVERS = ("filter", "diff", "merge")
+_OFF: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("remote", "promisor"): {"promisor": "false"},
+    ("remote", "partialclonefilter"): {"promisor": "false"},
+    ("hook", "command"): {"enabled": "false"},
+    ("credential", "helper"): {"helper": ""},
+    ("gpg", "program"): {"program": "false"},
+}
+"""Settings with a name of the repository's own in the middle -> what switches them off."""
+_USERS = ("core.autocrlf", "core.eol", "core.excludesfile", "safe.directory")
+"""Settings of user and system that count: without them a folder of theirs looks changed, or strange."""
+
+
+@dataclass(frozen=True)
+class GitAnswer:
+    """What git said: its exit code and output; `code` is None when it could not run at all (`error` says why)."""
+
+    code: int | None
+    output: bytes = b""
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether git ran and ended well."""
+        return self.code == 0
+
+
+@dataclass(frozen=True)
+class OwnRepository:
+    """A repository of our own beside a folder: its settings are ours, and the folder's own repository is not read."""
+
+    git_dir: Path
+    work_tree: Path
+    index: Path | None = None
+
+
+def run_git(
+    arguments: Sequence[str],
+    *,
+    cwd: Path | str,
+    own: OwnRepository | None = None,
+    data: bytes = b"",
+    timeout: float = TIMEOUT,
+    settings: Mapping[str, str] | None = None,
+) -> GitAnswer:
+    """`git ARGUMENTS` in that folder, on the repository around it or on one of our `own`, with `data` on its stdin.
+
+    `settings` are more of ours, such as a name for commits. Raises ValueError for a command that is not known to be
+    harmless; all else is in the answer.
+    """
+    guards = _GUARDS.get(arguments[0])
+    if guards is None:
+        raise ValueError(f"git {arguments[0]} is not among the commands that run nothing of a repository")
+    git = find_program("git", None, cwd)
+    if git is None:
+        return GitAnswer(None, error=NO_GIT)
+    command = [git, "--no-pager", arguments[0], *guards, *arguments[1:]]
+    if own is not None:
+        command[1:1] = [f"--git-dir={own.git_dir}", f"--work-tree={own.work_tree}"]
+        environment = _environment(cwd, settings or {}) | ({"GIT_INDEX_FILE": str(own.index)} if own.index else {})
+        return _call(command, cwd, environment, data, timeout)
+    listed = _call(
+        [git, "--no-pager", "config", "--list", "--show-scope", "-z"], cwd, _listing_environment(cwd), b"", timeout
+    )
+    if not listed.ok:
+        # What it would run is not known, so nothing is run.
+        return GitAnswer(None, error=listed.error or "git cannot read its settings here")
+    found = list(_listed(listed.output))
+    environment = _environment(cwd, {**_switched_off(found), **(settings or {})}, _of_user(found))
+    return _call(command, cwd, environment, data, timeout)
+
+
+def _call(
+    command: Sequence[str], cwd: Path | str, environment: Mapping[str, str], data: bytes, timeout: float
+) -> GitAnswer:
+    try:
+        done = run(command, cwd=cwd, env=environment, input=data, capture_output=True, timeout=timeout)
+    except TimeoutError:
+        return GitAnswer(None, error=f"git took longer than {timeout:g} s")
+    except OSError as error:
+        return GitAnswer(None, error=f"git could not be started: {error.strerror or error}")
+    return GitAnswer(done.returncode, done.stdout, done.stderr.decode(errors="replace").strip())
+
+
+def _plain_environment(cwd: Path | str) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in child_environment().items()
+        if not name.startswith(("GIT_", "SSH_ASKPASS", "LC_", "LANG"))
+    }
+    path = safe_path(os.environ.get("PATH", os.defpath), cwd)
+    return {**kept, "PATH": path, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def _listing_environment(cwd: Path | str) -> dict[str, str]:
+    """For the look at the settings, which runs nothing: those of the user are among them."""
+    return {**_plain_environment(cwd), **_as_variables([*_SETTINGS.items()])}
+
+
+def _environment(
+    cwd: Path | str, settings: Mapping[str, str], of_user: Sequence[tuple[str, str]] = ()
+) -> dict[str, str]:
+    fixed = {
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+    return {**_plain_environment(cwd), **fixed, **_as_variables([*of_user, *{**_SETTINGS, **settings}.items()])}
+
+
+def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Settings as variables: they win over those of the repository, and a name may hold any sign."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for at, (key, value) in enumerate(settings):
+        variables[f"GIT_CONFIG_KEY_{at}"] = key
+        variables[f"GIT_CONFIG_VALUE_{at}"] = value
+    return variables
+
+
+def _listed(output: bytes) -> Iterator[tuple[str, str, str]]:
+    """Scope, key and value of each setting."""
+    parts = os.fsdecode(output).split("\0")
+    for scope, entry in zip(parts[:-1:2], parts[1::2], strict=True):
+        key, _, value = entry.partition("\n")
+        yield scope, key, value
+
+
+def _of_user(found: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    """The few settings of user and system that count here, in their order: one may have several values."""
+    return [(key, value) for scope, key, value in found if key in _USERS and scope in ("system", "global")]
+
+
+def _switched_off(found: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+    """Settings that empty every program which the repository's own settings name."""
+    emptied: dict[str, str] = {}
+    for scope, key, _ in found:
+        kind, _, rest = key.partition(".")
+        name, _, variable = rest.rpartition(".")
+        if scope == "command":
+            continue
+        if kind in _DRIVERS and variable in (*_PROGRAMS, "required"):
+            emptied |= {f"{kind}.{name}.{program}": "" for program in _PROGRAMS}
+            emptied[f"{kind}.{name}.required"] = "false"
+        emptied |= {f"{kind}.{name}.{each}": value for each, value in _OFF.get((kind, variable), {}).items() if name}
+    return emptied

@@ -1,0 +1,1 @@
+"""Child processes: the one way to start them, supervision, and programs that answer over pipes."""

@@ -1,0 +1,175 @@
+"""The risk of an action on one file: by its real path and what is done; used by `local` and by `ohw risk`."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from workbench.risk.assessment import Assessment, Part, one, shortened, summed
+from workbench.risk.hidden import hides
+from workbench.risk.paths import Places, is_secret, words
+from workbench.secrets.masker import KNOWN, masks_in
+
+_PATH_NAMES = words("path paths file files file_path filename folder directory dir")
+READS = frozenset({"view", "read"})
+
+
+def assess_file(operation: str, path: str, places: Places) -> Assessment:
+    """The rating of `view`, `create`, `str_replace` … on a path; it never raises."""
+    try:
+        return _assessed(operation, path, places)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        return one("HIGH", f"the analysis failed ({type(error).__name__})")
+
+
+def _assessed(operation: str, path: str, places: Places) -> Assessment:
+    if not path.startswith("/") or hides(path):
+        return one("HIGH", "the path is not plain", f"{operation} {path}")
+    risk, reason = places.reading(path) if operation in READS else places.writing(path)
+    if operation == "delete":
+        risk, reason = places.deleting(path)
+    if risk == "MEDIUM" and operation not in READS and _has_other_names(places.resolved(path)):
+        risk, reason = "HIGH", "the file has another name elsewhere, which changes too"
+    found = one(risk, reason, f"{operation} {path}", (path,))
+    if operation in READS or not places.protects(path):
+        return found
+    return found._replace(parts=tuple(part._replace(protected=(path,)) for part in found.parts))
+
+
+def assess_reading(arguments: Mapping[str, Any], places: Places) -> Assessment:
+    """The rating of a tool that only reads: by the files and folders it names, with all that is below them."""
+    return summed(_read(path, places) for path in named_paths(arguments, places.workspace))
+
+
+def _read(path: str, places: Places) -> Part:
+    risk, reason = places.reading(path, deep=True)
+    if hides(path):
+        risk, reason = "HIGH", "the path is not plain"
+    return Part(shortened(path), risk, reason, (path,))
+
+
+def named_paths(arguments: Mapping[str, Any], folder: str) -> list[str]:
+    """The absolute paths that arguments name, by what those are called; relative ones lie below the folder."""
+    found: list[str] = []
+    for name, value in arguments.items():
+        if name.casefold() in _PATH_NAMES:
+            found += [
+                each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each
+            ]
+    return list(dict.fromkeys(_absolute(path, folder) for path in found))
+
+
+def _absolute(path: str, folder: str) -> str:
+    whole = os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111 - Path costs more
+    return os.path.normpath(whole if whole.startswith("/") else f"{folder}/{whole}")
+
+
+def _has_other_names(path: str) -> bool:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a string comes in, and Path costs more than the call
+    except OSError:
+        return False
+    return found.st_nlink > 1 and not os.path.isdir(path)  # noqa: PTH112
+
+
+_URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)
+METADATA = re.compile(
+    r"169\.254\.169\.254|metadata\.google|\[fd00:ec2|\b2852039166\b|0xa9fea9fe|169\.254\.170\.2\b", re.I
+)
+"""Where machines in a cloud get their keys."""
+
+
+def assess_foreign(described: Mapping[str, Any]) -> Assessment:
+    """The rating of `{"tool", "annotations", "pinned", "description", "args"}`, or of an event that a server sent.
+
+    A `call` says in a line what is done and by whom: it stands behind each reason.
+    """
+    rated, call = _rated(described), str(described.get("call", ""))
+    return rated._replace(reasons=tuple(f"{reason}: {call}" for reason in rated.reasons)) if call else rated
+
+
+def _rated(described: Mapping[str, Any]) -> Assessment:
+    tool = str(described.get("tool", ""))
+    if "event" in described:
+        return one("HIGH", "a server asks for something by itself", str(described["event"]))
+    if described.get("description_hash_changed") or described.get("server_command_changed"):
+        return one("HIGH", "has changed since it was approved", tool)
+    words = f"{tool}\n{described.get('description', '')}\n{json.dumps(described.get('args', {}), ensure_ascii=False)}"
+    hidden = hides(words) or (METADATA.search(str(described.get("call", ""))) and "an address that gives out keys")
+    if hidden:
+        return one("HIGH", hidden, tool)
+    for value in _texts(described.get("args", {})):
+        if _URL.match(value) or METADATA.search(value):
+            return one("HIGH", "an address that runs code or reads files", tool)
+        if value.startswith(("/", "~")) and is_secret(value):
+            return one("HIGH", "names what holds secrets", tool)
+    return _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
+
+
+def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assessment:
+    """Hints raise the risk; only of a tool that is pinned and approved does `readOnlyHint` count."""
+    if hints.get("destructiveHint") is True and not (hints.get("readOnlyHint") and pinned):
+        return one("HIGH", "the tool says of itself that it destroys", tool)
+    if hints.get("readOnlyHint") is True and pinned:
+        return Assessment("LOW")
+    return one("MEDIUM", "a tool of another program", tool)
+
+
+def _texts(value: Any, depth: int = 0) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if depth > 20:
+        return ["javascript:"]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return [text for part in value for text in _texts(part, depth + 1)] if isinstance(value, list) else []
+
+
+_PLAIN: Final = re.compile(
+    r"(?P<root>https?://(?P<host>[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)(?:[/?][!-\[\]-~]*)?", re.I
+)
+_DOTS: Final = re.compile(r"/\.{1,2}(?:/|\Z)")
+_LONGEST: Final = 600
+"""Characters of an address from which it could carry a file away."""
+
+
+def assess_address(url: str) -> Assessment:
+    """The rating of reading it: MEDIUM, as all of the network; HIGH where it is not plain or carries something off."""
+    plain = _PLAIN.fullmatch(url.strip())
+    why = _danger(url, is_plain=plain is not None)
+    if why or plain is None:
+        return one("HIGH", why, url)
+    reason = "reads from the own network" if _is_private(plain["host"]) else "reads from the network"
+    return summed([Part(shortened(url), "MEDIUM", reason, (canonical(url.strip()),))])
+
+
+def canonical(url: str) -> str:
+    """A plain address as rules are held against it: scheme and host in small letters, a path always."""
+    found = urlsplit(url)
+    query = f"?{found.query}" if found.query else ""
+    return f"{found.scheme.lower()}://{found.netloc.lower()}{found.path or '/'}{query}"
+
+
+def _danger(url: str, *, is_plain: bool) -> str:
+    if hides(url) or not is_plain:
+        return "the address is not plain"
+    if METADATA.search(url):
+        return "an address that gives out keys"
+    path = unquote(unquote(urlsplit(url).path))
+    if _DOTS.search(path) or "\\" in path:
+        return "the address is not plain"
+    if masks_in([url]) or KNOWN.masked(url) != url or KNOWN.masked(unquote(url)) != unquote(url):
+        return "sends a secret along"
+    return "is long enough to carry data away" if len(url) > _LONGEST else ""
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return not ipaddress.ip_address(host.strip("[]")).is_global
+    except ValueError:
+        return "." not in host or host.lower().endswith((".local", ".internal", ".lan", ".home.arpa"))

@@ -1,0 +1,110 @@
+"""The risk of calls for the browser: each by what it does, and by the page it is done on; for `local`."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import urlsplit
+
+from workbench.protocol.risk import Risk
+from workbench.risk.actions import assess_address
+from workbench.risk.assessment import Assessment, Part, one, shortened, summed
+from workbench.risk.hidden import hides
+from workbench.risk.paths import Places, is_secret, within
+from workbench.secrets.masker import KNOWN, masks_in
+from workbench.tools.browser.calls import Call, CallError, parse_calls
+
+_LOOKS: Final = frozenset({"noop", "scroll", "hover", "focus", "go_back", "go_forward"})
+_CHANGES: Final = {
+    "fill": "fills",
+    "clear": "empties",
+    "select_option": "chooses in",
+    "press": "presses a key in",
+    "drag_and_drop": "moves",
+}
+_OWN = re.compile(r"localhost|.*\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
+
+
+def assess_calls(
+    code: str, places: Places, origin: str = "", elements: Mapping[str, str] = MappingProxyType({})
+) -> Assessment:
+    """The rating of calls that begin on the page `origin`, with these elements by id; what cannot be read is HIGH."""
+    try:
+        calls = parse_calls(code)
+    except CallError:
+        return one("HIGH", "the calls cannot be read", code)
+    parts: list[Part] = []
+    for call in calls:
+        parts.append(_part(call, places, origin, elements))
+        if call.name == "goto":
+            origin, elements = str(call.arguments["url"]), {}
+    return summed(parts)
+
+
+def _part(call: Call, places: Places, origin: str, elements: Mapping[str, str]) -> Part:
+    text = shortened(str(call))
+    why = _hidden(call)
+    if why:
+        return Part(text, "HIGH", why)
+    if call.name == "goto":
+        return _going(text, str(call.arguments["url"]))
+    if call.name in _LOOKS:
+        return Part(text, "LOW")
+    if call.name == "upload_file":
+        return _giving(text, call.arguments["file"], places, origin)
+    element = elements.get(str(call.arguments.get("bid", call.arguments.get("from_bid", ""))), "")
+    what = _CHANGES.get(call.name, "clicks")
+    return Part(text, "MEDIUM", f"{what}{f' {element}' if element else ''} on {_host(origin)}")
+
+
+def _hidden(call: Call) -> str:
+    """What an argument hides or would give away."""
+    texts = [str(value) for value in call.arguments.values()]
+    if any(hides(text) for text in texts):
+        return "an argument is not plain"
+    gives = masks_in(texts) or any(KNOWN.masked(text) != text for text in texts)
+    return "sends a secret along" if gives else ""
+
+
+def _going(text: str, url: str) -> Part:
+    """An address that is opened: the page may run what it likes, but it runs in the browser."""
+    if url == "about:blank":
+        return Part(text, "LOW")
+    found = assess_address(url)
+    if found.risk == "HIGH":
+        return Part(text, "HIGH", found.reasons[0] if found.reasons else "the address is not plain")
+    host = urlsplit(url).hostname or ""
+    risk: Risk = "MEDIUM"
+    reason = f"opens a page of {_host(url)}"
+    if _OWN.fullmatch(host):
+        reason = "opens a page of this machine"
+    elif not _is_public(host):
+        risk, reason = "HIGH", "opens a page of the own network"
+    return Part(text, risk, reason)
+
+
+def _giving(text: str, files: list[str], places: Places, origin: str) -> Part:
+    """Files that are handed to a page."""
+    for file in files:
+        path = file if file.startswith("/") else str(Path(places.workspace) / file)
+        if is_secret(path) or is_secret(places.resolved(path)):
+            return Part(text, "HIGH", f"hands what holds secrets to {_host(origin)}", tuple(files))
+        if not within(places.resolved(path), places.workspace):
+            return Part(text, "HIGH", f"hands a file from outside the workspace to {_host(origin)}", tuple(files))
+    is_own = _OWN.fullmatch(urlsplit(origin).hostname or "") is not None
+    return Part(text, "MEDIUM" if is_own else "HIGH", f"hands a file of the workspace to {_host(origin)}", tuple(files))
+
+
+def _host(origin: str) -> str:
+    return urlsplit(origin).hostname or "the page"
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".local", ".internal", ".lan", ".home.arpa"))

@@ -1,0 +1,189 @@
+"""The risk of a cell of IPython: its Python by what it calls, its magics and shell lines by what they run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+from workbench.risk.actions import assess_file
+from workbench.risk.assessment import ANY, Assessment, Part, one, shortened, summed
+from workbench.risk.deletion import losing, texts_of
+from workbench.risk.hidden import hides
+from workbench.risk.paths import Places, words
+from workbench.risk.python.analysis import Surroundings, parts_of
+from workbench.risk.python.source import LONGEST, TooMuchCode, parsed
+from workbench.risk.shell.scan import assess_command
+from workbench.risk.shell.variables import poisons
+
+_JOINED = re.compile(r"\\\r?\n")
+_LINE = re.compile(r"\s*(?P<sign>!{1,2}|%{1,2}|[,;/](?=\s*\w))(?P<rest>.*)\Z")
+_ASSIGNED = re.compile(r"=\s*(?P<sign>!{1,2}(?!=)|%{1,2}(?=[A-Za-z]))(?P<rest>.*)\Z")
+_HELP = re.compile(r"^[ \t]*(?:\?{1,2}[\w.*%]+|%{0,2}[\w.*]+\?{1,2})[ \t]*$")
+_INSERTED = re.compile(r"\{[^}]*\}|\$(?:\w+|\{)")
+_SHELLS = words("bash sh system sx ! script")
+_QUIET = words("who who_ls whos matplotlib pwd page pinfo pinfo2 pdoc pdef psource precision pprint xmode time timeit")
+_OF_PYTHON = words("time timeit capture prun")
+_PACKAGES = words("pip uv conda mamba micromamba")
+_SETTLES = words("cd pushd popd env set_env autoreload")
+_EXTENSIONS = words("autoreload line_profiler memory_profiler tensorboard rich snakeviz cython")
+_WRITES = words("writefile file")
+
+
+def assess_cell(code: str, places: Places, folder: str = "") -> Assessment:
+    """The rating of a cell that runs in `folder`."""
+    why = _unreadable(code)
+    if why:
+        return _not_read(code, why, places)
+    text = _JOINED.sub(" ", code)
+    first, _, body = text.lstrip().partition("\n")
+    if first.startswith("%%"):
+        return _whole(first[2:], body, places, folder)
+    return summed(_parts(code, text, places, folder))
+
+
+def assess_python(code: str, places: Places, folder: str = "") -> Assessment:
+    """The rating of plain Python that runs in `folder`."""
+    why = _unreadable(code)
+    return _not_read(code, why, places) if why else summed(_python(code, places, folder))
+
+
+def _unreadable(code: str) -> str:
+    """Why code is not looked at; empty when it is."""
+    return f"longer than {LONGEST:,} characters, so it was not analysed" if len(code) > LONGEST else hides(code)
+
+
+def _not_read(code: str, why: str, places: Places) -> Assessment:
+    """Code that nobody looks into may delete anything."""
+    return summed([Part(shortened(code), "HIGH", why, deletes=(f"{places.workspace}{ANY}",))])
+
+
+def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
+    """The parts of a cell without a magic of its own: what is Python as it stands is for IPython too."""
+    tree = _tree(code)
+    if tree is not None:
+        yield from _python(code, places, folder, tree)
+        return
+    plain: list[str] = []
+    for line in text.splitlines():
+        found = _LINE.match(line) or _assigned(line)
+        if found is None or _HELP.match(line):
+            plain.append("" if _HELP.match(line) else line)
+            continue
+        sign, rest = found["sign"], found["rest"].strip()
+        plain.append(line if sign in ",;/" else f"{line[: found.start('sign')]}{_in_its_place(rest)}")
+        if sign.startswith("!"):
+            yield from _command(rest.lstrip("!"), places, folder)
+        elif sign.startswith("%"):
+            yield from _magic(rest.lstrip("%"), places, folder)
+    source = "\n".join(plain)
+    if set(source.split()) - {"None"}:
+        yield from _python(source, places, folder)
+
+
+def _in_its_place(magic: str) -> str:
+    """What Python reads for a magic: a change of folder counts for the lines behind it."""
+    name, _, rest = magic.lstrip("%").partition(" ")
+    return f"os.chdir({rest.strip() or '~'!r})" if name in {"cd", "pushd"} else "None"
+
+
+def _tree(code: str) -> ast.Module | None:
+    try:
+        return parsed(code)
+    except (SyntaxError, TooMuchCode):
+        return None
+
+
+def _assigned(line: str) -> re.Match[str] | None:
+    """What a line assigns of a command or a magic, outside of its texts."""
+    for found in _ASSIGNED.finditer(line):
+        before = line[: found.start()]
+        if before.count("'") % 2 == 0 and before.count('"') % 2 == 0:
+            return found
+    return None
+
+
+def _python(code: str, places: Places, folder: str, tree: ast.Module | None = None) -> Iterator[Part]:
+    """The code as a whole, and what it does part by part."""
+
+    def rate(command: str) -> tuple[Part, ...]:
+        return assess_command(command, places, folder).parts
+
+    places = places.remembering()
+    names, folders = texts_of(code), (folder or places.workspace,)
+    yield Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=names, folders=folders)
+    around = Surroundings(places, folder or places.workspace, rate, magic=_called(places, folder))
+    yield from parts_of(code, around, tree)
+
+
+def _called(places: Places, folder: str) -> Callable[[str, str], tuple[Part, ...]]:
+    """What `get_ipython().NAME(text)` does."""
+
+    def rate(name: str, text: str) -> tuple[Part, ...]:
+        if name in {"system", "getoutput", "getoutput_raw", "system_raw"}:
+            return tuple(_command(text, places, folder))
+        if name in {"run_line_magic", "magic"}:
+            return tuple(_magic(text, places, folder))
+        return assess_cell(text, places, folder).parts
+
+    return rate
+
+
+def _command(command: str, places: Places, folder: str) -> Iterator[Part]:
+    """A shell line; what IPython puts into it is not known before."""
+    if _INSERTED.search(command):
+        why = "runs a command into which values are put that are not known before"
+        yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, places.workspace)
+        return
+    found = assess_command(command, places, folder)
+    yield from found.parts
+    yield Part(shortened(f"!{command}"), found.risk if found.risk != "LOW" else "MEDIUM", "runs a shell command")
+
+
+def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
+    name, _, rest = line.partition(" ")
+    if name in _PACKAGES:
+        yield from _command(f"{name} {rest}", places, folder)
+    elif name in _OF_PYTHON and rest:
+        yield from _python(_behind_flags(rest), places, folder)
+    elif name in _QUIET:
+        yield Part(shortened(f"%{line}"), "LOW")
+    elif name in _SHELLS:
+        yield from _command(rest, places, folder)
+    elif name == "run":
+        yield from _command(f"python {rest}", places, folder)
+    elif name in _SETTLES or (name == "load_ext" and rest.strip() in _EXTENSIONS):
+        yield _settled(line, name, rest)
+    else:
+        yield losing(Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here"), line, places.workspace)
+
+
+def _settled(line: str, name: str, rest: str) -> Part:
+    """A magic that changes in what surroundings later cells run."""
+    variable, _, value = rest.replace("=", " ", 1).strip().partition(" ")
+    value = value.strip()
+    sets = name in {"env", "set_env"} and variable
+    rated = poisons(variable, value, here=not value.startswith("/")) if sets else None
+    risk, reason = rated or ("MEDIUM", "changes the surroundings of later cells")
+    return Part(shortened(f"%{line}"), risk, reason)
+
+
+def _behind_flags(rest: str) -> str:
+    """The statement behind the flags of `%timeit`, which are letters and numbers."""
+    return re.sub(r"\A(?:-[a-z]\s*[\d.]*\s+)+", "", rest)
+
+
+def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
+    """A cell whose first line is a magic."""
+    name, _, rest = first.partition(" ")
+    if name in _WRITES:
+        path = rest.split()[-1].strip("'\"") if rest.split() else ""
+        return assess_file("create", path if path.startswith("/") else f"{folder or places.workspace}/{path}", places)
+    if name in {"bash", "sh"} and not rest.strip():
+        found = assess_command(body, places, folder)
+        return summed([*found.parts, Part(shortened(f"%%{name}"), "MEDIUM", "runs a shell command")])
+    if name in _OF_PYTHON:
+        inner = f"{_behind_flags(rest) if name != 'capture' else ''}\n{body}"
+        return summed(_parts(inner, inner, places, folder))
+    unknown = one("HIGH", "runs the cell with a magic that is not known here", f"%%{first}\n{body}")
+    return unknown._replace(parts=tuple(losing(part, body, places.workspace) for part in unknown.parts))

@@ -1,0 +1,94 @@
+"""Ratings of actions that are described in JSON: `{"kind": …, "input": …}`; used by `ohw risk`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.risk.actions import assess_file, assess_foreign
+from workbench.risk.assessment import Assessment, one
+from workbench.risk.hidden import has_markup_action, hides
+from workbench.risk.paths import Places, within
+
+_WEAKENS = re.compile(r"base_url|api_base|confirm|mode|rules|hooks|mcp|command|proxy|api_key|key_command", re.I)
+_PROVIDER = re.compile(r"^\s*(?:export\s+)?\w*(?:PROXY|API_KEY|BASE_URL|API_BASE|TOKEN)\w*\s*=", re.I | re.M)
+_INCLUDE = re.compile(r"(?:^|\s)@((?:/|~|\.\./)\S+)")
+_LINK = re.compile(r"(\S+) -> (/\S+)")
+
+
+def assess_line(line: str, places: Places) -> Assessment:
+    """The rating of one JSON line; one that says nothing understandable is HIGH. It never raises."""
+    try:
+        read = json.loads(line)
+        rate = _KINDS[read["kind"]]
+        return rate(read["input"], places)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return one("HIGH", f"cannot be read ({type(error).__name__})", line)
+
+
+def _bash(command: str, places: Places) -> Assessment:
+    from workbench.risk.shell.scan import assess_command
+
+    return assess_command(command, places)
+
+
+def _python(code: str, places: Places) -> Assessment:
+    from workbench.risk.cells import assess_python
+
+    return assess_python(code, places)
+
+
+def _cell(code: str, places: Places) -> Assessment:
+    from workbench.risk.cells import assess_cell
+
+    return assess_cell(code, places)
+
+
+def _file(described: Mapping[str, Any], places: Places) -> Assessment:
+    """A file action; `setup` may name a link that is to be assumed, as in `lib -> /somewhere`."""
+    link = _LINK.search(str(described.get("setup", "")))
+    if link:
+        name = link[1] if link[1].startswith("/") else f"{places.workspace}/{link[1]}"
+        places = Places(places.workspace, places.home, {name: link[2]})
+    return assess_file(str(described["op"]), str(described["path"]), places)
+
+
+def _mcp(described: Mapping[str, Any], places: Places) -> Assessment:
+    return assess_foreign(described)
+
+
+def _terminal(described: Mapping[str, Any], places: Places) -> Assessment:
+    """A text on its way to the screen: HIGH when it would do more than show."""
+    text = str(described["text"])
+    hidden = hides(text, colours=True) or ("would become something to click" if has_markup_action(text) else "")
+    return one("HIGH", hidden, text) if hidden else Assessment("LOW")
+
+
+def _config(described: Mapping[str, Any], places: Places) -> Assessment:
+    """A file that a folder brings along: what may not come from there is HIGH."""
+    path, content = str(described["path"]), str(described["content"])
+    hidden = hides(content)
+    if hidden:
+        return one("HIGH", hidden, path)
+    if path.startswith(".ohw/") and _WEAKENS.search(content):
+        return one("HIGH", "a folder may not change how the agent is reached or confirmed", path)
+    if path.rpartition("/")[2].startswith(".env") and _PROVIDER.search(content):
+        return one("HIGH", "a folder may not change how the provider is reached", path)
+    for found in _INCLUDE.findall(content):
+        place = found.replace("~", places.home, 1) if found.startswith("~") else f"{places.workspace}/{found}"
+        if not within(places.resolved(found if found.startswith("/") else place), places.workspace):
+            return one("HIGH", "includes a file outside the workspace", path)
+    return one("MEDIUM", "brings settings along", path) if path.startswith(".ohw/") else Assessment("LOW")
+
+
+_KINDS: dict[str, Callable[[Any, Places], Assessment]] = {
+    "bash": _bash,
+    "python": _python,
+    "cell": _cell,
+    "file": _file,
+    "mcp": _mcp,
+    "terminal": _terminal,
+    "config": _config,
+}

@@ -1,0 +1,420 @@
+"""The search for the files that a command executes or reads as code, by what its program does with its words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from workbench.files.anchored import real_path
+from workbench.risk.assessment import Part
+from workbench.risk.executed import programs as table
+from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
+from workbench.risk.executed.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
+from workbench.risk.paths import within
+from workbench.risk.shell.words import UNKNOWN
+
+_DEEPEST: Final = 6
+_LONGEST: Final = 20_000
+"""Characters of a command or of code that are looked at; a longer one is never LOW."""
+_MOST_ENTRIES: Final = 2_000
+_PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\Z|dist\Z")
+_TEST_NAME: Final = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
+_PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
+_MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
+_CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
+_CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
+_MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
+"""Options behind which some programs are given a module that they load."""
+_ADDED_PLUGIN: Final = re.compile(r"(?<![\w-])-p[ \t=]*([A-Za-z_][\w.]*)")
+_VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
+_RECIPE_SIGNS: Final = "@-+"
+_INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
+_TOKEN: Final = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
+
+
+def executed_files(
+    parts: Sequence[Part],
+    workspace: str,
+    folder: str,
+    *,
+    text: str = "",
+    code: str = "",
+    beneath: Mapping[str, str | None] | None = None,
+) -> dict[str, str]:
+    """What an action that starts in `folder` would execute: each file's path, a hash of its content, and where its path
+    leads if there are links on it.
+
+    `parts` are those of the assessment, `text` the command line, `code` the Python where it is that. Of files that
+    earlier actions write (`beneath`), it is what these will leave. Never more than MOST_FILES, never blocks.
+    """
+    text, code = text[:_LONGEST], code[:_LONGEST]
+    workspace, start = real_path(workspace), (real_path(folder),)
+    finder = Finder(workspace, _search_path(workspace, text), beneath or {}, command)
+    modules = tuple(_inside(_MODULES_SET, text, workspace))
+    for part in parts:
+        if part.words:
+            command(finder, part.words, (*(tuple(map(real_path, part.folders)) or start), *modules), 0)
+    for name in ("sitecustomize", "usercustomize") if modules else ():
+        finder.module(name, modules, 0)
+    _unknown_before(finder, parts, text, start)
+    for value in _CODE_SET.findall(text):
+        finder.program(value.strip("\"'"), start, 0, "shell")
+    if "<<" in text:  # a heredoc may be the code of an interpreter
+        finder.python_text(text.replace("'", "\n").replace('"', "\n"), start, 0)
+    if code:
+        finder.python_text(code, start, 0)
+        for line in _CELL_RUNS.findall(code):
+            command(finder, ("python", *line.split()), start, 0)
+    return finder.files
+
+
+def command(found: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
+    """Take what one command executes: its program, and what this reads as code."""
+    words = [word for word in words if not is_redirect(word)]
+    while words and (_ASSIGNMENT.match(words[0]) or words[0].lstrip(_RECIPE_SIGNS) == ""):
+        words = words[1:]
+    if not words:
+        return
+    is_include = words[0] in _INCLUDES
+    name, rest = (words[0] if is_include else words[0].lstrip(_RECIPE_SIGNS)), words[1:]
+    if is_include or name in {"source", "."}:
+        for word in rest if is_include else rest[:1]:
+            found.program(word, (*bases, *found.search), depth, "recipes" if is_include else "shell")
+        return
+    program, is_own = _plain_name(name), "/" in name
+    if is_own:
+        found.program(name, bases, depth)
+    else:
+        _in_path(found, name, bases, depth)
+    if not is_own or program in table.KNOWN:  # what follows a script of the project is its own
+        _program_reads(found, program, rest, bases, depth)
+
+
+def _in_path(found: Finder, name: str, bases: Bases, depth: int) -> None:
+    if (name, bases[0]) in found.searched:
+        return
+    found.searched.add((name, bases[0]))
+    for folder in found.search:
+        found.program(name, (folder,), depth)
+    if not within(bases[0], found.workspace) or bases[0] == found.workspace:
+        return
+    for folder in _upwards(bases[0], found.workspace):
+        found.program(name, tuple(f"{folder}/{each}" for each in table.BESIDE[:2]), depth)
+
+
+def _program_reads(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+    program = table.SAME.get(program, program)
+    works_in = (*_folders(rest, bases), *bases)
+    if program in table.SCRIPTED:
+        _interpreted(found, program, rest, works_in, depth)
+        _looked_for(found, program, rest, works_in, depth)  # bun and deno run what package.json and deno.json say
+    elif program in table.WRAPPERS:
+        _wrapped(found, rest, works_in, depth)
+    elif program in {"awk", "gawk", "mawk", "nawk", "sed", "gsed"}:
+        _flag_files(found, rest, works_in, depth)
+    elif program not in table.DATA:
+        _unknown(found, program, rest, works_in, depth)
+    elif program == "git":
+        _git(found, rest, bases, depth)
+
+
+def _interpreted(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+    """The script of an interpreter, with what its flags load; the words behind the script are its own."""
+    kind = table.kind_of(program)
+    values = table.SCRIPTED[program]
+    words = iter(rest)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        inline = table.INLINE[kind].fullmatch(word)
+        if inline is not None:
+            _inline(found, inline[1] or next(words, ""), bases, depth, kind)
+            return
+        if kind == "python" and (module := table.MODULE.fullmatch(word)):
+            _run_module(found, [*filter(None, (module[1],)), *words], bases, depth)
+            return
+        if flag in table.CODE_FLAGS:
+            _loaded(found, value if equals else next(words, ""), bases, depth, kind)
+        elif word in values:
+            next(words, None)
+        elif not word.startswith(("-", "+")) and word not in table.VERBS.get(program, ()):
+            _script(found, word, bases, depth, kind)
+            return
+
+
+def _script(found: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
+    if not found.program(word, bases, depth, kind):
+        for inner in ("__main__.py", "index.js", "package.json"):
+            found.program(f"{word}/{inner}", bases, depth, kind)
+        _loaded(found, word, bases, depth, kind)
+
+
+def _loaded(found: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
+    for ending in LOADED_ENDINGS:
+        if found.program(f"{word}{ending}", bases, depth, kind):
+            return
+
+
+def _inline(found: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> None:
+    if kind == "python":
+        found.python_text(code, bases, depth)
+    elif kind == "shell":
+        for words in commands_in(code):
+            command(found, words, bases, depth + 1)
+    else:
+        for name in quoted_names(code):
+            _loaded(found, name, bases, depth, kind)
+
+
+def _wrapped(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """The words behind a wrapper: which of them is the command is not known for all flags, so any may be."""
+    for at, word in enumerate(rest[:12]):
+        if " " in word and depth < _DEEPEST:  # env -S 'program word', watch 'program word'
+            _inline(found, word.removeprefix("-S").removeprefix("--split-string="), bases, depth + 1, "shell")
+        elif word.startswith("-S") and len(word) > 2:
+            command(found, (word[2:], *rest[at + 1 :]), bases, depth)
+        elif not word.startswith("-") and not _ASSIGNMENT.match(word):
+            if depth < _DEEPEST:
+                command(found, rest[at:], bases, depth + 1)
+            if not word.isdecimal() and not re.fullmatch(r"[\d.]+[smhd]?|\{\}", word):
+                return
+
+
+def _flag_files(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    for word, value in _with_next(rest):
+        flag, equals, given = word.partition("=")
+        if flag in table.FILE_FLAGS or flag in {"-E", "--exec", "-i", "--include"}:
+            found.program(given if equals else value, bases, depth)
+        elif word[:2] in {"-f", "-E"} and len(word) > 2:
+            found.program(word[2:], bases, depth)
+
+
+def _unknown(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+    """Other programs: what they look for by themselves, and operands that are scripts or may be executed."""
+    _looked_for(found, program, rest, bases, depth)
+    _flag_files(found, rest, bases, depth)
+    _named_modules(found, rest, bases, depth)
+    for at, word in enumerate(rest[:20]):
+        if program in table.RUNNERS and word in table.SCRIPTED and depth < _DEEPEST:
+            command(found, rest[at:], bases, depth + 1)
+            return
+        if word.startswith("-") or _ASSIGNMENT.match(word):
+            continue
+        if program in table.RUNNERS or program in table.NODE_MANAGERS:
+            _in_path(found, word, bases, depth)
+        if program in table.RUNS_OPERANDS:
+            found.program(word, bases, depth)
+        module, colon, attribute = word.partition(":")
+        if program == "unittest" or (colon and attribute.isidentifier()):  # `uvicorn package.module:app`
+            found.module(module, bases, depth)
+        _operand(found, word.partition("::")[0], bases, depth)
+
+
+def _operand(found: Finder, word: str, bases: Bases, depth: int) -> None:
+    for path in found.at(word, bases):
+        if path.endswith(CODE_ENDINGS) or is_program(path):
+            found.add(path, bases, depth)
+
+
+def _looked_for(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+    names = table.LOOKED_FOR.get(program, ())
+    kind: Kind = "recipes" if program in table.RECIPES else ""
+    folders = [folder for base in dict.fromkeys(bases) for folder in _upwards(base, found.workspace)] if names else []
+    for name in names:
+        found.program(name, tuple(folders), depth, kind)
+    for word, value in _with_next(rest) if kind else ():
+        if word in {"-f", "--file", "--makefile", "--justfile"}:
+            found.program(value, bases, depth, kind)
+    for pattern in table.PATTERNS.get(program, ()):
+        found.program(pattern, bases, depth)
+    if program in table.NODE_MANAGERS:
+        _package_scripts(found, rest, bases, depth)
+    elif program == "pytest":
+        _tests(found, rest, bases, depth)
+        _plugins(found, names, tuple(folders), depth)
+
+
+def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """The modules that options name, as `flask --app` and `pytest -p` do."""
+    for word, value in _with_next(rest):
+        flag, equals, inline = word.partition("=")
+        if flag in _MODULE_FLAGS:
+            finder.module((inline if equals else value).partition(":")[0], (*bases, finder.workspace), depth)
+
+
+def _plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:
+    """The plugins that settings of pytest add with `-p`."""
+    for path in (path for name in names for path in finder.at(name, bases)):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+            for module in _ADDED_PLUGIN.findall(file.read(_LONGEST)):
+                finder.module(module, bases, depth)
+
+
+def _package_scripts(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """The command lines of a package.json that a call of its manager runs."""
+    plain = [word for word in rest if not word.startswith("-")]
+    verb = plain[0] if plain else ""
+    wanted = set(table.LIFECYCLE.get(verb, ()))
+    for name in plain[:3]:
+        wanted |= {name, f"pre{name}", f"post{name}"}
+    for base in dict.fromkeys(bases):
+        for folder in _upwards(base, found.workspace):
+            for name, line in _scripts_of(f"{folder}/package.json", found.beneath):
+                if name in wanted and depth < _DEEPEST:
+                    _inline(found, line, (folder, *bases), depth + 1, "shell")
+    for word in plain[:2]:
+        if word in table.CONFIGURED:
+            _program_reads(found, word, [], bases, depth + 1)
+
+
+def _tests(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """The test files that are named, or lie below what is named, and each conftest.py on the way to them."""
+    named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
+    for path in _existing(found, named or ["."], bases):
+        folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
+        for each in _upwards(folder, found.workspace):
+            found.program("conftest.py", (each,), depth, "python")
+        for file in _test_files(path) if folder == path else [path]:
+            found.add(file, bases, depth, "python")
+
+
+def _existing(found: Finder, names: Iterable[str], bases: Bases) -> Iterator[str]:
+    for name in names:
+        for base in dict.fromkeys(bases):
+            path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
+            if UNKNOWN not in path and os.path.exists(path):  # noqa: PTH110 - strings
+                yield path
+                break
+
+
+def _git(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """Hooks that a verb runs, and the command lines that some verbs are given."""
+    if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
+        _hooks(found, bases, depth)
+    for word in rest[:8]:
+        key, _, path = word.partition("=")
+        if key.casefold() == "core.hookspath":
+            found.program(f"{path}/*", bases, depth, "shell")
+    for at, word in enumerate(rest[:8]):
+        if word in table.GIT_RUNS:
+            _wrapped(found, rest[at + 1 :], bases, depth)
+
+
+def _hooks(found: Finder, bases: Bases, depth: int) -> None:
+    for pattern in (".git/hooks/*", ".husky/*", ".githooks/*"):
+        for path in found.at(pattern, (*bases[:1], found.workspace)):
+            if not path.endswith(".sample"):
+                found.add(path, (found.workspace,), depth, "shell")
+
+
+def _run_module(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """`python -m`: a module of the workspace, or a program like pytest with words of its own."""
+    if not rest:
+        return
+    inner = (*bases, *(f"{base}/src" for base in bases))
+    found.module(rest[0], inner, depth)
+    found.program(f"{rest[0].replace('.', '/')}/__main__.py", inner, depth, "python")
+    if rest[0] in table.RUN_SCRIPTS:
+        words = re.sub(r"(?:^|\0)(?:-[os]\0[^\0]*|run)(?=\0|$)", "", "\0".join(rest[1:])).split("\0")
+        _interpreted(found, "python", [word for word in words if word], bases, depth)
+    elif depth < _DEEPEST:
+        _program_reads(found, rest[0], rest[1:], bases, depth + 1)
+
+
+def _unknown_before(finder: Finder, parts: Sequence[Part], text: str, start: Bases) -> None:
+    """Where what runs is not known before: all scripts that the line names, and what is fed into an interpreter."""
+    opaque = any(part.opaque for part in parts)
+    for path in (path for part in parts for path in part.paths) if opaque else ():
+        finder.program(path, start, 1, "shell")
+    if opaque or any(map(_runs_unknown, parts)):
+        for word in islice(_TOKEN.findall(text), 100):
+            _operand(finder, word, start, 1)
+
+
+def _runs_unknown(part: Part) -> bool:
+    """Whether a command that may run what it is given has words that only the shell will know."""
+    return any(UNKNOWN in word for word in part.words) and _plain_name(part.words[0]) not in table.DATA
+
+
+def _with_next(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return zip(words, [*words[1:], ""], strict=False)
+
+
+def _plain_name(name: str) -> str:
+    name = name.rpartition("/")[2].removesuffix(".exe")
+    return _VERSION.sub("", name) or name
+
+
+def _search_path(workspace: str, text: str) -> Bases:
+    """Folders of the workspace in which the shell may look for programs, also as this line sets them."""
+    here = [each for each in os.environ.get("PATH", "").split(":") if each and within(each, workspace)]
+    beside = (f"{workspace}/{each}" for each in table.BESIDE)
+    return tuple(dict.fromkeys([*_inside(_PATH_SET, text, workspace), *here, *beside]))
+
+
+def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
+    """The folders of the workspace that a line sets a search path to."""
+    for each in (each.strip("\"'") for value in setting.findall(text) for each in value.split(":")):
+        path = os.path.normpath(os.path.join(workspace, VARIABLE_FOLDER.sub("", each)))  # noqa: PTH118 - strings
+        if each and within(path, workspace):
+            yield path
+
+
+def _upwards(folder: str, workspace: str) -> Iterator[str]:
+    """A folder and those above it as far as the workspace; outside of it the folder alone."""
+    folder = os.path.normpath(folder)
+    yield folder
+    while folder != workspace and within(folder, workspace):
+        folder = folder.rpartition("/")[0]
+        yield folder
+
+
+def _folders(rest: Sequence[str], bases: Bases) -> Iterator[str]:
+    """Where flags say that the program works."""
+    for word, value in _with_next(rest):
+        flag, equals, given = word.partition("=")
+        if flag not in table.FOLDER_FLAGS or UNKNOWN in value + given:
+            continue
+        name = given if equals else value
+        for base in bases[:2]:
+            path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
+            yield path if not name.endswith(".toml") else os.path.dirname(path)  # noqa: PTH120
+
+
+def _test_files(folder: str) -> Iterator[str]:
+    """The files of pytest below a folder, as far as the cap on entries reaches."""
+    folders, left = [folder], _MOST_ENTRIES
+    while folders and left > 0:
+        try:
+            with os.scandir(folders.pop(0)) as entries:
+                for entry in islice(entries, left):
+                    left -= 1
+                    if entry.is_dir(follow_symlinks=False):
+                        folders += [entry.path] if not _PASSED_OVER.match(entry.name) else []
+                    elif _TEST_NAME.fullmatch(entry.name):
+                        yield entry.path
+        except OSError:
+            continue
+
+
+def _scripts_of(path: str, beneath: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    text = beneath.get(path)
+    try:
+        if text is None:
+            if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a string comes in
+                return []
+            text = Path(path).read_text(errors="replace")[:1_000_000]
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return []
+    scripts = found.get("scripts") if isinstance(found, dict) else None
+    return (
+        [(name, line) for name, line in scripts.items() if isinstance(line, str)] if isinstance(scripts, dict) else []
+    )

@@ -1,0 +1,158 @@
+"""The files that are found for one action: names looked up on the disk, and what the files found name themselves."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from workbench.files.anchored import real_path
+from workbench.risk.executed.source import (
+    Kind,
+    Source,
+    modules_in,
+    quoted_names,
+    source_of,
+    source_of_text,
+    state_of,
+)
+from workbench.risk.paths import within
+from workbench.risk.shell.words import UNKNOWN
+
+MOST_FILES: Final = 300
+_MOST_STEPS: Final = 3_000
+"""Names that are looked up on the disk for one action."""
+_DEEPEST: Final = 6
+_MOST_BASES: Final = 12
+_MOST_MATCHES: Final = 60
+_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
+LOADED_ENDINGS: Final = (
+    "", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", "/index.js", "/index.ts",
+)  # fmt: skip
+"""What may be left out of the name of a file that is loaded."""
+VARIABLE_FOLDER: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
+"""A folder in front of a name that only the shell knows."""
+Bases: TypeAlias = tuple[str, ...]
+"""Folders that a name may be relative to."""
+CommandReader: TypeAlias = Callable[["Finder", Sequence[str], Bases, int], None]
+
+
+class Finder:
+    """The files found so far for one action of a workspace."""
+
+    def __init__(
+        self, workspace: str, search: Bases, beneath: Mapping[str, str | None], command: CommandReader
+    ) -> None:
+        """`search` are folders with programs; `command` takes what one command of a script executes."""
+        self.files: dict[str, str] = {}
+        self.workspace = workspace
+        self.beneath = beneath
+        self._steps = iter(range(_MOST_STEPS))
+        self._followed: set[tuple[str, Kind]] = set()
+        self.search = search
+        self.searched: set[tuple[str, str]] = set()
+        """Names of programs that were looked for, and from which folder."""
+        self._command = command
+
+    def at(self, name: str, bases: Bases) -> Iterator[str]:
+        """The paths below the bases where a file of this name is, patterns of the shell filled in."""
+        name = VARIABLE_FOLDER.sub("", name, count=1) if name.startswith("$") else name
+        name = f"{Path.home()}{name[1:]}" if name.startswith("~/") else name
+        if not name or UNKNOWN in name or "$" in name or len(name) > 1_000:
+            return
+        if "**/" in name:  # one level, as looking through all would have no bound
+            yield from self.at(name.replace("**/", ""), bases)
+        for base in dict.fromkeys(bases) if not name.startswith("/") else ("",):
+            if next(self._steps, None) is None:
+                return
+            path = os.path.normpath(f"{base}/{name}" if base else name) if ".." not in name else f"{base}/{name}"
+            if self._is_file(path):
+                yield path
+            elif any(sign in name for sign in "*?["):
+                matches = islice(glob.iglob(path), _MOST_MATCHES)  # noqa: PTH207 - strings
+                yield from filter(self._is_file, sorted(matches))
+
+    def _is_file(self, path: str) -> bool:
+        if self.beneath.get(path) is not None:
+            return True
+        try:
+            return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - a string comes in
+        except (OSError, ValueError):
+            return False
+
+    def program(self, name: str, bases: Bases, depth: int, kind: Kind = "") -> bool:
+        """Take the files of this name, with what they name themselves; whether there is one."""
+        found = list(self.at(name, bases))
+        for path in found:
+            self.add(path, bases, depth, kind)
+        return bool(found)
+
+    def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
+        """Take one file, and follow what it names; files of the system count only where a link leads to them."""
+        if (path, kind) in self._followed or len(self._followed) >= MOST_FILES:
+            return
+        self._followed.add((path, kind))
+        if not within(path, self.workspace) and any(within(path, folder) for folder in _SYSTEM):
+            return
+        real = real_path(path)
+        is_system = any(within(real, folder) for folder in _SYSTEM)
+        source = state_of(real) if is_system else self._source(path, kind)
+        if source is None:
+            return
+        self.files[path] = source.digest if real == path else f"{source.digest} {real}"
+        if depth < _DEEPEST:
+            self._follow(path, real, source, bases, depth + 1)
+
+    def _source(self, path: str, kind: Kind) -> Source | None:
+        text = self.beneath.get(path)
+        return source_of(path, kind) if text is None else source_of_text(path, text, kind)
+
+    def _follow(self, path: str, real: str, source: Source, bases: Bases, depth: int) -> None:
+        beside = os.path.dirname(real)  # noqa: PTH120 - a string comes in
+        both = (*bases, os.path.dirname(path), beside)  # noqa: PTH120
+        if source.shebang:
+            self._command(self, source.shebang[-1:], both, depth)
+            self.program(source.shebang[0], both, depth)
+        self._follow_commands(source, bases, both, depth)
+        for module in source.modules:
+            self.module(module, both, depth)
+        for name in source.names:
+            for ending in LOADED_ENDINGS:
+                if self.program(f"{name}{ending}", both, depth):
+                    break
+
+    def _follow_commands(self, source: Source, bases: Bases, both: Bases, depth: int) -> None:
+        """The commands of a script, which may run where it starts, beside it, or where it has changed to."""
+        for words in source.commands:
+            if words[0] == "cd" and len(words) == 2:
+                both = (*both, *(f"{base}/{words[1]}" for base in bases[:2]))[:_MOST_BASES]
+            self._command(self, words, both, depth)
+
+    def python_text(self, code: str, bases: Bases, depth: int) -> None:
+        """Take what a text of Python imports, and the scripts that it names."""
+        for module in modules_in(code.replace(";", "\n")):
+            self.module(module, bases, depth)
+        for name in quoted_names(code):
+            self.program(name, bases, depth)
+
+    def module(self, name: str, bases: Bases, depth: int) -> None:
+        """The files of a module that lie below the bases, the packages around it included."""
+        dots = len(name) - len(name.lstrip("."))
+        pieces = [piece for piece in name.split(".") if piece]
+        if dots:
+            bases = tuple(os.path.normpath(f"{base}/{'../' * (dots - 1)}") for base in bases[-2:])
+        for end in range(1, min(len(pieces), 8) + 1):
+            path = "/".join(pieces[:end])
+            found = self.program(f"{path}.py", bases, depth, "python")
+            if not self.program(f"{path}/__init__.py", bases, depth, "python") and not found and end == 1 and not dots:
+                bases = tuple(base for base in bases if self._is_folder(f"{base}/{path}"))
+                if not bases:
+                    return
+
+    def _is_folder(self, path: str) -> bool:
+        return next(self._steps, None) is not None and os.path.isdir(path)  # noqa: PTH112 - a string comes in

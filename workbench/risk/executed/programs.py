@@ -1,0 +1,198 @@
+"""What programs read as code, as tables: scripts that stand in their words, and files they look for by themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from workbench.risk.executed.source import Kind
+from workbench.risk.paths import words
+
+_SHELLS: Final = words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash bats")
+_PYTHONS: Final = words("python pypy ipython bpython")
+SCRIPTED: Final[dict[str, frozenset[str]]] = {
+    **dict.fromkeys(_SHELLS, words("-o -O +o +O")),
+    **dict.fromkeys(_PYTHONS, words("-W -X --check-hash-based-pycs --profile")),
+    **dict.fromkeys(words("node nodejs tsx ts-node bun electron"), words("-C --conditions --env-file -t -P")),
+    "deno": words("--config -c --import-map --location --lock"),
+    **dict.fromkeys(words("perl ruby php lua luajit tclsh wish expect guile php-cgi"), words("-d -t")),
+    **dict.fromkeys(words("Rscript julia swipl octave groovy scala elixir racket sbcl"), frozenset()),
+    **dict.fromkeys(words("osascript pwsh irb clojure clj nu escript"), frozenset()),
+}
+"""Interpreters that run the first operand, and their flags whose value is neither code nor the script."""
+VERBS: Final = {"deno": words("run test task serve bench"), "bun": words("run test x exec"), "node": words("inspect")}
+"""Words in front of the script."""
+INLINE: Final[dict[Kind, re.Pattern[str]]] = {
+    "shell": re.compile(r"-[a-zA-Z]*c[a-zA-Z]*()"),
+    "python": re.compile(r"-[bBdEiIOPqRsSuvx]*c(.*)", re.DOTALL),
+    "other": re.compile(r"(?:-[lnpaw]*[eE]|-p|-pe|--eval|--print|eval)()"),
+}
+"""Flags of interpreters whose value is the code itself."""
+MODULE: Final = re.compile(r"-[bBdEiIOPqRsSuvx]*m(.*)")
+RUN_SCRIPTS: Final = words("pdb trace cProfile profile runpy coverage kernprof debugpy")
+"""Modules of Python that run a script, with flags `-o FILE` and `-s ORDER`."""
+CODE_FLAGS: Final = words(
+    "-r --require --import --loader --experimental-loader --preload --rcfile --init-file -f --file"
+)
+"""Flags of interpreters whose value is loaded as code."""
+WRAPPERS: Final = words(
+    "env command builtin exec eval nohup time timeout nice ionice setsid stdbuf sudo doas xargs parallel watch entr "
+    "strace ltrace gdb valgrind perf hyperfine chronic script unbuffer caffeinate chroot unshare flock taskset chrt "
+    "rlwrap dotenv direnv trap then do else if elif while until ! { ["
+)
+"""Words that another command may follow; each of the words behind them is taken for its name."""
+RUNNERS: Final = words(
+    "uv poetry pipenv pdm hatch rye conda mamba pixi bundle mise asdf pyenv rbenv nvm coverage nox tox nodemon "
+    "concurrently cross-env dotenvx foreman honcho just task ts-node-dev pm2 forever uvx pipx"
+)
+"""Programs behind whose verbs and flags a command or a script stands."""
+DATA: Final = words(
+    "cp mv rm mkdir rmdir touch chmod chown chgrp ln install tee dd tar zip unzip gzip gunzip bzip2 xz zstd 7z "
+    "rsync scp sftp curl wget patch split truncate shred git hg svn gh glab code vi vim nvim nano emacs ed less "
+    "more bat cat grep rg ag find fd ls stat file wc head tail sort uniq cut tr diff cmp comm echo printf test cd "
+    "pushd popd export unset set read declare local typeset readonly alias shift return exit basename dirname "
+    "realpath readlink md5sum sha256sum sha1sum cksum base64 xxd od hexdump strings jq yq column paste fold fmt "
+    "nl rev tac ruff black isort mypy pyright flake8 pylint prettier shfmt shellcheck gofmt rustfmt clang-format "
+    "tokei cloc du df open xdg-open pbcopy "
+)
+"""Programs that only read or move what their operands name."""
+LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("make", "gmake", "remake"), ("GNUmakefile", "makefile", "Makefile")),
+    "just": ("justfile", ".justfile", "Justfile", "JUSTFILE"),
+    "task": ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml"),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "turbo", "nx", "lerna"), ("package.json",)),
+    "deno": ("deno.json", "deno.jsonc"),
+    "grunt": ("Gruntfile.js", "Gruntfile.cjs", "Gruntfile.ts"),
+    "gulp": ("gulpfile.js", "gulpfile.mjs", "gulpfile.ts", "gulpfile.cjs"),
+    "rake": ("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"),
+    "bundle": ("Gemfile",),
+    "tox": ("tox.ini", "setup.cfg", "pyproject.toml", "tox.toml"),
+    "nox": ("noxfile.py",),
+    **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
+    "fab": ("fabfile.py",),
+    "doit": ("dodo.py",),
+    "scons": ("SConstruct", "Sconstruct", "sconstruct", "SConscript"),
+    "waf": ("wscript",),
+    **dict.fromkeys(("pip", "uv", "poetry", "pdm", "hatch", "build"), ("pyproject.toml", "setup.py", "setup.cfg")),
+    "cmake": ("CMakeLists.txt", "CMakePresets.json"),
+    "ninja": ("build.ninja",),
+    "meson": ("meson.build", "meson_options.txt"),
+    **dict.fromkeys(
+        ("cargo", "cross"),
+        ("Cargo.toml", "build.rs", "src/main.rs", "src/lib.rs", ".cargo/config.toml", ".cargo/config"),
+    ),
+    "go": ("go.mod", "go.work"),
+    "mvn": ("pom.xml", ".mvn/maven.config", ".mvn/jvm.config", ".mvn/extensions.xml"),
+    "gradle": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"),
+    "ant": ("build.xml",),
+    "sbt": ("build.sbt", "project/plugins.sbt", "project/build.properties"),
+    "mix": ("mix.exs",),
+    "composer": ("composer.json",),
+    "docker": (
+        "Dockerfile",
+        "compose.yaml",
+        "compose.yml",
+        "docker-compose.yml",
+        "docker-compose.yaml",
+        "compose.override.yaml",
+        "compose.override.yml",
+        "docker-compose.override.yml",
+        "docker-compose.override.yaml",
+        "docker-bake.hcl",
+    ),
+    "pytest": ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", ".pytest.ini"),
+    "vagrant": ("Vagrantfile",),
+    "tilt": ("Tiltfile",),
+    "skaffold": ("skaffold.yaml",),
+    "earthly": ("Earthfile",),
+    "dagger": ("dagger.json",),
+    "bazel": ("WORKSPACE", "WORKSPACE.bazel", "MODULE.bazel", "BUILD", "BUILD.bazel", ".bazelrc"),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "lefthook": ("lefthook.yml", ".lefthook.yml", "lefthook.yaml"),
+    "direnv": (".envrc",),
+    "mise": ("mise.toml", ".mise.toml"),
+    **dict.fromkeys(("foreman", "honcho", "overmind"), ("Procfile",)),
+    **dict.fromkeys(
+        (
+            "jest",
+            "vitest",
+            "vite",
+            "webpack",
+            "rollup",
+            "eslint",
+            "next",
+            "playwright",
+            "mocha",
+            "babel",
+            "tsup",
+            "astro",
+            "nuxt",
+            "svelte-kit",
+            "cypress",
+            "prettier",
+            "postcss",
+            "tailwindcss",
+            "karma",
+        ),
+        ("package.json",),
+    ),
+}
+"""Files that programs look for, from the folder they work in upwards."""
+SAME: Final = {
+    **dict.fromkeys(("docker-compose", "podman", "podman-compose", "nerdctl", "buildah"), "docker"),
+    **dict.fromkeys(("py.test", "pytest-3"), "pytest"),
+    **dict.fromkeys(("pip3",), "pip"),
+    **dict.fromkeys(("gradlew",), "gradle"),
+    **dict.fromkeys(("mvnw",), "mvn"),
+    "go-task": "task",
+}
+CONFIGURED: Final = words(
+    "jest vitest vite webpack rollup eslint next playwright mocha babel tsup astro nuxt svelte-kit cypress karma"
+)
+"""Programs of node whose `NAME.config.*` is code."""
+RUNS_OPERANDS: Final = words("ansible-playbook crontab at batch snakemake psql packer nomad")
+"""Programs that run what their operands hold, whatever that is called."""
+GIT_RUNS: Final = words("run -x --exec foreach")
+"""Words of git that a command line follows: `bisect run`, `rebase -x`, `submodule foreach`."""
+PATTERNS: Final = {
+    "docker": ("*/Dockerfile", "Dockerfile.*", "*.Dockerfile"),
+    "gradle": ("gradle/wrapper/gradle-wrapper.*", "buildSrc/*.gradle*", "*/build.gradle*"),
+    "mvn": (".mvn/wrapper/maven-wrapper.*", "*/pom.xml"),
+    **{name: (f"{name}.config.*",) for name in CONFIGURED},
+    "cargo": ("*/build.rs", "crates/*/build.rs"),
+    **dict.fromkeys(("terraform", "tofu"), ("*.tf",)),
+}
+"""Files of more than one name that programs look for where they work."""
+RECIPES: Final = words("make gmake remake just task rake")
+"""Programs whose file holds command lines."""
+NODE_MANAGERS: Final = words("npm yarn pnpm bun npx bunx pnpx turbo")
+LIFECYCLE: Final = {
+    **dict.fromkeys(
+        ("install", "i", "ci", "add", ""), ("preinstall", "install", "postinstall", "prepare", "prepublish")
+    ),
+    **dict.fromkeys(("t", "tst"), ("pretest", "test", "posttest")),
+    **dict.fromkeys(
+        ("pack", "publish"), ("prepack", "prepare", "prepublishOnly", "postpack", "publish", "postpublish")
+    ),
+}
+"""Scripts of a package.json that a verb of the package manager runs."""
+FOLDER_FLAGS: Final = words(
+    "-C --prefix --cwd --dir --directory --project-directory --rootdir --manifest-path -d --chdir"
+)
+"""Flags whose value is the folder (or a file of the folder) that the program works in."""
+FILE_FLAGS: Final = words(
+    "-f --file --makefile --justfile -c --config --conftest-file --taskfile --rakefile -s -P --bake"
+)
+"""Flags whose value is a file that is read as code."""
+GIT_RUNS_HOOKS: Final = words("commit merge rebase push pull checkout switch am cherry-pick revert gc worktree clone")
+BESIDE: Final = ("node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".env/bin", "bin", "vendor/bin", "scripts")
+"""Folders of a workspace that are often in the PATH of its shell."""
+KNOWN: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})
+"""Programs whose words are known, wherever they lie."""
+
+
+def kind_of(program: str) -> Kind:
+    """The language of an interpreter, as far as it is read here."""
+    if program in _SHELLS:
+        return "shell"
+    return "python" if program in _PYTHONS else "other"

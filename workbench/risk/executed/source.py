@@ -1,0 +1,249 @@
+"""The content of a file that is executed, and the further files that its text names; used by the finder.
+
+Commands, imports and includes are found by patterns and not by a parser: a name counts only where such a file exists,
+so a wrong match costs a hash and no more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from workbench.files.stat_keys import has_settled
+from workbench.risk.paths import words
+
+Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]
+
+LARGEST: Final = 8_000_000
+"""Bytes of a file that is hashed; a larger one is identified by its size, times and inode."""
+_LONGEST_TEXT: Final = 256_000
+_MOST_COMMANDS: Final = 400
+_MOST_NAMES: Final = 200
+_MOST_KNOWN: Final = 1_024
+CODE_ENDINGS: Final = tuple(
+    f".{ending}"
+    for ending in words(
+        "sh bash zsh ksh fish py pyw pyz js mjs cjs jsx ts mts cts tsx rb pl pm php lua r jl awk "
+        "sed tcl groovy kts exs ex ps1 mk ipynb bats go rs java jar scala clj nu scm el c cc cpp "
+        "cxx h hpp cs swift kt zig hs ml split rake gradle cmake "
+    )
+)
+_KINDS: Final[dict[str, Kind]] = {
+    **dict.fromkeys((".sh", ".bash", ".zsh", ".ksh", ".bats", ".envrc"), "shell"),
+    **dict.fromkeys((".py", ".pyw"), "python"),
+    ".mk": "recipes",
+}
+_PROGRAM_SIGNS: Final = (b"#!", b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"PK\x03\x04")
+_SHEBANG: Final = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+))?")
+_SHELLS: Final = re.compile(r"(?:ba|z|k|da|a|mk)?sh\Z|bats\Z")
+_INNER: Final = re.compile(r"\$\(([^()]{0,400})\)")
+_SEPARATORS: Final = re.compile(r"&&|\|[|&]?|;+|&|\n|[(){}`]")
+_WORD: Final = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|\$\{[^}\n]*\}|[^\s"'])+""")
+_REDIRECT: Final = re.compile(r"\d*[<>]")
+_IMPORTS: Final = re.compile(
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[\w ,*\t]+)|import[ \t]+([\w., \t]+))", re.M
+)
+_LOADED: Final = re.compile(
+    r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once)?|import|from|load|dofile|use)\b\s*\(?\s*)["']([^"'\n]{1,200})["']"""
+)
+_EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
+_DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
+_LOADS_NAMED: Final = re.compile(r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module")
+"""What a text in Python loads modules with whose names stand in quotes; without it a dotted text is seldom one."""
+_RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
+_PATH: Final = re.compile(r"[\w@+./-]{3,200}")
+_MOST_DOTTED: Final = 40
+_QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
+
+
+class Source(NamedTuple):
+    """What a file holds, as a hash, and what its text would run or load."""
+
+    digest: str
+    shebang: tuple[str, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+    modules: tuple[str, ...] = ()
+    """Modules of Python that it imports; dots in front are relative ones."""
+    names: tuple[str, ...] = ()
+    """Files that it may load or run, as they stand in its text."""
+
+
+_KNOWN: dict[tuple[str, str, int, int, int, int, int], Source] = {}
+_ANALYSED: dict[tuple[str, str, str], Source] = {}
+"""By digest, ending and kind."""
+
+
+def source_of(path: str, kind: Kind = "") -> Source | None:
+    """What the regular file at a path holds; None where there is none, or none that can be read. It never blocks."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except PermissionError:  # what may be executed need not be readable
+        return state_of(path)
+    except (OSError, ValueError):
+        return None
+    try:
+        return _read(descriptor, path, kind)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def state_of(path: str) -> Source | None:
+    """A regular file identified by its size, times and inode, without a look into it."""
+    try:
+        info = os.stat(path)  # noqa: PTH116 - a string comes in
+    except (OSError, ValueError):
+        return None
+    return Source(_state(info)) if stat.S_ISREG(info.st_mode) else None
+
+
+def is_program(path: str) -> bool:
+    """Whether a file may be executed, and begins like a script or a binary; some file systems let all be executed."""
+    try:
+        if not os.access(path, os.X_OK):
+            return False
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return os.read(descriptor, 4).startswith(_PROGRAM_SIGNS)
+        finally:
+            os.close(descriptor)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def source_of_text(path: str, text: str, kind: Kind = "") -> Source:
+    """The same of a text that an earlier action will write there."""
+    return _analysed(path, text.encode(errors="surrogatepass"), kind)
+
+
+def _state(info: os.stat_result) -> str:
+    return f"{info.st_size}.{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}"
+
+
+def _read(descriptor: int, path: str, kind: Kind) -> Source | None:
+    info = os.fstat(descriptor)
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    if info.st_size > LARGEST:
+        return Source(_state(info))
+    key = (path, kind, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    if (known := _KNOWN.get(key)) is not None:
+        return known
+    is_settled = has_settled(info)
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        found = _analysed(path, file.read(LARGEST + 1), kind)
+    if is_settled and _state(os.fstat(descriptor)) == _state(info):
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[key] = found
+    return found
+
+
+def _analysed(path: str, content: bytes, kind: Kind) -> Source:
+    """What the content says, which is looked through once; a file that is not settled is only hashed again."""
+    digest = hashlib.sha256(content).hexdigest()[:32]
+    key = (digest, PurePath(path).suffix, kind)
+    if key not in _ANALYSED:
+        if len(_ANALYSED) >= _MOST_KNOWN:
+            _ANALYSED.clear()
+        _ANALYSED[key] = _looked_through(path, digest, content, kind)
+    return _ANALYSED[key]
+
+
+def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Source:
+    if len(content) > _LONGEST_TEXT or b"\0" in content[:4_000]:
+        return Source(digest)
+    text = content.decode(errors="replace")
+    first = _SHEBANG.match(text)
+    shebang = tuple(filter(None, first.groups())) if first else ()
+    kind = _KINDS.get(PurePath(path).suffix.casefold()) or _by_shebang(shebang) or kind
+    if kind == "python":
+        dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
+        modules = (*modules_in(text), *dict.fromkeys(dotted))
+        return Source(digest, shebang, modules=modules, names=tuple(quoted_names(text, any_name=_runs_text(text))))
+    if kind in {"shell", "recipes"}:
+        return Source(digest, shebang, commands=tuple(commands_in(text)), names=tuple(scripts_named(text)))
+    names = dict.fromkeys((*loaded_names(text), *quoted_names(text), *scripts_named(text)))
+    return Source(digest, shebang, names=tuple(names))
+
+
+def _runs_text(text: str) -> bool:
+    """Whether a program in Python runs what it reads, so that a file of any name may be code."""
+    return bool(_RUNS_TEXT.search(text))
+
+
+def scripts_named(text: str) -> list[str]:
+    """Paths anywhere in a text that end like those of scripts: variables of a Makefile, entries of settings."""
+    paths = dict.fromkeys(path for path in _PATH.findall(text) if path.endswith(CODE_ENDINGS))
+    return [path for path, _ in zip(paths, range(_MOST_NAMES), strict=False)]
+
+
+def _by_shebang(shebang: tuple[str, ...]) -> Kind:
+    for word in shebang:
+        name = word.rpartition("/")[2]
+        if _SHELLS.match(name):
+            return "shell"
+        if name.startswith(("python", "pypy", "uv")):
+            return "python"
+    return "other" if shebang else ""
+
+
+def commands_in(text: str) -> Iterator[tuple[str, ...]]:
+    """The words of each command in a shell text or in recipes; quotes are removed, variables stand as they are."""
+    text = _EXPANSION.sub("$_", text.replace("\\\n", " "))
+    pieces = []
+    for _ in range(3):
+        pieces += _INNER.findall(text)
+        text = _INNER.sub("$_", text)
+    left = _MOST_COMMANDS
+    for piece in (*_SEPARATORS.split(text), *(part for inner in pieces for part in _SEPARATORS.split(inner))):
+        words = tuple(word.replace('"', "").replace("'", "") for word in _WORD.findall(piece))
+        if not words or words[0].startswith("#"):
+            continue
+        left -= 1
+        if left < 0:
+            return
+        yield words
+
+
+def modules_in(text: str) -> Iterator[str]:
+    """The modules that a text of Python imports, and the names from them, which may be modules too."""
+    left = _MOST_NAMES
+    for found in _IMPORTS.finditer(text):
+        origin, names, plain = found.groups()
+        if plain:
+            wanted = [name.split()[0] for name in plain.split(",") if name.split()]
+        else:
+            dot = "" if origin.endswith(".") else "."
+            listed = [name.split()[0] for name in names.strip("()").split(",") if name.split()]
+            wanted = [origin, *(f"{origin}{dot}{name}" for name in listed if name != "*")]
+        for name in wanted:
+            left -= 1
+            if left < 0:
+                return
+            yield name
+
+
+def loaded_names(text: str) -> list[str]:
+    """What stands in quotes behind `require`, `import`, `include` and their like."""
+    return [found[1] for found, _ in zip(_LOADED.finditer(text), range(_MOST_NAMES), strict=False)]
+
+
+def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
+    """Texts in quotes that are named like scripts, or like programs beside the code; `any_name` takes all of them."""
+    found = (match[1] for match in _QUOTED.finditer(text))
+    named = (name for name in found if any_name or name.endswith(CODE_ENDINGS) or name.startswith(("./", "../")))
+    return [name for name, _ in zip(named, range(_MOST_NAMES), strict=False)]
+
+
+def is_redirect(word: str) -> bool:
+    """Whether a word of a command begins a redirect."""
+    return bool(_REDIRECT.match(word))

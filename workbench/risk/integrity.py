@@ -1,0 +1,499 @@
+"""States of the protected files around a workspace: which there are, what they hold and what changed; only reads.
+
+A scan that finds nothing changed costs one lstat per directory and file: a file is read again only when its stat
+differs, or when that says nothing yet (see `stat_keys`). Links to directories are not descended, but for those in the
+place of a directory of hooks or of protected files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from workbench.files.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
+from workbench.risk import git_settings
+from workbench.risk import paths as names
+from workbench.risk.paths import CODE_BEGINNINGS, code_reason, within, words
+
+MOST_DIRECTORIES: Final = 500
+"""Directories without protected files that are looked at in each scan, those nearest to the workspace first."""
+MOST_NEW_DIRECTORIES: Final = 1_000
+"""Directories that are looked through for the first time in one scan."""
+MOST_FILES: Final = 1_000
+"""Protected files that are compared."""
+MOST_BYTES: Final = 200_000
+"""The largest file that is read; a larger one is compared by its stat, and cannot be restored."""
+_MOST_INCLUDES: Final = 20
+"""Files of settings that those of git name."""
+_PASSED_OVER: Final = words(
+    "node_modules __pycache__ .venv venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages "
+    ".cache .gradle .terraform .next .nuxt .turbo target"
+)
+"""Directories of builds and installs; protected names in them are not the project's."""
+_IN_GIT: Final = ("config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates")
+_Scope: TypeAlias = Literal["tree", "all", "hooks", "linked", "git", "modules", "unlisted"]
+"""How a directory is looked through: for protected names, for every file (with all below, or as hooks; `linked` where
+only a link makes it such a directory), or as a git directory or a directory of such.
+"""
+
+_UNLISTED: Final = "unlisted"
+"""The scope of a directory whose files were too many."""
+
+
+class PathState(NamedTuple):
+    """What a path holds, and its mode."""
+
+    kind: Literal["file", "link", "other"]
+    mode: int
+    digest: bytes
+    """Of a file's content or a link's target; empty where it was not read."""
+    content: bytes | None
+    """What can be restored; None outside the workspace and for what was not read."""
+    key: StatKey
+    """Of its stat."""
+    is_settled: bool
+    """Whether an equal stat means an equal content."""
+
+    def is_same(self, other: PathState | None) -> bool:
+        """Whether the other holds the same; where the content was not read, whether its stat is equal."""
+        if other is None or (self.kind, self.mode) != (other.kind, other.mode):
+            return False
+        if self.digest and other.digest:
+            return self.digest == other.digest
+        return self.kind == "other" or self.key == other.key
+
+
+class PathChange(NamedTuple):
+    """A protected path that holds something else than before; None stands for nothing."""
+
+    path: str
+    before: PathState | None
+    after: PathState | None
+
+    @property
+    def is_behind_link(self) -> bool:
+        """Whether the path is the same link as before, and only the file that it leads to changed."""
+        links = [state.content for state in (self.before, self.after) if state is not None and state.kind == "link"]
+        return len(links) == 2 and links[0] is not None and links[0] == links[1]
+
+
+class _Listing(NamedTuple):
+    """The protected entries of one directory."""
+
+    key: StatKey
+    files: tuple[str, ...]
+    near: tuple[tuple[str, _Scope], ...]
+    """Directories below of which files are protected, or of some below them: they are looked into first."""
+    below: tuple[tuple[str, _Scope], ...]
+    """The other directories."""
+
+
+class Baseline(NamedTuple):
+    """The protected files at one moment, and where they were looked for."""
+
+    files: Mapping[str, PathState]
+    scopes: Mapping[str, _Scope]
+    """The scope by which each file was found."""
+    directories: Mapping[str, _Scope]
+    """Every directory that was looked into, or would have been had it existed."""
+    listings: Mapping[str, _Listing]
+
+    def would_find(self, path: str, scope: _Scope) -> bool:
+        """Whether this scan would have found a file at the path, so that its absence is a fact.
+
+        A hooks path that was set since, or a directory beyond the limit, makes no old file a new one.
+        """
+        directory, child = path.rpartition("/")[0], ""
+        if directory in self.directories or scope == "linked":
+            return self.directories.get(directory) == scope
+        while directory and directory not in self.directories:
+            child, directory = directory, directory.rpartition("/")[0]
+        listing = self.listings.get(directory)
+        if self.directories.get(directory, _UNLISTED) == _UNLISTED:
+            return False
+        return listing is None or all(name != child for name, _ in (*listing.near, *listing.below))
+
+
+class ProtectedFiles:
+    """Finds the protected files of a workspace, its repositories and the home directory; only reads."""
+
+    def __init__(self, workspace: str, home: str, config: str = "", settings: Iterable[str] = ()) -> None:
+        """`config` is the user's directory of configurations; `settings` are further files that are protected."""
+        self._workspace = os.path.realpath(workspace)
+        self._home = os.path.realpath(home)
+        configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
+        files = {f"{self._home}/{name}" for name in names.HOME_FILES}
+        files |= {f"{each}/{name}" for each in configs for name in names.CONFIG_FILES}
+        self._named: dict[str, list[str]] = {}
+        for path in sorted(files.union(settings)):
+            self._named.setdefault(path.rpartition("/")[0], []).append(path)
+        self._existing: dict[str, tuple[StatKey, list[str]]] = {}
+        directories = [f"{each}/{name}" for each in configs for name in sorted(names.CONFIG_DIRECTORIES)]
+        directories += [f"{self._home}/{name}" for name in sorted(names.HOME_DIRECTORIES)]
+        self._starts: tuple[tuple[str, _Scope], ...] = tuple((path, "all") for path in directories)
+        self._git_settings = (f"{self._home}/.gitconfig", *(f"{each}/git/config" for each in configs), *settings)
+        self._listings: dict[str, _Listing] = {}
+        self._passed: set[str] = set()
+        self._states: Mapping[str, PathState] = {}
+        self._texts: dict[str, tuple[StatKey, str]] = {}
+        self._up_to_date: set[str] = set()
+        """Of these, what was read or compared in this scan."""
+
+    def scan(self) -> Baseline:
+        """Return every protected file with its state now, by absolute path."""
+        self._listings = dict(self._listings)  # an earlier baseline keeps its own
+        self._up_to_date.clear()
+        found: dict[str, PathState] = {}
+        scopes: dict[str, _Scope] = {}
+        directories: dict[str, _Scope] = dict.fromkeys(self._named, "all")
+        for path, scope in self._paths(directories):
+            if len(found) >= MOST_FILES:
+                break
+            state = self._state(path, scope)
+            if state is not None:
+                found[path], scopes[path] = state, scope
+        self._states = found
+        return Baseline(found, scopes, directories, self._listings)
+
+    def _state(self, path: str, scope: _Scope) -> PathState | None:
+        is_inside = within(path, self._workspace)
+        state = _state(path, self._states.get(path))
+        # of files outside, the content is retained only where the kind of change is judged by it
+        if state is None or is_inside or scope == "git" or path.endswith("/known_hosts"):
+            return state
+        return state if state.content is None or state.kind == "link" else state._replace(content=None)
+
+    def _paths(self, directories: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
+        """All there may be, the files of the workspace before those of the home directory."""
+        included = self._included()
+        for path in (*self._named_files(), *included):
+            yield path, "all"
+        visited: dict[str, _Scope] = {}
+        starts = [*self._repositories_around(included), (self._workspace, "tree")]
+        directories.update((path, _UNLISTED) for path, _ in (*starts, *self._starts))
+        yield from self._walked(starts, directories, visited)
+        yield from self._walked(self._starts, directories, visited)
+        self._forget_most(visited)
+
+    def _named_files(self) -> Iterator[str]:
+        """The files that are protected by their whole path, as far as there are any."""
+        for directory, paths in self._named.items():
+            try:
+                info = os.stat(directory)  # noqa: PTH116 - asked for each action
+            except OSError:
+                self._existing.pop(directory, None)
+                continue
+            known = self._existing.get(directory)
+            if known is None or known[0] != stat_key(info):
+                key = stat_key(info) if is_settled_directory(info) else ()
+                known = self._existing[directory] = key, [path for path in paths if os.path.lexists(path)]
+            yield from known[1]
+
+    def _walked(
+        self, starts: Iterable[tuple[str, _Scope]], directories: dict[str, _Scope], visited: dict[str, _Scope]
+    ) -> Iterator[tuple[str, _Scope]]:
+        """Files of these directories and of those below, nearest first; `directories` gets those listed whole."""
+        urgent, waiting, new = deque[tuple[str, _Scope]](), deque(starts), 0
+        while urgent or waiting:
+            path, scope = (urgent or waiting).popleft()
+            if path in visited or path in self._passed:
+                continue
+            if path not in self._listings:
+                new += 1
+                if new > MOST_NEW_DIRECTORIES:
+                    self._passed.add(path)
+                    continue
+            visited[path], directories[path] = scope, _UNLISTED
+            listing = self._listing(path, scope)
+            for file in listing.files if listing is not None else ():
+                yield file, scope
+            if listing is not None:
+                urgent += listing.near
+                waiting += listing.below
+            directories[path] = scope
+
+    def _forget_most(self, visited: Mapping[str, _Scope]) -> None:
+        """Pass over, from now on, those beyond MOST_DIRECTORIES with no protected file in or below them."""
+        plain = [path for path, scope in visited.items() if scope == "tree"]
+        if len(plain) > MOST_DIRECTORIES:
+            retained = set(plain[:MOST_DIRECTORIES])
+            for path in plain[MOST_DIRECTORIES:]:
+                listing = self._listings.get(path)
+                if listing is not None and (listing.files or listing.near):
+                    while path not in retained:
+                        retained.add(path)
+                        path = path.rpartition("/")[0]
+            self._passed.update(path for path in plain if path not in retained)
+            for path, listing in [(path, self._listings[path]) for path in retained if path in self._listings]:
+                below = tuple(each for each in listing.below if each[0] not in self._passed)
+                self._listings[path] = listing._replace(below=below)
+        if len(self._listings) > len(visited) or len(plain) > MOST_DIRECTORIES:
+            retained_paths = visited.keys() - self._passed
+            self._listings = {path: known for path, known in self._listings.items() if path in retained_paths}
+
+    def _listing(self, path: str, scope: _Scope) -> _Listing | None:
+        try:
+            info = os.lstat(path)
+            if not stat.S_ISDIR(info.st_mode):
+                self._listings.pop(path, None)
+                return None
+            key, known = (*stat_key(info), scope), self._listings.get(path)
+            if known is not None and known.key == key:
+                return known
+            with os.scandir(path) as entries:
+                listed = sorted(
+                    (entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries
+                )
+        except (OSError, ValueError):
+            self._listings.pop(path, None)
+            return None
+        files, below = _LISTED[scope](path, listed, self._workspace)
+        # one that is too young to rely on is listed again
+        below = [each for each in below if each[0] not in self._passed]
+        near = tuple(each for each in below if _is_near(*each))
+        plain = tuple(each for each in below if not _is_near(*each))
+        listing = _Listing(key if is_settled_directory(info) else (), tuple(files), near, plain)
+        self._listings[path] = listing
+        return listing
+
+    def _repositories_around(self, included: Iterable[str]) -> Iterator[tuple[str, _Scope]]:
+        """The git directories that commands in the workspace use: of a directory above, of a worktree, a hooks path."""
+        directory = self._workspace
+        for hooks in self._hooks_named((*self._git_settings, *included)):
+            yield _beside(directory, hooks), "hooks"
+        while True:
+            yield from self._git_of(f"{directory}/.git")
+            if directory in {self._home, "/"}:
+                return
+            directory = directory.rpartition("/")[0] or "/"
+
+    def _git_of(self, git: str) -> Iterator[tuple[str, _Scope]]:
+        own = git = self._git_directory(git)
+        if self._text(f"{git}/commondir"):
+            yield git, "git"
+            git = _beside(git, self._text(f"{git}/commondir").strip() or ".")
+        if self._text(f"{git}/config"):
+            yield git, "git"
+        for hooks in self._hooks_named((f"{git}/config", f"{own}/config.worktree")):
+            yield _beside(git.rpartition("/")[0], hooks), "hooks"
+        if os.path.islink(f"{git}/hooks"):  # noqa: PTH114 - asked for each action
+            yield os.path.realpath(f"{git}/hooks"), "linked"
+
+    def _git_directory(self, git: str) -> str:
+        """The directory that a `.git` stands for, which is a file in worktrees and submodules."""
+        pointed = self._text(git)
+        if not pointed.startswith("gitdir:"):
+            return git
+        return _beside(git.rpartition("/")[0], pointed.removeprefix("gitdir:").strip())
+
+    def _hooks_named(self, files: Iterable[str]) -> Iterator[str]:
+        for file in files:
+            yield from git_settings.hooks_paths(self._text(file))
+
+    def _included(self) -> list[str]:
+        """The files that the settings of git include, of the user's and of the repository around the workspace."""
+        git = self._git_directory(f"{self._workspace}/.git")
+        common = _beside(git, self._text(f"{git}/commondir").strip() or ".")
+        waiting = [*self._git_settings, f"{common}/config", f"{git}/config.worktree"]
+        own = len(waiting)
+        for file in waiting:  # grows while it is walked
+            for path in git_settings.included(self._text(file)) if len(waiting) < own + _MOST_INCLUDES else ():
+                waiting.append(_beside(file.rpartition("/")[0], path))
+        return list(dict.fromkeys(waiting[own:]))
+
+    def _text(self, path: str) -> str:
+        """The content of a small regular file, read again when its stat differs; empty where there is none."""
+        if path in self._up_to_date:
+            return self._texts[path][1]
+        known = self._texts.get(path, ((), ""))
+        try:
+            info = os.stat(path)  # noqa: PTH116 - asked for each action
+            if not stat.S_ISREG(info.st_mode):
+                known = (), ""
+            elif known[0] != stat_key(info):
+                key = stat_key(info) if has_settled(info) else ()
+                with open(path, "rb") as file:  # noqa: PTH123
+                    known = key, file.read(MOST_BYTES).decode(errors="replace")
+        except (OSError, ValueError):
+            known = (), ""
+        self._texts[path] = known
+        self._up_to_date.add(path)
+        return known[1]
+
+
+def changes(before: Baseline, after: Baseline) -> list[PathChange]:
+    """Return what differs, by path, without what makes no program run."""
+    found = []
+    for path in sorted(before.files.keys() | after.files.keys()):
+        old, new = before.files.get(path), after.files.get(path)
+        if old is new or (old is not None and old.is_same(new)):
+            continue
+        if old is None and not before.would_find(path, after.scopes[path]):
+            continue
+        if new is None and not after.would_find(path, before.scopes[path]):
+            continue
+        change = PathChange(path, old, new)
+        if not _is_inert(change):
+            found.append(change)
+    return found
+
+
+def _is_near(path: str, scope: _Scope) -> bool:
+    """Whether files of the directory are protected, or of some below it: however many others are made, it is found."""
+    return scope != "tree" or path.rpartition("/")[2].casefold() in CODE_BEGINNINGS
+
+
+_Entry: TypeAlias = tuple[str, bool, bool]
+"""A name in a directory, whether it is a directory itself, and whether it is a link."""
+
+
+def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+    """Protected files of a directory of the workspace, and the directories below it."""
+    files: list[str] = []
+    below: list[tuple[str, _Scope]] = []
+    for name, is_directory, is_link in listed:
+        whole, folded = f"{path}/{name}", name.casefold()
+        # a link may stand for a directory in which some files are protected
+        reason = code_reason(whole[len(workspace) :]) or (is_link and folded in CODE_BEGINNINGS)
+        if is_directory and folded == ".git":
+            below.append((whole, "git"))
+        elif is_directory and folded not in _PASSED_OVER:
+            below.append((whole, "all" if reason else "tree"))
+        elif not is_directory and reason:
+            files.append(whole)
+            below += [(os.path.realpath(whole), "linked")] if is_link else []
+    return files, below
+
+
+def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+    """Every file of a protected directory, and of those below."""
+    files = [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory]
+    return files, [(f"{path}/{name}", "all") for name, is_directory, _ in listed if is_directory]
+
+
+def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+    """Every file of a directory of hooks, which may be any directory: those below are what they are without it."""
+    below = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
+    return [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory], below
+
+
+def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+    """What makes git run something; objects, index and refs change with each use."""
+    below: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
+    below.append((f"{path}/worktrees", "modules"))
+    files = [f"{path}/{name}" for name in _IN_GIT]
+    # a link in the place of one of the directories
+    directories = ("hooks", "info", "modules")
+    files += [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory and name in directories]
+    return files, below
+
+
+def _modules(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
+    """The git directories of submodules and worktrees, whose names may hold a slash."""
+    below: list[tuple[str, _Scope]] = []
+    for name, is_directory, _ in listed:
+        if is_directory:
+            is_git = any(os.path.lexists(f"{path}/{name}/{file}") for file in ("config", "HEAD", "gitdir"))
+            below.append((f"{path}/{name}", "git" if is_git else "modules"))
+    return [], below
+
+
+_Listed: TypeAlias = Callable[[str, list[_Entry], str], tuple[list[str], list[tuple[str, _Scope]]]]
+_LISTED: Mapping[_Scope, _Listed] = {
+    "tree": _tree,
+    "all": _all,
+    "hooks": _hooks,
+    "linked": _hooks,
+    "git": _git,
+    "modules": _modules,
+}
+
+
+def _state(path: str, known: PathState | None) -> PathState | None:
+    """What the path holds, None for nothing; of a link to a file also what that holds."""
+    try:
+        info = os.lstat(path)
+        key, is_settled, target = stat_key(info), has_settled(info), None
+        is_link = stat.S_ISLNK(info.st_mode)
+        if is_link:
+            target = _target(path)
+            key += stat_key(target) if target is not None else ()
+            is_settled = is_settled and (target is None or has_settled(target))
+        if known is not None and known.is_settled and known.key == key:
+            return known
+        if is_link:
+            content = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes may be any
+            read = _content(path, os.O_RDONLY) if target is not None else None
+            return PathState("link", 0, _digest(content + b"\0" + (read or b"")), content, key, is_settled)
+        if not stat.S_ISREG(info.st_mode):
+            return PathState("other", 0, b"", None, key, is_settled)
+        content_ = _content(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except (OSError, ValueError):
+        return None
+    digest = _digest(content_) if content_ is not None else b""
+    return PathState("file", stat.S_IMODE(info.st_mode), digest, content_, key, is_settled)
+
+
+def _target(path: str) -> os.stat_result | None:
+    try:
+        info = os.stat(path)  # noqa: PTH116 - asked for each action
+    except OSError:
+        return None
+    return info if stat.S_ISREG(info.st_mode) else None
+
+
+def _content(path: str, flags: int) -> bytes | None:
+    try:
+        handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        info = os.fstat(handle)
+        is_small = stat.S_ISREG(info.st_mode) and info.st_size <= MOST_BYTES
+        return file.read(MOST_BYTES + 1) if is_small else None
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def _beside(directory: str, path: str) -> str:
+    return os.path.normpath(path if path.startswith("/") else f"{directory}/{path}")
+
+
+def _is_inert(change: PathChange) -> bool:
+    """Whether what changed makes no program run: samples of hooks, branches and remotes of git, hosts met by ssh."""
+    directory, _, name = change.path.rpartition("/")
+    if change.after is not None and change.after.kind == "link":
+        return False
+    if "/.git" in change.path and f"{directory}/".find("/hooks/") > 0 and name.endswith(".sample"):
+        return change.before is None or change.after is None
+    if name == "config" and ("/.git/" in change.path or directory.endswith(".git")):
+        return _is_inert_config(change)
+    if directory.endswith("/.ssh") and name in {"known_hosts", "known_hosts.old"}:
+        old = change.before.content if change.before else b""
+        new = change.after.content if change.after else b""
+        return name.endswith(".old") or (bool(new) and new.startswith(old or b""))  # type: ignore[union-attr]
+    if change.after is None and change.before is not None and change.before.content == b"":
+        return True
+    return name in {"commondir", "gitdir"} and change.before is None and _is_plain_pointer(change)
+
+
+def _is_plain_pointer(change: PathChange) -> bool:
+    """What `git worktree add` writes."""
+    content = change.after.content if change.after else None
+    return content is not None and re.fullmatch(rb"[^\0\n]+\n?", content) is not None
+
+
+def _is_inert_config(change: PathChange) -> bool:
+    before, after = change.before, change.after
+    if after is None or after.content is None or (before is not None and before.content is None):
+        return False
+    if before is not None and before.mode != after.mode:
+        return False
+    return git_settings.is_harmless(before.content if before and before.content else b"", after.content)

@@ -1,0 +1,402 @@
+"""What it means to read, write or delete a path: by its real place, links resolved, case folded."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TypeAlias
+
+from workbench.files.anchored import real_path
+from workbench.protocol.risk import Risk
+
+
+def words(text: str, between: str | None = None) -> frozenset[str]:
+    """A set of words for a table."""
+    return frozenset(text.split(between))
+
+
+SECRET_NAMES = frozenset(
+    words(
+        ".netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .vault-token .htpasswd .dockercfg credentials "
+        "credentials.json credentials.toml credentials.db service-account.json client_secret.json "
+        "secrets.yml secrets.yaml "
+        "secrets.json secrets.toml .env .bash_history .zsh_history .python_history .psql_history .mysql_history "
+        ".terraformrc .boto .s3cfg wallet.dat shadow gshadow sudoers shadow- master.passwd keystore.jks "
+        "terraform.tfvars terraform.tfstate login.keychain login.keychain-db auth.json token token.json"
+    )
+)
+SECRET_BEGINNINGS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".env.", "ssh_host_")
+SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".ppk", ".keychain", ".keychain-db", ".gpg", ".asc")
+PUBLIC_ENDINGS = (".pub", ".example", ".sample", ".template", ".dist", ".md", ".py")
+"""What is public although its name begins like a secret: `id_rsa.pub`, `.env.example`."""
+
+SECRET_FOLDERS = frozenset(
+    words(
+        ".ssh .aws .gnupg .azure .kube .docker .password-store keyrings keychains gcloud .mozilla .thunderbird "
+        "google-chrome chromium bravesoftware 1password bitwarden .electrum .bitcoin .config/gh"
+    )
+)
+SECRET_SYSTEM = ("/etc/ssl/private", "/etc/sudoers.d", "/var/lib/docker", "/var/spool/cron", "/run/secrets")
+
+CODE_FOLDERS = {
+    ".git": "changes what git runs and keeps",
+    ".ohw": "changes the configuration or the logs of the agent",
+    ".ssh": "changes who may log in",
+    ".vscode": "changes what the editor runs",
+    ".idea": "changes what the editor runs",
+    ".fleet": "changes what the editor runs",
+    ".devcontainer": "changes what the editor runs",
+    ".husky": "changes what git runs and keeps",
+    ".githooks": "changes what git runs and keeps",
+    ".circleci": "changes what CI runs",
+    ".claude": "changes the configuration of an agent",
+    ".codex": "changes the configuration of an agent",
+    ".cursor": "changes the configuration of an agent",
+    **dict.fromkeys(
+        words(
+            ".gemini .aider .windsurf .roo .cline .continue .amazonq .qwen .opencode .agents .kiro .goose .crush "
+            ".junie .trae .kilocode .augment .openhands .amp .copilot"
+        ),
+        "changes the configuration of an agent",
+    ),
+    **dict.fromkeys(words(".run .zed .nova .vs .theia .vim .nvim .helix .emacs.d"), "changes what the editor runs"),
+    **dict.fromkeys(words(".git-hooks .lefthook .hg"), "changes what git runs and keeps"),
+    **dict.fromkeys(words(".bashrc.d .zshrc.d .zsh .oh-my-zsh"), "is run by each shell"),
+    **dict.fromkeys(words(".ipython .jupyter"), "is run by each start of the interpreter"),
+    ".mvn": "changes what the build runs",
+    "init.d": "is started at each boot, or by each build",
+    **dict.fromkeys(words(".forgejo .gitea .woodpecker .buildkite .teamcity .semaphore"), "changes what CI runs"),
+    ".gnupg": "changes keys",
+    ".aws": "changes credentials",
+    ".kube": "changes credentials",
+    ".docker": "changes credentials",
+    "autostart": "is started at each login",
+    "launchagents": "is started at each login",
+    "launchdaemons": "is started at each boot",
+    "cron.d": "is started by the clock",
+}
+"""Folders in which each file is protected, wherever they are; compared without case."""
+
+CODE_PATHS = {
+    ".github/workflows": "changes what CI runs",
+    ".github/actions": "changes what CI runs",
+    ".config/ohw": "changes the configuration or the logs of the agent",
+    ".config/systemd": "is started at each login",
+    ".config/fish": "is run by each shell",
+    ".config/git": "changes what git runs and keeps",
+    ".github/agents": "changes what an agent is told",
+    ".github/instructions": "changes what an agent is told",
+    ".github/prompts": "changes what an agent is told",
+    ".github/chatmodes": "changes what an agent is told",
+    **dict.fromkeys(
+        (".cargo/config.toml", ".cargo/config", ".bundle/config", "gradle/wrapper", ".gradle/init.gradle"),
+        "changes what the build runs",
+    ),
+    **dict.fromkeys(
+        (".m2/settings.xml", ".config/pip", ".pip/pip.conf", ".config/uv", ".config/containers", ".config/nuget"),
+        "changes where packages come from",
+    ),
+    **dict.fromkeys((".yarn/releases", ".yarn/plugins"), "is run by the package manager itself"),
+    **dict.fromkeys(
+        words(".config/nvim .config/helix .config/zed .config/code .config/micro .config/kak .config/emacs"),
+        "changes what the editor runs",
+    ),
+    **dict.fromkeys(
+        words(
+            ".config/zsh .config/bash .config/nushell .config/tmux .config/environment.d .config/mise .config/direnv"
+        ),
+        "is run by each shell",
+    ),
+    ".local/share/applications": "is started by the desktop",
+    ".julia/config": "is run by each start of the interpreter",
+}
+
+CODE_NAMES = {
+    name: reason
+    for reason, names in {
+        "is run by each shell": ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases "
+        ".profile .zshrc .zshenv "
+        ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession config.fish "
+        ".login .logout .zimrc .zshrc.local .bashrc.local .tmux.conf .tmux.conf.local .screenrc .byobu",
+        "is run when the folder is entered": ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
+        ".mise.local.toml mise.local.toml .rtx.toml .localrc",
+        "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig .hgrc",
+        "changes what CI runs": ".gitlab-ci.yml jenkinsfile .travis.yml azure-pipelines.yml bitbucket-pipelines.yml "
+        ".drone.yml .appveyor.yml appveyor.yml .woodpecker.yml .cirrus.yml cloudbuild.yaml "
+        "cloudbuild.yml buildspec.yml bitrise.yml codemagic.yaml .gitlab-ci.yaml .travis.yaml .drone.yaml "
+        ".cirrus.yaml .woodpecker.yaml .appveyor.yaml azure-pipelines.yaml bitbucket-pipelines.yaml",
+        "changes what an agent is told": "claude.md agents.md gemini.md .cursorrules .windsurfrules "
+        ".clinerules .goosehints copilot-instructions.md .aider.conf.yml .roomodes claude.local.md "
+        "agents.override.md qwen.md warp.md codex.md .augment-guidelines .goosehints.local .aiderignore",
+        "changes which servers an agent starts": ".mcp.json mcp.json mcp_config.json claude_desktop_config.json "
+        ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json",
+        "changes where packages come from": ".npmrc .pypirc pip.conf pip.ini .yarnrc .yarnrc.yml .condarc .gemrc "
+        "nuget.config .pnpmfile.cjs pnpmfile.cjs .pnpmfile.js bunfig.toml .bunfig.toml uv.toml",
+        "changes what the build runs": ".bazelrc .jvmopts .sbtopts init.gradle gradle-wrapper.properties .buckconfig",
+        "changes what is sent or run with each download": ".curlrc .wgetrc _curlrc",
+        "changes credentials": ".netrc .git-credentials authorized_keys .pgpass",
+        "is run by each start of the interpreter": "sitecustomize.py usercustomize.py .pdbrc "
+        ".pythonrc .pythonstartup "
+        ".irbrc .pryrc .rprofile .renviron .lldbinit .gdbinit .ghci .ocamlinit .sqliterc .psqlrc .radare2rc "
+        "ipython_config.py jupyter_notebook_config.py jupyter_server_config.py pyvenv.cfg",
+        "is run by the editor": ".vimrc _vimrc .gvimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el "
+        ".editorrc .ideavimrc .kakrc .nanorc .spacemacs .vsls.json",
+        "changes what the editor runs": ".devcontainer.json devcontainer.json",
+        "is run by git at each commit": ".pre-commit-config.yaml .pre-commit-config.yml .overcommit.yml "
+        ".simple-git-hooks.json lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yml .lefthook.yaml "
+        ".lefthook.toml lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .huskyrc",
+    }.items()
+    for name in sorted(words(names))
+}
+
+CODE_ENDINGS = {
+    ".pth": "is run by each start of the interpreter",
+    ".code-workspace": "changes what the editor runs",
+    ".sublime-project": "changes what the editor runs",
+}
+
+MADE_AGAIN = frozenset(
+    words(
+        "node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
+        ".cache .parcel-cache .next "
+        ".nuxt .turbo .gradle build dist target out coverage htmlcov .coverage .venv venv env .eggs obj tmp temp "
+        ".nyc_output .import_linter_cache cmake-build-debug _build .sass-cache .terraform "
+        "package-lock.json yarn.lock pnpm-lock.yaml uv.lock poetry.lock"
+    )
+)
+"""Folders that a build or an install makes again."""
+MADE_AGAIN_ENDINGS = (".pyc", ".pyo", ".o", ".log", ".tmp", ".egg-info", ".class", ".bak", ".orig", ".swp", ".cache")
+
+HOME_FILES = words(
+    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
+    ".kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession .gitconfig .git-credentials .netrc .npmrc .yarnrc "
+    ".yarnrc.yml .pypirc .condarc .gemrc .curlrc .wgetrc .tmux.conf .screenrc .vimrc .exrc .nanorc .emacs .pdbrc "
+    ".pythonrc .irbrc .gdbinit .lldbinit .sqliterc .psqlrc .mcp.json .claude.json .envrc .direnvrc .pgpass .hgrc "
+    ".claude/settings.json .claude/CLAUDE.md .codex/config.toml .codex/AGENTS.md .gemini/settings.json "
+    ".cursor/mcp.json .cargo/config.toml .cargo/config .cargo/env .pip/pip.conf .m2/settings.xml "
+    ".gradle/init.gradle .docker/config.json .kube/config .aws/config .aws/credentials .gvimrc .vim/vimrc "
+    ".vim/gvimrc .emacs.el .emacs.d/init.el .emacs.d/early-init.el .julia/config/startup.jl .Rprofile .login .logout "
+    ".byobu/.tmux.conf .windsurf/mcp.json .codeium/windsurf/mcp_config.json .gnupg/gpg.conf .gnupg/gpg-agent.conf"
+)
+CONFIG_FILES = words(
+    "nvim/init.lua nvim/init.vim emacs/init.el emacs/early-init.el tmux/tmux.conf helix/config.toml "
+    "helix/languages.toml zed/settings.json zed/tasks.json nushell/config.nu nushell/env.nu zsh/.zshrc zsh/.zshenv "
+    "zsh/.zprofile zsh/.zlogin bash/bashrc containers/registries.conf opencode/opencode.json goose/config.yaml "
+    "kak/kakrc micro/settings.json micro/init.lua "
+    + " ".join(
+        f"{code}/User/{name}"
+        for code in ("Code", "VSCodium", "Cursor", "Windsurf")
+        for name in ("settings.json", "tasks.json", "mcp.json", "keybindings.json")
+    )
+)
+"""Files below the directory of configurations."""
+CONFIG_DIRECTORIES = words("ohw git systemd/user autostart environment.d fish pip uv direnv mise")
+HOME_DIRECTORIES = words(".ssh .bashrc.d .zshrc.d .local/share/applications .ipython/profile_default/startup .jupyter")
+ZSH = words(".zshrc .zshenv .zprofile .zlogin .zlogout")
+
+
+Rating: TypeAlias = tuple[Risk, str]
+
+_HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full"})
+_PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/nix", "/System", "/Library")
+_PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
+_REMEMBERED = 2_048
+_CODE_FOLDERS = frozenset(CODE_FOLDERS)
+CODE_BEGINNINGS = frozenset(path.partition("/")[0] for path in CODE_PATHS)
+"""The first directories of protected paths, which are protected themselves where they are links."""
+_CODE_ENDINGS = tuple(CODE_ENDINGS)
+_OF_A_PROCESS = re.compile(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
+_USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
+"""The three that each process has, and the one that a process substitution stands for."""
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")
+
+
+@dataclass(frozen=True)
+class Places:
+    """The folders a rating depends on; `links` are assumed besides those on disk (path -> target)."""
+
+    workspace: str
+    home: str
+    links: Mapping[str, str] = field(default_factory=dict)
+    known: dict[str, str] | None = field(default=None, compare=False, repr=False)
+    """Real paths found already, while one action is looked at."""
+
+    def remembering(self) -> Places:
+        """The same, asking the disk once for each path: for one action, as the next may find other links."""
+        return replace(self, known={}, links=dict(self.links))
+
+    def assume(self, link: str, target: str | None) -> None:
+        """From here on a link is to be assumed, or with None none; for one that `remembering` has made."""
+        others = {name: leads for name, leads in self.links.items() if name != link}
+        object.__setattr__(self, "links", others if target is None else {**others, link: target})
+        if self.known is not None:
+            self.known.clear()
+
+    def resolved(self, path: str) -> str:
+        """The real path, also of what does not exist yet; the path itself where that cannot be found out."""
+        if self.known is None:
+            return self._looked_up(path)
+        found = self.known.get(path)
+        if found is None:
+            found = self.known[path] = self._looked_up(path)
+        return found
+
+    def _looked_up(self, path: str) -> str:
+        for link, target in self.links.items():
+            if within(path, link):
+                path = target + path[len(link) :]
+        if path.startswith(("/proc/", "/dev/fd/")) and _OF_A_PROCESS.match(path):
+            return path  # where it leads is another place for the program that opens it
+        folder, _, name = path.rpartition("/")
+        if self.known is not None and folder.startswith("/") and name not in {"", ".", ".."}:
+            return self._below(f"{self.resolved(folder).rstrip('/')}/{name}")
+        return _real(path)
+
+    @staticmethod
+    def _below(path: str) -> str:
+        """The real path of what lies in a folder whose own real path it is: few are links."""
+        try:
+            return _real(path) if stat.S_ISLNK(os.lstat(path).st_mode) else path
+        except (OSError, ValueError):
+            return path
+
+    def reading(self, path: str, *, deep: bool = False) -> Rating:
+        """The risk of reading an absolute path; `deep` when all that is below it is read too."""
+        real = self.resolved(path)
+        if is_secret(real) or (path != real and is_secret(path)):
+            return "HIGH", "reads what holds secrets"
+        if path in _HARMLESS_DEVICES or path.startswith("/dev/fd/"):
+            return _descriptor(path)
+        if real.startswith(("/dev/", "/proc/")):
+            return _reading_device(real)
+        if within(real, self.workspace):
+            return "LOW", ""
+        if deep and self._holds_secrets(real):
+            return "HIGH", "reads a folder that holds secrets"
+        return self._reading_outside(real)
+
+    def _reading_outside(self, real: str) -> Rating:
+        if within(real, "/root") and not within(real, self.home):
+            return "HIGH", "reads what belongs to another user"
+        if any(within(real, folder) for folder in _PUBLIC):
+            return "LOW", ""
+        return "MEDIUM", "reads outside the workspace"
+
+    def writing(self, path: str) -> Rating:
+        """The risk of writing an absolute path."""
+        real = self.resolved(path)
+        if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/") or path in _HARMLESS_DEVICES:
+            return _descriptor(real)
+        reason = code_reason(real) or code_reason(path)
+        if reason:
+            return "HIGH", reason
+        if is_secret(real):
+            return "HIGH", "changes what holds secrets"
+        if within(real, self.workspace):
+            return "MEDIUM", "changes the workspace"
+        if any(within(real, folder) and real != folder for folder in _TEMPORARY) and not within(real, self.home):
+            return "MEDIUM", "writes a temporary file"
+        return "HIGH", "writes outside the workspace"
+
+    def deleting(self, path: str, *, deep: bool = False) -> Rating:
+        """The risk of deleting an absolute path; `deep` with all that is below it. A pattern may "
+        "stand in the path."""
+        risk, reason = self.writing(path)
+        if risk == "HIGH":
+            return risk, reason.replace("writes outside", "deletes outside")
+        if not within(self.resolved(path), self.workspace):
+            return risk, "deletes a temporary file"
+        folder, _, name = path.rstrip("/").rpartition("/")
+        is_all = name in {"*", ".*"} and self.resolved(folder or "/") == self.workspace
+        if self.resolved(path) == self.workspace or is_all or name in {"", ".", ".."}:
+            return "HIGH", "deletes the workspace"
+        deep = deep and not os.path.isfile(self.resolved(path))  # noqa: PTH113 - a string comes in
+        whole = folder if name == "*" else path
+        return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
+
+    def protects(self, path: str, *, deep: bool = False) -> bool:
+        """Whether to write it is asked about in every mode; `deep` with all that is below it."""
+        real = self.resolved(path)
+        return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
+
+    def _holds_secrets(self, real: str) -> bool:
+        return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
+
+
+def _descriptor(path: str) -> Rating:
+    if path.startswith("/dev/fd/") and path.removeprefix("/dev/fd/") not in _USUAL_DESCRIPTORS:
+        return "MEDIUM", "uses what an earlier command opened"
+    return "LOW", ""
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether a path is the folder or below it."""
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def _real(path: str) -> str:
+    try:
+        return real_path(path)
+    except (OSError, ValueError):
+        return path
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def is_secret(path: str) -> bool:
+    """Whether a file of this name usually holds keys, tokens or passwords, or is a folder of such."""
+    folded = path.casefold()
+    name = _name(folded.rstrip("/"))
+    if name in SECRET_NAMES and not name.endswith(PUBLIC_ENDINGS):
+        return not path.startswith("/usr/")
+    if name.startswith(SECRET_BEGINNINGS) and not name.endswith(PUBLIC_ENDINGS):
+        return True
+    if name.endswith(SECRET_ENDINGS):
+        return not path.startswith(("/usr/", "/etc/ssl/certs", "/etc/apt"))
+    if not SECRET_FOLDERS.isdisjoint(folded.split("/")) or "/.config/gh" in folded:
+        return not name.endswith((".pub", "known_hosts")) and not folded.startswith("/usr/")
+    return folded.startswith(SECRET_SYSTEM)
+
+
+def _reading_device(real: str) -> Rating:
+    if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/"):
+        return _descriptor(real)
+    if real.startswith(("/dev/tcp/", "/dev/udp/")):
+        return "HIGH", "opens a network connection"
+    if real.startswith("/dev/"):
+        return "HIGH", "reads a device, perhaps without end"
+    if real.removeprefix("/proc/") in _PUBLIC_PROC:
+        return "LOW", ""
+    return (
+        ("HIGH", "reads the memory or surroundings of a process") if real.count("/") > 2 else ("MEDIUM", "reads /proc")
+    )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def code_reason(path: str) -> str:
+    """Why a path is protected by its name; empty when it is not."""
+    folded = path.casefold()
+    parts = folded.split("/")
+    if not _CODE_FOLDERS.isdisjoint(parts):
+        return next(CODE_FOLDERS[part] for part in parts if part in CODE_FOLDERS)
+    if parts[-1] in CODE_NAMES:
+        return CODE_NAMES[parts[-1]]
+    for piece, reason in CODE_PATHS.items() if not CODE_BEGINNINGS.isdisjoint(parts) else ():
+        if f"/{piece}/" in f"{folded}/":
+            return reason
+    if not folded.endswith(_CODE_ENDINGS):
+        return ""
+    return next((reason for ending, reason in CODE_ENDINGS.items() if folded.endswith(ending)), "")
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def is_made_again(path: str) -> bool:
+    """Whether a build or an install makes again what is called so."""
+    name = _name(path.rstrip("/"))
+    return name in MADE_AGAIN or name.endswith(MADE_AGAIN_ENDINGS)

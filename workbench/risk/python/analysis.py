@@ -1,0 +1,181 @@
+"""The risk of a piece of Python: a part for each thing it does to files, programs and other machines."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from workbench.risk.assessment import ANY, Part, shortened
+from workbench.risk.deletion import losing
+from workbench.risk.hidden import hides
+from workbench.risk.paths import code_reason
+from workbench.risk.python import table
+from workbench.risk.python.calls import POWERS, SECRET, judge_call
+from workbench.risk.python.judge import Judge, names_secret
+from workbench.risk.python.judge import Surroundings as Surroundings
+from workbench.risk.python.programs import sets_variable
+from workbench.risk.python.reading import Reading
+from workbench.risk.python.source import Lines, Nodes, TooMuchCode, parsed
+from workbench.risk.python.values import texts
+
+_DEEPEST: Final = 3
+_DANGEROUS: Final = frozenset(
+    {*table.SHELLS, *table.RUNS, *table.RUNS_WORDS, *table.SPAWNS, *table.SENDS, *table.ALWAYS_HIGH, "eval", "exec"}
+    | {"__import__", "open.__code__", "importlib.import_module", "builtins.compile"}
+    | {name for name, uses in table.FILES.items() if uses[0].kind in {"delete", "rmtree", "move", "code"}}
+)
+_QUIET: Final = frozenset(
+    {"print", "len", "repr", "str", "logging.info", "logging.warning", "ValueError", "RuntimeError"}
+)
+_LOOKS: Final = frozenset(
+    {"startswith", "endswith", "append_text", "info", "warning", "error", "debug", "exception", "assertEqual"}
+)
+
+
+def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) -> list[Part]:
+    """What a piece of code does, part by part; empty for code that only reckons. It never raises.
+
+    `tree` is its syntax tree, where somebody has parsed it already.
+    """
+    if around.depth > _DEEPEST:
+        return [Part(shortened(code), "HIGH", "too deeply nested to be analysed")]
+    hidden = hides(code)
+    if hidden:
+        return [Part(shortened(code), "HIGH", hidden)]
+    try:
+        return _read(tree or parsed(code), code, around)
+    except SyntaxError:
+        return [losing(_by_words(code), code, around.places.workspace)]
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let code through
+        return [_not_read(code, _why(error), around)]
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "too deeply nested to be analysed"
+    return str(error) if isinstance(error, TooMuchCode) else f"the analysis failed ({type(error).__name__})"
+
+
+def _not_read(code: str, why: str, around: Surroundings) -> Part:
+    """Code that nobody looks into may delete anything."""
+    return Part(shortened(code), "HIGH", why, deletes=(f"{around.places.workspace}{ANY}",))
+
+
+def _by_words(code: str) -> Part:
+    """Code that does not parse here: perhaps of another version of Python."""
+    from workbench.risk.shell.tools.interpreters import rated_code
+
+    risk, reason = rated_code(code)
+    return Part(shortened(code.strip()), risk, reason if risk == "HIGH" else "runs code that cannot be read here")
+
+
+def _read(tree: ast.Module, code: str, around: Surroundings) -> list[Part]:
+    every = Nodes(tree)
+    reading = Reading(every, around.places.home)
+    judge = Judge(reading, Lines(code), replace(around, depth=around.depth + 1))
+    for call in every.of(ast.Call):
+        if call.args and "os.chdir" in reading.names(call.func):
+            judge.enters(texts(reading.values(call.args[0])))
+    for call in every.of(ast.Call):
+        judge_call(judge, call)
+    _References(judge, every).rate()
+    _secrets(judge, every)
+    return judge.parts
+
+
+class _References:
+    """Functions and modules of power that are handed on, replaced, or reached by a trick."""
+
+    def __init__(self, judge: Judge, every: Nodes) -> None:
+        self._judge = judge
+        self._every = every
+        self._fine: set[int] = set(judge.reading.bindings.called)
+
+    def rate(self) -> None:
+        """Rate all of them."""
+        self._allow()
+        for node in self._every.either(ast.Attribute, ast.Name):
+            self._reference(node)
+        for item in self._every.of(ast.Subscript):
+            self._subscript(item)
+
+    def _allow(self) -> None:
+        """What may be named without being handed on."""
+        every, fine = self._every, self._fine
+        fine.update(id(attribute.value) for attribute in every.of(ast.Attribute))
+        fine.update(id(item.value) for item in every.of(ast.Subscript))
+        fine.update(id(statement.value) for statement in every.of(ast.Expr))
+        for compared in every.of(ast.Compare):
+            fine.update(map(id, (compared.left, *compared.comparators)))
+        for assigned in every.of(ast.Assign):
+            if all(isinstance(target, ast.Name) for target in assigned.targets):
+                fine.add(id(assigned.value))
+        for deleted in every.of(ast.Delete):
+            fine.update(map(id, deleted.targets))
+        for call in every.of(ast.Call):
+            if table.TAKES_MODULES.intersection(self._judge.reading.names(call.func)):
+                fine.update(map(id, call.args))
+        for held in every.of(ast.ClassDef):  # what a class holds is called by signs that name nothing
+            fine.difference_update(id(each.value) for each in held.body if isinstance(each, ast.Assign))
+
+    def _reference(self, node: ast.Name | ast.Attribute) -> None:
+        name = node.attr if isinstance(node, ast.Attribute) else node.id
+        if name in table.TRICKS:
+            self._judge.found(node, "HIGH", f"reaches what it does not name, by {name}")
+        if isinstance(node.ctx, ast.Store):
+            self._replaced(node)
+        elif id(node) not in self._fine:
+            for name in self._judge.reading.names(node):
+                if name in _DANGEROUS or name in POWERS:
+                    self._judge.found(node, "HIGH", f"hands {name} on, to whatever calls it")
+
+    def _replaced(self, node: ast.Name | ast.Attribute) -> None:
+        if isinstance(node, ast.Attribute):
+            for base in self._judge.reading.names(node.value):
+                if (base in POWERS and base != "sys") or (
+                    base == "sys" and node.attr in {"modules", "meta_path", "path"}
+                ):
+                    self._judge.found(node, "HIGH", f"replaces {node.attr} of {base} for all later code")
+
+    def _subscript(self, node: ast.Subscript) -> None:
+        for name in self._judge.reading.names(node.value):
+            key = self._judge.reading.text(node.slice)
+            if name == "os.environ" and isinstance(node.ctx, ast.Store):
+                value = next((each.value for each in self._every.of(ast.Assign) if node in each.targets), None)
+                sets_variable(self._judge, node, key, self._judge.reading.text(value))
+            elif name == "os.environ" and SECRET.search(key):
+                self._judge.found(node, "HIGH", "hands out a secret")
+            elif name == "sys.modules" and isinstance(node.ctx, ast.Store):
+                self._judge.found(node, "HIGH", "replaces a module for all later code")
+
+
+def _secrets(judge: Judge, every: Nodes) -> None:
+    """Texts that are the path of something secret or protected, where it is not known what is done with them."""
+    seen = set(_only_said(judge, every))
+    for node in every.of(ast.Constant):
+        text = node.value
+        if not isinstance(text, str) or not 2 < len(text) < 300 or id(node) in seen:
+            continue
+        if text in judge.used or not re.search(r"[/.~]", text) or re.search(r"\s", text):
+            continue
+        if names_secret(text):
+            judge.found(node, "HIGH", "names what holds secrets", paths=(text,) if text.startswith("/") else ())
+        elif code_reason(text):
+            judge.found(
+                node, "HIGH", "may change a protected path", protected=tuple(filter(None, judge.places_of(text)))
+            )
+
+
+def _only_said(judge: Judge, every: Nodes) -> Iterator[int]:
+    """Constants that are only printed or compared."""
+    yield from (id(node.value) for node in every.of(ast.Expr))
+    for compared in every.of(ast.Compare):
+        yield from map(id, (compared.left, *compared.comparators))
+        yield from (id(each) for one in compared.comparators for each in getattr(one, "elts", ()))
+    for call in every.of(ast.Call):
+        verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if verb in _LOOKS or _QUIET.intersection(judge.reading.names(call.func)):
+            yield from map(id, call.args)

@@ -1,0 +1,276 @@
+"""The rating of one call in Python, by the full name of what is called or, where that is not known, by its method."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Final
+
+from workbench.risk.python import table
+from workbench.risk.python.judge import Judge
+from workbench.risk.python.methods import METHODS, WRITING, given
+from workbench.risk.python.net import asks, sends
+from workbench.risk.python.programs import sets_variable, sets_variables, starts
+from workbench.risk.python.table import Use
+from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Fields, Items, Values, texts
+
+_OF_IPYTHON: Final = frozenset(
+    {"system", "getoutput", "run_line_magic", "magic", "run_cell_magic", "run_cell", "ex", "ev", "system_raw"}
+)
+SECRET: Final = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIAL|ACCESS_KEY", re.I)
+
+
+def judge_call(judge: Judge, call: ast.Call) -> None:
+    """Rate a call; one of which nothing is known adds nothing."""
+    known = [_by_name(judge, call, name) for name in judge.reading.names(call.func)]
+    if not any(known) and isinstance(call.func, ast.Attribute):
+        rate = METHODS.get(call.func.attr)
+        if rate is not None:
+            rate(judge, call, call.func.value)
+
+
+def _by_name(judge: Judge, call: ast.Call, name: str) -> bool:
+    """Whether the function is known by its name; then it is rated."""
+    special = _SPECIAL.get(name) or (_of_ipython if name.startswith("get_ipython().") else None)
+    if UNKNOWN in name:
+        judge.found(call, "HIGH", f"calls something of {name.partition('.')[0]} that is not known before")
+    elif special is not None:
+        special(judge, call)
+    elif name in table.FILES:
+        _uses(judge, call, table.FILES[name])
+    elif name in table.OPENS:
+        _opens(judge, call, Use("read", 0, "file"), Use("read", 1, "mode"))
+    else:
+        return name in table.HARMLESS or starts(judge, call, name) or _is_high(judge, call, name)
+    return True
+
+
+def _is_high(judge: Judge, call: ast.Call, name: str) -> bool:
+    reason = table.ALWAYS_HIGH.get(name, "")
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        reason = reason or table.ALWAYS_HIGH_BELOW.get(".".join(parts[:length]).removesuffix("()"), "")
+    if reason:
+        judge.found(call, "HIGH", f"{name.rstrip('()')}: {reason}")
+    return bool(reason)
+
+
+def _uses(judge: Judge, call: ast.Call, uses: tuple[Use, ...]) -> None:
+    for use in uses:
+        values = given(judge, call, use)
+        if use.kind == "url":
+            _visits(judge, call, values)
+        elif use.kind == "code":
+            judge.loads(call, values or NOTHING_KNOWN)
+        elif values:
+            judge.uses(call, values, use.kind)
+
+
+def _visits(judge: Judge, call: ast.Call, address: Values) -> None:
+    """An address is read, unless something goes along with the question."""
+    names = judge.reading.names(call.func)
+    posts = len(call.args) > 1 and any(name.startswith("urllib.") and "urlretrieve" not in name for name in names)
+    carries = any(keyword.arg in {"data", "json", "files", "method"} for keyword in call.keywords)
+    made = call.args[0] if call.args else None
+    if isinstance(made, ast.Call) and "urllib.request.Request" in judge.reading.names(made.func):
+        return  # that one is rated itself
+    (sends if posts or carries else asks)(judge, call, address)
+
+
+def _opens(judge: Judge, call: ast.Call, file: Use, mode: Use) -> None:
+    how = given(judge, call, mode) or ("r",)
+    writes = any(UNKNOWN in text or WRITING.search(text) for text in texts(how))
+    path = given(judge, call, file) or given(judge, call, file._replace(name="name")) or NOTHING_KNOWN
+    if all(text.isdigit() for text in texts(path)):
+        return  # a file that is open already
+    judge.uses(call, path, "write" if writes else "read")
+
+
+def _os_open(judge: Judge, call: ast.Call) -> None:
+    flags = ast.dump(call.args[1]) if len(call.args) > 1 else ""
+    only_reads = "O_RDONLY" in flags and not re.search(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)", flags)
+    judge.uses(call, given(judge, call, Use("read", 0, "path")) or NOTHING_KNOWN, "read" if only_reads else "write")
+
+
+def _code(judge: Judge, call: ast.Call) -> None:
+    """eval, exec and compile."""
+    from workbench.risk.python.analysis import parts_of
+
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Call) and judge.reading.names(first.func) in (("compile",), ("ast.parse",)):
+        return  # that call is rated itself
+    script = _source(judge, first)
+    if script is not None:
+        judge.loads(call, script)
+        return
+    for text in texts(judge.reading.values(first)) if first is not None else [UNKNOWN]:
+        if not text.isprintable() and re.search("[\0-\2]", text):
+            judge.found(call, "HIGH", "runs code that is not known before")
+        else:
+            judge.used.add(text)
+            judge.found(call, "MEDIUM", "runs code that stands in a text")
+            judge.parts += parts_of(text, judge.around)
+
+
+def _source(judge: Judge, node: ast.expr | None) -> Values | None:
+    """The paths of the file whose content an expression is: `open("a.py").read()`; None when it is something else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"read", "read_text"}:
+        opened = node.func.value
+        if (
+            isinstance(opened, ast.Call)
+            and judge.reading.names(opened.func) in (("open",), ("io.open",))
+            and opened.args
+        ):
+            return judge.reading.values(opened.args[0])
+        return judge.reading.values(opened) if node.func.attr == "read_text" else None
+    return None
+
+
+def _imports(judge: Judge, call: ast.Call) -> None:
+    names = texts(judge.reading.values(call.args[0])) if call.args else [UNKNOWN]
+    if any(UNKNOWN in name for name in names):
+        judge.found(call, "HIGH", "imports what is not known before")
+
+
+def _hides_import(judge: Judge, call: ast.Call) -> None:
+    judge.found(call, "HIGH", "hides what it imports behind __import__")
+
+
+def _variable(judge: Judge, call: ast.Call) -> None:
+    if call.args and SECRET.search(judge.reading.text(call.args[0])):
+        judge.found(call, "HIGH", "hands out a secret")
+
+
+def _set_variable(judge: Judge, call: ast.Call) -> None:
+    for keyword in call.keywords:
+        sets_variable(judge, call, keyword.arg or UNKNOWN, judge.reading.text(keyword.value))
+    for value in given(judge, call, Use("read", 0, "")):
+        if isinstance(value, Fields):
+            sets_variables(judge, call, value)
+        elif isinstance(value, str):
+            sets_variable(judge, call, value, judge.reading.text(call.args[1]) if len(call.args) > 1 else UNKNOWN)
+
+
+def _adds_place_of_code(judge: Judge, call: ast.Call) -> None:
+    for text in texts(judge.reading.values(call.args[-1])) if call.args else []:
+        judge.used.add(text)
+        for path in judge.places_of(text):
+            inside = path is not None and judge.around.places.reading(path)[0] == "LOW" and not path.startswith("/tmp")
+            if inside:
+                judge.found(call, "MEDIUM", "Python takes code from the workspace first")
+            elif path is None and _is_own_folder(call.args[-1]):
+                continue
+            else:
+                judge.found(call, "HIGH", "loads code from outside the workspace")
+
+
+def _is_own_folder(node: ast.expr) -> bool:
+    """Whether a folder is reckoned from where the code itself stands."""
+    return any(isinstance(each, ast.Name) and each.id == "__file__" for each in ast.walk(node))
+
+
+def _in_place(judge: Judge, call: ast.Call) -> None:
+    writes = given(judge, call, Use("write", 9, "inplace")) not in ((), ("False",))
+    for value in given(judge, call, Use("read", 0, "files")):
+        every = [each for item in value.items for each in item] if isinstance(value, Items) else [value]
+        judge.uses(call, tuple(every), "write" if writes else "read")
+
+
+def _fetches(judge: Judge, call: ast.Call) -> None:
+    """getattr with a name that is made: of a module of the system that is a disguise."""
+    if len(call.args) > 1 and not isinstance(call.args[1], ast.Constant):
+        for base in judge.reading.names(call.args[0]):
+            if base in POWERS:
+                judge.found(call, "HIGH", f"disguises what it takes out of {base}")
+
+
+POWERS: Final = frozenset(
+    {
+        "os",
+        "subprocess",
+        "shutil",
+        "builtins",
+        "__builtins__",
+        "sys",
+        "socket",
+        "ctypes",
+        "importlib",
+        "pty",
+        "__builtin__",
+    }
+)
+
+
+def _ends(judge: Judge, call: ast.Call) -> None:
+    if call.args and isinstance(call.args[0], ast.Call) and judge.reading.names(call.args[0].func) == ("os.getpid",):
+        return
+    judge.found(call, "HIGH", "ends programs that it may not have started")
+
+
+def _unpickles(judge: Judge, call: ast.Call) -> None:
+    """From a file of the project it is as its code; of what else it holds nothing is known."""
+    if "numpy.load" in judge.reading.names(call.func):
+        judge.uses(call, given(judge, call, Use("read", 0, "file")) or NOTHING_KNOWN, "read")
+        if given(judge, call, Use("read", 2, "allow_pickle")) in ((), ("False",)):
+            return
+    source = call.args[0] if call.args else None
+    opened = judge.reading.opened(source) if source is not None else None
+    judge.loads(call, opened or (judge.reading.values(source) if source is not None else NOTHING_KNOWN))
+
+
+def _sets_rights(judge: Judge, call: ast.Call) -> None:
+    mode = given(judge, call, Use("keep", 1, "mode"))
+    said = ast.dump(call) if UNKNOWN in texts(mode) else ""
+    if "S_IS" in said or any(text.isdigit() and int(text) & 0o6000 for text in texts(mode)):
+        judge.found(call, "HIGH", "gives a program the rights of its owner")
+    judge.uses(call, given(judge, call, Use("keep", 0, "path")) or NOTHING_KNOWN, "keep")
+
+
+def _yaml(judge: Judge, call: ast.Call) -> None:
+    loader = (
+        call.args[1]
+        if len(call.args) > 1
+        else next((each.value for each in call.keywords if each.arg == "Loader"), None)
+    )
+    if loader is None or not any("Safe" in name or "Base" in name for name in judge.reading.names(loader)):
+        judge.found(call, "HIGH", "loads YAML that may run code")
+
+
+def _of_ipython(judge: Judge, call: ast.Call) -> None:
+    verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    said = [judge.reading.text(each) for each in call.args]
+    if judge.around.magic is None or verb not in _OF_IPYTHON or not said or UNKNOWN in "".join(said):
+        judge.found(call, "HIGH", "runs code that uses get_ipython")
+        return
+    joint = said[0] if len(said) == 1 else f"%%{said[0]} {said[1]}\n{said[2]}" if len(said) > 2 else " ".join(said)
+    judge.used.update(said)
+    judge.parts += judge.around.magic(verb, joint)
+
+
+_SPECIAL: Final[dict[str, Callable[[Judge, ast.Call], None]]] = {
+    **dict.fromkeys(("eval", "exec", "compile", "timeit.timeit", "cProfile.run", "profile.run"), _code),
+    "os.open": _os_open,
+    "importlib.import_module": _imports,
+    "runpy.run_module": _imports,
+    "__import__": _hides_import,
+    "importlib.__import__": _hides_import,
+    "os.getenv": _variable,
+    "os.environ.get": _variable,
+    "os.environ.pop": _variable,
+    "os.putenv": _set_variable,
+    "os.environ.update": _set_variable,
+    "os.environ.setdefault": _set_variable,
+    "sys.path.append": _adds_place_of_code,
+    "sys.path.insert": _adds_place_of_code,
+    "sys.path.extend": _adds_place_of_code,
+    "fileinput.input": _in_place,
+    "fileinput.FileInput": _in_place,
+    "getattr": _fetches,
+    "os.kill": _ends,
+    "os.killpg": _ends,
+    **dict.fromkeys((*table.LOADS_FILE, "numpy.load"), _unpickles),
+    "os.chmod": _sets_rights,
+    "yaml.load": _yaml,
+    "yaml.load_all": _yaml,
+}

@@ -1,0 +1,235 @@
+"""Goes over the nodes of a piece of Python and rates what each call does to files, programs and other machines."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, TypeAlias
+
+from workbench.protocol.risk import Risk, higher
+from workbench.risk.assessment import ANY, Part, shortened
+from workbench.risk.paths import Places, is_made_again, is_secret, within
+from workbench.risk.python.known_methods import home_of
+from workbench.risk.python.reading import Reading
+from workbench.risk.python.source import Lines
+from workbench.risk.python.table import Kind
+from workbench.risk.python.values import CONTENT, PLAIN, UNKNOWN, Items, Values, texts
+
+_FOUND: Final = "found-file"
+_MOST_PARTS: Final = 60
+_MOST_COMMANDS: Final = 40
+_TELLING: Final = (
+    ".env",
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".git",
+    ".ohw",
+    ".netrc",
+    ".npmrc",
+    ".bashrc",
+    "id_rsa",
+    "id_ed25519",
+)
+_OPEN: Final = re.compile(f"[{UNKNOWN}{CONTENT}]")
+_DOES: Final[dict[Kind, str]] = {
+    "read": "reads",
+    "deep": "reads",
+    "link": "reads",
+    "delete": "deletes",
+    "rmtree": "deletes",
+}
+RunsCommand: TypeAlias = Callable[[str], Sequence[Part]]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where code would run, and how a command that it starts is rated."""
+
+    places: Places
+    folder: str | None
+    rate: RunsCommand
+    depth: int = 0
+    """How deep in other code it stands."""
+    magic: Callable[[str, str], Sequence[Part]] | None = None
+    """How `get_ipython().NAME(text)` is rated, where there is such a thing."""
+
+
+class Judge:
+    """What was found in one piece of code."""
+
+    def __init__(self, reading: Reading, lines: Lines, around: Surroundings) -> None:
+        self.reading = reading
+        self.around = around
+        self.parts: list[Part] = []
+        self.used: set[str] = set()
+        """Texts that were rated where they are used."""
+        self._commands: dict[str, Sequence[Part]] = {}
+        self._lines = lines
+        self._folders: list[str | None] = [around.folder]
+
+    def enters(self, folders: Sequence[str]) -> None:
+        """The code changes to one of these folders somewhere."""
+        self._folders += [path for text in folders for path in self.places_of(text)]
+
+    def found(self, node: ast.expr | ast.stmt, risk: Risk, reason: str, **more: tuple[str, ...]) -> None:
+        """A part of the code with its own risk."""
+        if len(self.parts) < _MOST_PARTS or risk == "HIGH":
+            self.parts.append(Part(shortened(self._lines.of(node)), risk, reason, **more))  # type: ignore[arg-type]
+
+    def places_of(self, text: str) -> list[str | None]:
+        """The absolute paths that a text stands for, one for each folder it may be looked at from; None: not known."""
+        if text.startswith((UNKNOWN, CONTENT)):
+            return [None]
+        text = home_of(self.reading, _telling(text))
+        for sign in (UNKNOWN, CONTENT, PLAIN):
+            text = text.replace(sign, _FOUND)
+        if text.startswith("/"):
+            return [_tidy(text)]
+        return [None if folder is None else _tidy(f"{folder}/{text}") for folder in self._folders]
+
+    def uses(self, node: ast.expr, values: Values, kind: Kind) -> None:
+        """A call reads, writes or deletes a file."""
+        for text in texts(values):
+            self.used.add(text)
+            for path in self.places_of(text):
+                if path is None:
+                    self._not_known(node, kind)
+                else:
+                    self._use(node, path, kind, is_open=bool(_OPEN.search(text)), is_listed=PLAIN in text)
+
+    def _not_known(self, node: ast.expr, kind: Kind) -> None:
+        does = _DOES.get(kind, "changes")
+        everything = (f"{self.around.places.workspace}{ANY}",)
+        if does == "reads":
+            self.found(node, "MEDIUM", "reads a path that is not known before it runs")
+        elif does == "deletes":
+            self.found(node, "HIGH", "deletes a path that is not known before it runs", deletes=everything)
+        else:
+            lost = () if kind == "keep" else everything
+            self.found(node, "HIGH", f"{does} a path that is not known before it runs", changes=lost)
+
+    def _use(self, node: ast.expr, path: str, kind: Kind, *, is_open: bool, is_listed: bool) -> None:
+        places = self.around.places
+        if kind in {"read", "deep", "link"}:
+            risk, reason = places.reading(path, deep=kind == "deep")
+            if kind == "link" and not within(places.resolved(path), places.workspace):
+                risk, reason = "HIGH", "makes a link that leads out of the workspace"
+            self.found(node, higher(risk, "MEDIUM") if is_open else risk, reason, paths=(path,))
+            return
+        inner = f"{path.rstrip('/')}/{_FOUND}" if kind == "below" else path
+        deletes = kind in {"delete", "rmtree"}
+        risk, reason = places.deleting(path, deep=kind == "rmtree") if deletes else places.writing(inner)
+        some = is_open or is_listed
+        if (
+            deletes
+            and some
+            and risk == "MEDIUM"
+            and reason == "deletes"
+            and not is_made_again(path.replace(_FOUND, "x"))
+        ):
+            risk, reason = "HIGH", "deletes files that are not known before it runs"
+        lost = f"{path.rpartition('/')[0] if some else path}{ANY if some or kind == 'below' else ''}"
+        self.found(
+            node,
+            risk,
+            reason,
+            paths=(path,),
+            deletes=(lost,) if deletes else (),
+            changes=(lost,) if kind in {"write", "below"} else (),
+            protected=(path,) if places.protects(path, deep=deletes) or places.protects(inner) else (),
+        )
+
+    def runs(self, node: ast.expr, text: str, reason: str = "runs a shell command") -> None:
+        """A command line is run; `text` may have signs of what is not known in it."""
+        self.used.add(text)
+        text = text.replace(PLAIN, "1")
+        if _OPEN.search(text):
+            self.found(node, "HIGH", "runs a command into which values are put that are not known before")
+            if re.search(r"\brm\b|\bmv\b|\bcp\b|\bgit\b", text):
+                everything = f"{self.around.places.workspace}{ANY}"
+                self.parts[-1] = self.parts[-1]._replace(deletes=(everything,))
+            return
+        again = text in self._commands
+        if not again and len(self._commands) >= _MOST_COMMANDS:
+            self.found(node, "HIGH", "runs more commands than are looked at")
+            return
+        inner = self._commands[text] if again else self._rated(text)
+        risk: Risk = "MEDIUM"
+        for part in inner:
+            risk = higher(risk, part.risk)
+        why = next((part.reason for part in inner if part.risk == risk and part.reason), "")
+        self.found(node, risk, why or reason)
+        self.parts += [] if again else inner
+
+    def _rated(self, text: str) -> Sequence[Part]:
+        self._commands[text] = found = self.around.rate(text)
+        return found
+
+    def runs_words(self, node: ast.expr, words: Sequence[Values]) -> None:
+        """A command is run that is given word by word."""
+        self.used.update(text for word in words for text in texts(word))
+        self.runs(node, line_of(words[:60]) or UNKNOWN, "runs a program")
+
+    def runs_any(self, node: ast.expr, values: Values, *, is_line: bool) -> None:
+        """A command is run that is given as a list, or as a line."""
+        for value in values:
+            if isinstance(value, Items):
+                self.runs_words(node, value.items)
+            elif isinstance(value, str):
+                self.runs(node, value if is_line or " " in value or _OPEN.search(value) else _word(value))
+            else:
+                self.runs(node, UNKNOWN)
+
+    def loads(self, node: ast.expr, values: Values) -> None:
+        """Code in a file is run: of the project, or from elsewhere."""
+        for text in texts(values):
+            self.used.add(text)
+            for path in self.places_of(text):
+                risk: Risk = "HIGH"
+                reason = "runs code that is not known before"
+                if path is not None and not _OPEN.search(text):
+                    risk, reason = self.around.places.reading(path)
+                    outside = risk != "LOW" or path.startswith(("/tmp/", "/dev/", "/var/tmp/"))
+                    risk, reason = ("HIGH", reason or "") if outside else ("MEDIUM", "runs a script of the project")
+                    reason = (
+                        reason if reason and "outside" not in reason else "runs a script from outside the workspace"
+                    )
+                self.found(node, risk, reason, paths=(path,) if path else ())
+
+
+def _tidy(path: str) -> str:
+    """The path without `.` in it; what `..` leads to only the disk knows."""
+    return path if "/../" in path else os.path.normpath(path)
+
+
+def line_of(words: Sequence[Values]) -> str:
+    """The command line of a command that is given word by word."""
+    return " ".join(_word(each[0]) if len(each := texts(word)) == 1 else _word(UNKNOWN) for word in words)
+
+
+def _word(text: str) -> str:
+    """A word of a command for the shell's reading; what is not known is a variable there."""
+    text = text.replace(PLAIN, "1")
+    if not _OPEN.search(text):
+        return shlex.quote(text)
+    return '"' + _OPEN.sub("$not_known", re.sub(r'([\\"`$])', r"\\\1", text)) + '"'
+
+
+def _telling(text: str) -> str:
+    """A path whose pattern may stand for a name with secrets or power, with that name."""
+    folder, slash, name = text.rpartition("/")
+    if PLAIN not in name or not name.strip(PLAIN) or name.startswith(f"{PLAIN}."):
+        return text
+    pattern = name.replace(PLAIN, "*")
+    return next((f"{folder}{slash}{each}" for each in _TELLING if fnmatchcase(each, pattern)), text)
+
+
+def names_secret(text: str) -> bool:
+    """Whether a text that stands alone in code is the path of something secret."""
+    return ("/" in text or text.startswith((".", "~", "id_"))) and " " not in text and is_secret(text)

@@ -1,0 +1,175 @@
+"""What functions of Python do with their arguments, by their full names; rows for `judge`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from workbench.risk.paths import words
+
+Kind: TypeAlias = Literal["read", "deep", "write", "keep", "move", "delete", "rmtree", "below", "link", "code", "url"]
+
+
+class Use(NamedTuple):
+    """What becomes of one argument, by its place and its name."""
+
+    kind: Kind
+    at: int
+    name: str
+    default: str = ""
+    """What is used where the argument is not given."""
+
+
+def _rows() -> Iterator[tuple[str, tuple[Use, ...]]]:
+    for line in _FILES.strip().splitlines():
+        how, _, names = line.partition("|")
+        uses = tuple(_use(each) for each in how.split())
+        for name in names.split():
+            yield name, uses
+
+
+def _use(text: str) -> Use:
+    kind, place, name, *default = text.split(":")
+    return Use(kind, int(place), name, *default)  # type: ignore[arg-type]
+
+
+_FILES: Final = """
+read:0:path:. | os.listdir os.scandir
+read:0:top | os.walk
+read:0:filename | linecache.getlines linecache.getline numpy.loadtxt numpy.genfromtxt configparser.ConfigParser().read
+read:0:file | numpy.fromfile
+read:0:fname | matplotlib.pyplot.imread
+read:0:filepath_or_buffer | pandas.read_csv pandas.read_table
+read:0:io | pandas.read_excel
+read:0:path_or_buf | pandas.read_json
+read:0:path | pandas.read_parquet pandas.read_feather pandas.read_html pandas.read_xml polars.read_csv polars.read_json
+read:0:fp | PIL.Image.open
+read:0:pathname | glob.glob glob.iglob
+write:0:filename | logging.FileHandler logging.handlers.RotatingFileHandler shelve.open dbm.open
+write:0:file | numpy.save numpy.savez numpy.savez_compressed dbm.open shelve.open dbm.dumb.open
+write:0:fname | numpy.savetxt matplotlib.pyplot.savefig matplotlib.pyplot.imsave
+write:0:path | os.truncate os.mkfifo os.mknod os.removexattr os.setxattr cv2.imwrite
+keep:0:path | os.utime os.lchmod
+keep:0:name | os.mkdir os.makedirs
+write:1:filename | torch.save joblib.dump
+write:1:dst read:0:src | shutil.copy shutil.copy2 shutil.copyfile shutil.copymode shutil.copystat
+below:1:dst deep:0:src | shutil.copytree distutils.dir_util.copy_tree
+move:0:src write:1:dst | shutil.move os.rename os.renames os.replace
+link:0:src write:1:dst | os.symlink os.link
+delete:0:path | os.remove os.unlink os.rmdir os.removedirs
+rmtree:0:path | shutil.rmtree distutils.dir_util.remove_tree
+below:1:extract_dir:. read:0:filename | shutil.unpack_archive
+write:0:base_name deep:2:root_dir:. | shutil.make_archive
+below:0:path:. | zipfile.ZipFile().extractall tarfile.open().extractall tarfile.TarFile().extractall
+below:1:path:. | zipfile.ZipFile().extract tarfile.open().extract tarfile.TarFile().extract
+write:0:database | sqlite3.connect duckdb.connect
+read:0:path | os.chdir
+code:0:path_name | runpy.run_path
+code:1:location | importlib.util.spec_from_file_location importlib.machinery.SourceFileLoader
+code:0:path | importlib.machinery.FileFinder
+url:0:url | requests.get requests.head requests.options httpx.get httpx.head httpx.options
+url:0:url | requests.Session().get requests.session().get requests.Session().head httpx.Client().get
+url:0:url | httpx.AsyncClient().get aiohttp.ClientSession().get urllib.request.urlopen urllib.request.Request
+url:0:url | urllib.request.build_opener().open webbrowser.open
+url:0:url write:1:filename | urllib.request.urlretrieve wget.download
+write:9:filename | logging.basicConfig
+"""
+FILES: Final = dict(_rows())
+OPENS: Final = {
+    **dict.fromkeys(words("open io.open codecs.open gzip.open bz2.open lzma.open aiofiles.open"), 1),
+    **dict.fromkeys(words("zipfile.ZipFile tarfile.open tarfile.TarFile h5py.File wave.open zipfile.PyZipFile"), 1),
+    **dict.fromkeys(words("gzip.GzipFile bz2.BZ2File lzma.LZMAFile io.FileIO os.fdopen"), 1),
+}
+"""Functions that open a file, and the place of the mode behind it."""
+
+SHELLS: Final = words(
+    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput asyncio.create_subprocess_shell "
+    "commands.getoutput pexpect.spawn pexpect.run pexpect.runu invoke.run fabric.run popen2.popen2 "
+    "asyncio.subprocess.create_subprocess_shell"
+)
+"""Functions whose first argument is a command line."""
+RUNS: Final = words(
+    "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen trio.run_process "
+    "anyio.run_process pty.spawn"
+)
+"""Functions whose first argument is a command, as a list or a text."""
+RUNS_WORDS: Final = words(
+    "os.execl os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.posix_spawn os.posix_spawnp "
+    "asyncio.create_subprocess_exec asyncio.subprocess.create_subprocess_exec os.startfile"
+)
+SPAWNS: Final = words("os.spawnl os.spawnle os.spawnlp os.spawnlpe os.spawnv os.spawnve os.spawnvp os.spawnvpe")
+
+_CLIENTS: Final = words(
+    "requests httpx requests.Session() requests.session() httpx.Client() httpx.AsyncClient() aiohttp.ClientSession()"
+)
+SENDS: Final = frozenset(f"{client}.{verb}" for client in _CLIENTS for verb in ("post", "put", "patch", "delete"))
+ASKS_BY_METHOD: Final = words(
+    "requests.request httpx.request httpx.stream requests.Session().request httpx.Client().request "
+    "aiohttp.ClientSession().request urllib3.PoolManager().request urllib3.request aiohttp.request "
+    "http.client.HTTPConnection().request http.client.HTTPSConnection().request httpx.AsyncClient().request"
+)
+"""Functions that are told the method first, and then the address."""
+
+_CONNECTS = "opens a connection to anywhere"
+_RAW = "reaches below Python, where nothing is read here"
+_LOADS = "unpickles what is not known before, which runs code"
+ALWAYS_HIGH: Final[dict[str, str]] = {
+    **dict.fromkeys(words("os.fork os.forkpty"), "starts a process beside this one"),
+    **dict.fromkeys(
+        words("os.setuid os.setgid os.seteuid os.setreuid os.setresuid os.chroot os.setgroups"), "changes its rights"
+    ),
+    **dict.fromkeys(words("os.chown os.lchown shutil.chown os.fchown"), "changes who owns files"),
+    **dict.fromkeys(words("os.kill os.killpg"), "ends programs that it did not start"),
+    **dict.fromkeys(
+        words("pickle.loads marshal.loads dill.loads cloudpickle.loads pickle.Unpickler jsonpickle.decode"), _LOADS
+    ),
+    **dict.fromkeys(words("yaml.unsafe_load yaml.full_load_all yaml.unsafe_load_all"), "loads YAML that may run code"),
+    **dict.fromkeys(
+        words(
+            "types.FunctionType types.CodeType types.LambdaType code.interact "
+            "code.InteractiveConsole codeop.compile_command"
+        ),
+        "makes code out of what is not known before",
+    ),
+    **dict.fromkeys(words("sys.addaudithook sys.settrace sys.setprofile gc.get_objects"), "changes how all code runs"),
+    **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), "runs what is at an address"),
+    **dict.fromkeys(words("site.addsitedir site.addpackage"), "loads code from elsewhere"),
+    **dict.fromkeys(words("pip.main pip._internal.main pip._internal.cli.main.main"), "installs packages"),
+}
+ALWAYS_HIGH_BELOW: Final[dict[str, str]] = {
+    **dict.fromkeys(
+        words(
+            "socket _socket telnetlib ftplib smtplib poplib imaplib nntplib xmlrpc paramiko fabric asyncssh websockets "
+            "websocket scapy dns.resolver aiosmtplib pysftp ssl"
+        ),
+        _CONNECTS,
+    ),
+    **dict.fromkeys(words("http.server socketserver wsgiref.simple_server"), "opens a port to other machines"),
+    **dict.fromkeys(words("ctypes cffi _ctypes _posixsubprocess _winapi winreg pyinjector"), _RAW),
+    **dict.fromkeys(words("boto3 botocore google.cloud azure kubernetes docker"), "changes a service"),
+    **dict.fromkeys(words("keyring secretstorage browser_cookie3"), "hands out secrets"),
+    **dict.fromkeys(words("workbench.cli workbench.commands workbench.__main__"), "changes what the workbench may do"),
+    **dict.fromkeys(words("pynput pyautogui keyboard crontab"), "acts in the place of the person"),
+    **dict.fromkeys(words("pty"), "starts a shell"),
+}
+"""Modules of which each call is HIGH."""
+HARMLESS: Final = words(
+    "socket.gethostname socket.getfqdn socket.inet_aton socket.inet_ntoa socket.inet_pton socket.htons socket.ntohs "
+    "ctypes.sizeof ctypes.Structure ctypes.c_int ctypes.c_char_p ctypes.c_double ctypes.c_void_p ctypes.byref "
+    "ctypes.c_uint8 ctypes.c_uint32 ctypes.c_long ctypes.create_string_buffer ctypes.POINTER ctypes.c_float "
+    "ssl.create_default_context ssl.SSLContext xmlrpc.client.dumps docker.errors.NotFound"
+)
+TAKES_MODULES: Final = words(
+    "print dir help type hasattr getattr id isinstance issubclass vars repr str importlib.reload inspect.getsource "
+    "inspect.getfile inspect.getmembers inspect.signature inspect.getdoc callable inspect.ismodule inspect.isbuiltin "
+    "inspect.getsourcefile"
+)
+"""Functions that only look at a module or a function they are given."""
+LOADS_FILE: Final = words(
+    "pickle.load joblib.load torch.load pandas.read_pickle dill.load cloudpickle.load marshal.load"
+)
+TRICKS: Final = words(
+    "__globals__ __builtins__ __subclasses__ __loader__ f_globals f_builtins f_locals gi_frame cr_frame "
+    "__getattribute__ __reduce_ex__ __code__ __closure__ tb_frame"
+)
+"""Attributes by which code reaches what it does not name."""

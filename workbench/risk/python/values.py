@@ -1,0 +1,279 @@
+"""What an expression of Python comes to, as far as it is written in the code: texts, paths, lists; for the reading."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from workbench.risk.python.reading import Reading
+
+UNKNOWN = "\0"
+"""Stands in a text for what only the running code will know."""
+CONTENT = "\1"
+"""Stands for what was read from a file or printed by a program."""
+PLAIN = "\2"
+"""Stands for a number, or a name that a folder lists: there is no way out of a folder in it."""
+_MOST = 8
+_LONGEST = 12_000
+
+
+class Items(NamedTuple):
+    """A list or tuple; each item with all it may be."""
+
+    items: tuple[Values, ...]
+
+
+class Fields(NamedTuple):
+    """A dict whose keys are written out."""
+
+    items: Mapping[str, Values]
+
+
+Value: TypeAlias = str | Items | Fields
+Values: TypeAlias = tuple[Value, ...]
+NOTHING_KNOWN: Values = (UNKNOWN,)
+
+
+def texts(values: Values) -> list[str]:
+    """Those of the values that are texts; what is none is not known."""
+    return list(dict.fromkeys(value if isinstance(value, str) else UNKNOWN for value in values))
+
+
+def elements(values: Values) -> Values:
+    """What one gets by going over the values."""
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Items):
+            found += [each for item in value.items for each in item]
+        elif isinstance(value, Fields):
+            found += value.items
+        else:
+            found.append(CONTENT if CONTENT in value else PLAIN if value == PLAIN else UNKNOWN)
+    return limited(found)
+
+
+def item(values: Values, at: int) -> Values:
+    """The item of that number."""
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Items) and -len(value.items) <= at < len(value.items):
+            found += value.items[at]
+        else:
+            found.append(CONTENT if value == CONTENT else UNKNOWN)
+    return limited(found)
+
+
+def limited(values: Iterable[Value]) -> Values:
+    """At most _MOST values; where there are more the rest is not known."""
+    kept: list[Value] = []
+    for value in values:
+        if value not in kept:
+            kept.append(value if not isinstance(value, str) or len(value) < _LONGEST else UNKNOWN)
+        if len(kept) > _MOST:
+            return (*kept[:_MOST], UNKNOWN)
+    return tuple(kept) or NOTHING_KNOWN
+
+
+def joined(parts: Iterable[Values], between: str = "") -> Values:
+    """All texts that the parts make one behind the other."""
+    every = [texts(part)[:_MOST] for part in parts]
+    size = 1
+    for part in every:
+        size *= len(part)
+    return limited(between.join(each) for each in product(*every)) if size <= 64 else NOTHING_KNOWN
+
+
+def path(parts: Iterable[Values]) -> Values:
+    """All paths that the parts make, the later ones below the earlier."""
+    every = [texts(part)[:4] for part in parts]
+    return limited(_below(each) for each in product(*every[:6])) if len(every) <= 6 else NOTHING_KNOWN
+
+
+def _below(parts: Iterable[str]) -> str:
+    made = ""
+    for part in parts:
+        made = part if part.startswith(("/", UNKNOWN, CONTENT)) or not made else f"{made.rstrip('/')}/{part}"
+    return made
+
+
+def evaluated(reading: Reading, node: ast.expr) -> Values:
+    """All that an expression may come to."""
+    evaluate = _KINDS.get(node.__class__)
+    return NOTHING_KNOWN if evaluate is None else evaluate(reading, node)
+
+
+def _constant(reading: Reading, node: ast.Constant) -> Values:
+    if isinstance(node.value, str):
+        return (node.value if len(node.value) < _LONGEST else UNKNOWN,)
+    if isinstance(node.value, bytes):
+        return (node.value.decode(errors="replace"),)
+    return (str(node.value),) if isinstance(node.value, int) and abs(node.value) < 1 << 64 else (PLAIN,)
+
+
+def _f_string(reading: Reading, node: ast.JoinedStr) -> Values:
+    return joined(reading.values(part) for part in node.values)
+
+
+def _inserted(reading: Reading, node: ast.FormattedValue) -> Values:
+    return reading.values(node.value)
+
+
+def _operation(reading: Reading, node: ast.BinOp) -> Values:
+    left, right = reading.values(node.left), reading.values(node.right)
+    if isinstance(node.op, ast.Add):
+        lists = [value for value in (*left, *right) if isinstance(value, Items)]
+        if lists:
+            return (Items(tuple(each for one in lists for each in one.items)),)
+        return joined([left, right])
+    if isinstance(node.op, ast.Div):
+        return path([left, right])
+    if isinstance(node.op, ast.Mod):
+        return tuple(filled(text, right) for text in texts(left))
+    return (PLAIN,) if {*left, *right} <= {PLAIN} else NOTHING_KNOWN
+
+
+_PLACE = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
+
+
+def filled(text: str, values: Values) -> str:
+    """A text with the values put where `%` says, as far as that is simple."""
+    given = values[0].items if values and isinstance(values[0], Items) else (values,)
+    rest = list(given)
+
+    def put(found: re.Match[str]) -> str:
+        value = texts(rest.pop(0)) if rest else [UNKNOWN]
+        return PLAIN if found[1] in "dixfg" else value[0] if len(value) == 1 else UNKNOWN
+
+    return _PLACE.sub(put, text)
+
+
+def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Values:
+    found: list[Values] = []
+    for each in node.elts[:200]:
+        if isinstance(each, ast.Starred):
+            inner = reading.values(each.value)
+            found += inner[0].items if isinstance(inner[0], Items) else (NOTHING_KNOWN,)
+        else:
+            found.append(reading.values(each))
+    return (Items(tuple(found)),)
+
+
+def _dict(reading: Reading, node: ast.Dict) -> Values:
+    found: dict[str, Values] = {}
+    for key, value in zip(node.keys[:200], node.values, strict=False):
+        name = texts(reading.values(key)) if key is not None else [UNKNOWN]
+        found[name[0]] = reading.values(value)
+    return (Fields(found),)
+
+
+def _subscript(reading: Reading, node: ast.Subscript) -> Values:
+    of = reading.values(node.value)
+    if isinstance(node.slice, ast.Slice):
+        return tuple(_sliced(value, node.slice) for value in of)
+    key = texts(reading.values(node.slice))[0]
+    found: list[Value] = []
+    for value in of:
+        if isinstance(value, Fields):
+            found += value.items.get(key, ())
+        elif isinstance(value, Items):
+            found += item((value,), int(key)) if re.fullmatch(r"-?\d{1,4}", key) else elements((value,))
+        else:
+            found += reading.known_item(node, key)
+    return limited(found)
+
+
+def _sliced(value: Value, part: ast.Slice) -> Value:
+    """A part of a text or list whose bounds are written out."""
+    try:
+        bounds = [None if each is None else ast.literal_eval(each) for each in (part.lower, part.upper, part.step)]
+        cut = slice(*bounds)
+        if isinstance(value, Items):
+            return Items(value.items[cut])
+        known = isinstance(value, str) and not {UNKNOWN, CONTENT, PLAIN} & set(value)
+        return value[cut] if known and isinstance(value, str) else CONTENT if value == CONTENT else UNKNOWN
+    except (ValueError, TypeError):
+        return UNKNOWN
+
+
+def _either(reading: Reading, node: ast.IfExp) -> Values:
+    return limited([*reading.values(node.body), *reading.values(node.orelse)])
+
+
+def _first_true(reading: Reading, node: ast.BoolOp) -> Values:
+    return limited(value for each in node.values for value in reading.values(each))
+
+
+def _through(reading: Reading, node: ast.NamedExpr | ast.Await | ast.Starred) -> Values:
+    return reading.values(node.value)
+
+
+def _comprehended(reading: Reading, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Values:
+    return (Items((reading.values(node.elt),)),)
+
+
+def _name(reading: Reading, node: ast.Name) -> Values:
+    return reading.of_name(node.id)
+
+
+def _attribute(reading: Reading, node: ast.Attribute) -> Values:
+    if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in reading.bindings.given:
+        return reading.of_name(f"{node.value.id}.{node.attr}")
+    if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in reading.bindings.given:
+        return reading.of_name(node.attr)
+    known = reading.known_attribute(node)
+    if known:
+        return known
+    if node.attr in {"stdout", "stderr", "text", "content", "args"}:
+        return (CONTENT,)
+    part = _PARTS.get(node.attr)
+    return tuple(part(text) for text in texts(reading.values(node.value))) if part else NOTHING_KNOWN
+
+
+def parent(text: str) -> str:
+    """The folder of a path."""
+    folder, slash, _ = text.rpartition("/")
+    return folder or slash or (UNKNOWN if text in {UNKNOWN, CONTENT} else ".")
+
+
+_PARTS: dict[str, Callable[[str], str]] = {
+    "parent": parent,
+    "name": lambda text: text.rpartition("/")[2],
+    "stem": lambda text: text.rpartition("/")[2].rpartition(".")[0] or text.rpartition("/")[2],
+    "suffix": lambda text: PLAIN,
+    "path": lambda text: text,
+}
+_KINDS: dict[type, Callable[..., Values]] = {
+    ast.Constant: _constant,
+    ast.JoinedStr: _f_string,
+    ast.FormattedValue: _inserted,
+    ast.BinOp: _operation,
+    ast.List: _list,
+    ast.Tuple: _list,
+    ast.Set: _list,
+    ast.Dict: _dict,
+    ast.Subscript: _subscript,
+    ast.IfExp: _either,
+    ast.BoolOp: _first_true,
+    ast.NamedExpr: _through,
+    ast.Await: _through,
+    ast.Starred: _through,
+    ast.ListComp: _comprehended,
+    ast.SetComp: _comprehended,
+    ast.GeneratorExp: _comprehended,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: lambda reading, node: reading.called(node),
+}
+
+
+def split(text: str) -> Values:
+    """A text split into words as a shell does."""
+    try:
+        return (Items(tuple((word,) for word in shlex.split(text))),)
+    except ValueError:
+        return NOTHING_KNOWN

@@ -1,0 +1,280 @@
+"""Grammars of programs: which options and operands are harmless. What a grammar does not allow is MEDIUM at least.
+
+A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that begin with a blank continue the row before.
+
+NAMES: programs parted by commas, `a/b` for several, a verb behind a blank (`git log/show`).
+OPTIONS, parted by blanks: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
+  Behind the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only;
+  then `!` it is HIGH, `^` it takes the place of the first operand, `~` folders are read with all that is below them.
+OPERANDS: one kind for each place; `*` repeats the last.
+  Kinds: t text, a anything (even an option that is not known before), r file that is read, d also what is below it,
+  o file that is read, or `@FILE` with options in it, w file that is written, l file that names files to read, `;` words
+  up to `;` or `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` what fits it.
+REASON: why an option or operand with `!` is HIGH; without it, that another program is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from workbench.risk.shell.words import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from workbench.risk.shell.call import Call, Use
+
+_RUNS: Final = "runs another program"
+_OPTION: Final = re.compile(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^]*)\Z")
+_COLUMNS: Final = re.compile(r"(?<!\S)\|(?!\S)")
+_NUMBER: Final = re.compile(r"-\d+\Z")
+_NEGATIVE: Final = re.compile(r"-[\d.]")
+_MAY_BE_DASH: Final = re.compile(r"[*?]|\[[!^-]|\{(?:[^}]*,)?-")
+_QUOTABLE: Final = re.compile(r"-[\w-]{1,30}\Z", re.ASCII)
+_PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read"}
+_ALWAYS: Final = ("--help", "--version")
+_UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be an option"
+
+
+class Option(NamedTuple):
+    """What a grammar says of one option."""
+
+    kinds: str = ""
+    """A letter for each value that it takes from the words."""
+    attached: bool = False
+    """Whether it may have a value in its own word."""
+    high: bool = False
+    unskips: bool = False
+    deep: bool = False
+
+    @property
+    def powerful(self) -> bool:
+        """Whether to slip it in would do harm."""
+        return self.high or not {*self.kinds} <= {"t"}
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The options and operands of a program, or of one of its verbs."""
+
+    options: Mapping[str, Option]
+    operands: tuple[str, ...]
+    any_option: bool
+    reason: str
+
+    @property
+    def powerful(self) -> bool:
+        """Whether it has an option that must not be slipped in by a variable."""
+        return any(option.powerful for option in self.options.values())
+
+    @property
+    def acts(self) -> bool:
+        """Whether it has an option that runs or writes something, which the name of a file must not slip in."""
+        return any(option.high or "w" in option.kinds for option in self.options.values())
+
+    def kind(self, place: int) -> str:
+        """The kind of an operand; empty where there may be none."""
+        if place < len(self.operands):
+            return self.operands[place].removesuffix("*")
+        last = self.operands[-1] if self.operands else ""
+        return last.removesuffix("*") if last.endswith("*") else ""
+
+
+def rows(table: str) -> dict[str, str]:
+    """The rows of a table by program and verb; they are parsed when they are needed."""
+    found: dict[str, str] = {}
+    for line in table.strip().replace("\n ", " ").splitlines():
+        names, _, rest = line.partition("|")
+        for name in names.split(","):
+            for each in product(*(word.split("/") for word in name.split())):
+                found[" ".join(each)] = rest
+    return found
+
+
+@cache
+def parsed_row(row: str) -> Grammar:
+    """The grammar that a row states; raises ValueError for one that is wrong."""
+    options, operands, reason = (*(part.strip() for part in _COLUMNS.split(row)), "", "")[:3]
+    names = options.split()
+    known = {flag: option for name in names if name != "*" for flag, option in _options(name)}
+    known |= {flag: Option() for flag in _ALWAYS if flag not in known}
+    return Grammar(known, tuple(operands.split()), "*" in names, reason or _RUNS)
+
+
+def _options(text: str) -> Iterator[tuple[str, Option]]:
+    found = _OPTION.match(text)
+    if not found:
+        raise ValueError(f"not an option of a grammar: {text}")
+    flag, takes, marks = found["flag"], found["takes"] or "", found["marks"]
+    kinds = (takes[1:] or "t") if takes.startswith("=") else ""
+    option = Option(kinds, takes == "?" or len(kinds) == 1, "!" in marks, "^" in marks, "~" in marks)
+    if flag.startswith("-["):
+        yield from ((f"-{letter}", option) for letter in flag[2:-1])
+    else:
+        yield flag, option
+
+
+def prove(call: Call, words: list[Word], table: Mapping[str, str]) -> None:
+    """Rate all words of a call by the grammar of its program: what it does not allow is MEDIUM at least."""
+    row = table.get(call.name)
+    if row is None:
+        call.raise_to("MEDIUM", "nothing says that these words of it are harmless")
+    else:
+        _Proof(call, table, parsed_row(row)).run(words)
+
+
+class _Proof:
+    """The words of one call held against a grammar."""
+
+    def __init__(self, call: Call, table: Mapping[str, str], grammar: Grammar) -> None:
+        self._call = call
+        self._table = table
+        self._grammar = grammar
+        self._name = call.name
+        self._operands: list[Word] = []
+        self._skips = False
+        self._deep = False
+
+    def run(self, words: list[Word]) -> None:
+        rest = iter(words)
+        for word in rest:
+            if word.text == "--":
+                self._operands += rest
+            elif word.text in self._grammar.options or (word.text.startswith("-") and len(word.text) > 1):
+                self._flag(word, rest)
+            elif self._grammar.operands[:1] == (">",):
+                if not self._verb(word):
+                    return
+            else:
+                self._operands.append(word)
+        self._rate_operands()
+
+    def _verb(self, word: Word) -> bool:
+        """Go on with the grammar of the verb; False when there is none."""
+        self._name = f"{self._name} {word.text}"
+        row = self._table.get(self._name)
+        if row is None or not word.is_literal:
+            self._call.raise_to("MEDIUM", "nothing says that this verb of it is harmless")
+            return False
+        self._grammar = parsed_row(row)
+        return True
+
+    def _flag(self, word: Word, rest: Iterator[Word]) -> None:
+        text, options = word.text, self._grammar.options
+        if text in options:
+            self._apply(options[text], None, rest)
+        elif _NUMBER.match(text) and "-#" in options:
+            return
+        elif text.startswith("--"):
+            self._long(word, rest)
+        else:
+            self._short(word, rest)
+
+    def _long(self, word: Word, rest: Iterator[Word]) -> None:
+        flag, equals, value = word.text.partition("=")
+        given = word._replace(text=value) if equals else None
+        option = self._grammar.options.get(flag)
+        if option is None:
+            self._not_listed(flag, given, rest)
+        elif given is not None and not option.attached:
+            self._not_allowed(flag)
+        else:
+            self._apply(option, given, rest)
+
+    def _not_listed(self, flag: str, given: Word | None, rest: Iterator[Word]) -> None:
+        """A long option that is not in the table; cut short it may be one that is, the worst of which counts."""
+        if self._grammar.any_option:
+            return
+        self._not_allowed(flag)
+        known = self._grammar.options
+        short = [known[name] for name in known if len(flag) > 2 and name.startswith(flag) and known[name].powerful]
+        for option in sorted(short, key=lambda each: each.high)[-1:]:
+            self._apply(option, given, rest)
+
+    def _short(self, word: Word, rest: Iterator[Word]) -> None:
+        """Letters behind one dash; what follows a letter that takes a value is its value."""
+        for at, letter in enumerate(word.text[1:], 2):
+            option = self._grammar.options.get(f"-{letter}")
+            if option is None:
+                if not self._grammar.any_option:
+                    self._not_allowed(word.text)
+                return
+            value = word._replace(text=word.text[at:]) if word.text[at:] and option.attached else None
+            self._apply(option, value, rest)
+            if value is not None or option.kinds:
+                return
+
+    def _apply(self, option: Option, given: Word | None, rest: Iterator[Word]) -> None:
+        call = self._call
+        if option.high:
+            call.raise_to("HIGH", self._grammar.reason)
+        self._skips |= option.unskips
+        self._deep |= option.deep
+        if option.kinds == ";":
+            next((word for word in rest if word.text in {";", "+"}), None)
+            return
+        for kind in option.kinds if given is None else option.kinds[:1]:
+            value = given if given is not None else next(rest, None)
+            if value is not None:
+                self._value(kind, value, is_own=given is None and not option.unskips)
+        if given is not None and not option.kinds:
+            call.use(given, "text")
+
+    def _value(self, kind: str, word: Word, *, is_own: bool) -> None:
+        """The value of an option; `is_own` when it is a word of its own, which a dash makes doubtful."""
+        if is_own and word.text.startswith("-") and len(word.text) > 1 and not _NEGATIVE.match(word.text):
+            self._not_allowed(word.text)
+        if UNKNOWN in word.text and '"' not in word.raw and self._grammar.powerful:
+            self._call.raise_to("MEDIUM", _UNKNOWN_WORD)
+        self._used(kind, word)
+
+    def _used(self, kind: str, word: Word) -> None:
+        if kind not in _PATHS:
+            self._call.use(word, "text")
+            return
+        if kind == "o" and word.text.startswith("@"):
+            word = word._replace(text=word.text[1:])
+            self._call.raise_to("MEDIUM", "reads options from a file")
+        if kind == "l":
+            self._call.raise_to("MEDIUM", "reads the files that a file names")
+        if "://" in word.text:
+            self._call.raise_to("MEDIUM", "asks another machine")
+        self._call.use(word, "deep" if kind == "r" and self._deep else _PATHS[kind])
+
+    def _not_allowed(self, flag: str) -> None:
+        what = flag.partition("=")[0]
+        option = what if _QUOTABLE.match(what) else "an option"
+        self._call.raise_to("MEDIUM", f"{option} of {self._name} is not known to be harmless")
+
+    def _rate_operands(self) -> None:
+        grammar, call = self._grammar, self._call
+        kinds = {grammar.kind(place)[:1] for place in range(len(grammar.operands))}
+        call.unread |= bool(kinds) and kinds <= {"t", "{"}
+        for place, word in enumerate(self._operands, 1 if self._skips else 0):
+            self._operand(grammar.kind(place), word)
+
+    def _operand(self, kind: str, word: Word) -> None:
+        call = self._call
+        if kind == "a":
+            call.use(word, "text")
+        elif not kind:
+            call.raise_to("MEDIUM", f"{self._name} has a word too many to be harmless")
+        elif kind == "!":
+            call.raise_to("HIGH", self._grammar.reason)
+        elif kind.startswith("{"):
+            if UNKNOWN in word.text or not re.fullmatch(kind[1:-1], word.text):
+                call.raise_to("MEDIUM", f"{self._name} has a word that is not known to be harmless")
+            call.use(word, "text")
+        else:
+            self._slips_in(kind, word)
+            self._used(kind, word)
+
+    def _slips_in(self, kind: str, word: Word) -> None:
+        """A word that the shell fills in may turn out as an option."""
+        is_open = UNKNOWN in word.text and (word.text.startswith(UNKNOWN) or '"' not in word.raw)
+        named = word.is_pattern and self._grammar.acts and _MAY_BE_DASH.match(word.text)
+        if (is_open and kind == "t") or named:
+            self._call.raise_to("MEDIUM", _UNKNOWN_WORD)

@@ -1,0 +1,305 @@
+"""The rules of all programs that are known, one module a family; a rule is a table row or a function of the call."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.risk.paths import is_secret, within
+from workbench.risk.shell.call import Call, Spec, basename
+from workbench.risk.shell.grammar import prove
+from workbench.risk.shell.guarding import OUTPUTS
+from workbench.risk.shell.moving import called
+from workbench.risk.shell.origins import ARGUMENTS
+from workbench.risk.shell.subscripts import RUNS, any_holds_command
+from workbench.risk.shell.tools import (
+    archives,
+    builtins,
+    changers,
+    cloud,
+    git,
+    hosts,
+    interpreters,
+    launchers,
+    network,
+    node_packages,
+    packages,
+    ports,
+    python_packages,
+    readers,
+    scripts,
+    searchers,
+    services,
+    system,
+    wrappers,
+)
+from workbench.risk.shell.tools.harmless import ROWS
+from workbench.risk.shell.tools.reaching import look_further
+from workbench.risk.shell.tools.rule import Rule, words
+from workbench.risk.shell.tools.verbs import asks_help, changes_data, destroys, verb_first
+from workbench.risk.shell.words import UNKNOWN, Word, literal
+from workbench.risk.shell.written import run_written
+
+RULES: dict[str, Rule] = {
+    **readers.RULES,
+    **scripts.RULES,
+    **searchers.RULES,
+    **changers.RULES,
+    **archives.RULES,
+    **git.RULES,
+    **hosts.RULES,
+    **network.RULES,
+    **ports.RULES,
+    **packages.RULES,
+    **python_packages.RULES,
+    **node_packages.RULES,
+    **cloud.RULES,
+    **interpreters.RULES,
+    **system.RULES,
+    **services.RULES,
+    **builtins.RULES,
+    **wrappers.RULES,
+    **launchers.RULES,
+}
+ALARMING = frozenset(
+    {
+        *system.RULES,
+        *services.RULES,
+        *interpreters.RULES,
+        *network.RULES,
+        *ports.RULES,
+        "rm",
+        "eval",
+        "exec",
+        "source",
+        "dd",
+        "shred",
+        "trap",
+        "xargs",
+    }
+) - {"id", "ping", "free", "uptime", "python", "python3", "node"}
+"""Names that make a command line HIGH when it cannot be read with certainty."""
+_ASKED = words(
+    "python pypy node nodejs npm npx ruby perl php lua julia java javac kotlin scala ghc gcc g++ cc c++ clang "
+    "clang++ ld cmake  ctest ninja meson make gmake deno docker podman kubectl helm terraform aws gcloud az gh "
+    "glab hub curl wget ssh rsync  ruff black isort mypy pyright shellcheck hadolint shfmt gofmt clang-format "
+    "prettier eslint tsc sqlite3 psql  mysql redis-cli ffmpeg openssl gpg tmux vim nvim nano emacs code cp mv rm "
+    "mkdir touch ln chmod chown dd tee install  patch truncate mktemp xargs env timeout nice nohup stdbuf time "
+    "bash zsh sh dash fish vault op doppler jest vitest tsx  systemctl uv uvx pip pipx conda mamba pyenv rbenv "
+    "nvm fnm apt apt-get brew "
+)
+"""Programs that say their version, or how they are used, without a look at the folder."""
+_ASKED_SHORT = {
+    "--version": _ASKED,
+    "--help": _ASKED,
+    "-v": words("node nodejs npm npx php ruby perl nvm helm"),
+    "-V": words("python pypy ssh curl wget tmux psql mysql"),
+}
+_MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
+_PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
+
+
+def is_known(name: str) -> bool:
+    """Whether a rule or the shell itself has a meaning for the name."""
+    return name in RULES or name in ROWS or name in _MISREAD
+
+
+def judge(call: Call, name: Word) -> None:
+    """Rate a call by the rule of its program; what is not known is MEDIUM, a name that is not literal HIGH."""
+    if UNKNOWN in name.text or name.is_pattern or name.runs or not name.text:
+        call.raise_to("HIGH", "the name of the command is not known before it runs")
+        call.opaque = "*"
+        return
+    if not _PLAIN_NAME.match(name.raw) or not name.text.isascii():
+        call.raise_to("HIGH", "the name of the command is disguised")
+    if name.text in _MISREAD or "=" in name.text:
+        call.raise_to("MEDIUM", "cannot be read with certainty")
+        call.run_words(call.words)
+        return
+    if "/" in name.text:
+        _program_at_path(call, name)
+    program = basename(name.text)
+    call.name = program if program in RULES or program in ROWS else program.casefold()
+    given = list(call.words)
+    if call.name in call.scan.functions:
+        _unknown(call)
+    elif not _asks(call):
+        _judge_program(call, given)
+    look_further(call, given)
+    _task(call, given)
+
+
+def _judge_program(call: Call, given: list[Word]) -> None:
+    """By its rule, and by its grammar: without one of these two, nothing is LOW."""
+    rule = RULES.get(call.name) or _versioned(call.name)
+    if rule is None and call.name not in ROWS:
+        _unknown(call)
+    elif isinstance(rule, Spec):
+        call.apply(rule)
+    elif _only_says(call):
+        call.raise_to("MEDIUM", "only says what it would do")
+    elif rule is not None:
+        rule(call)
+        if call.name in _HAVE_VERBS and call.risk != "HIGH":
+            for words_in_order in verb_first(given, keeps_front=call.name == "git"):
+                call.words = words_in_order
+                rule(call)
+    if call.name in ROWS or (call.risk == "LOW" and not call.is_proven):
+        prove(call, call.in_usual_form or given, ROWS)
+
+
+def _only_says(call: Call) -> bool:
+    """Whether a program that publishes or changes a service is told to do nothing, and nothing else that it may run."""
+    if call.name not in _DRY or not all(word.is_literal for word in call.words):
+        return False
+    strings = [word.text for word in call.words]
+    return (
+        _DRY[call.name] <= {*strings[:1]}
+        and not _DRY_FLAGS.isdisjoint(strings)
+        and not _RUNS_MORE.search(" ".join(strings))
+    )
+
+
+_DRY = {
+    **dict.fromkeys(words("npm pnpm cargo poetry"), frozenset({"publish"})),
+    **dict.fromkeys(words("kubectl helm oc"), frozenset()),
+}
+_DRY_FLAGS = words("--dry-run --dry-run=client --dry-run=server --dry-run=true")
+_RUNS_MORE = re.compile(
+    r"--dry-run=(?:none|false)|post-renderer|://|--config|exec|plugin|(?<!\S)(?:proxy|run|cp|config)(?!\S)"
+)
+_HAVE_VERBS = words(
+    "npm pnpm yarn bun pip pipx uv poetry pipenv pdm hatch rye pixi cargo go gem bundle composer conda mamba "
+    "micromamba docker podman nerdctl docker-compose podman-compose gh glab hub hg svn jj rustup nix git"
+)
+"""Programs whose first words say what they do, wherever their flags stand, and whose other words are not HIGH."""
+
+
+def _asks(call: Call) -> bool:
+    """Whether it is only asked for its version, or how it is used."""
+    if len(call.words) != 1 or call.risk != "LOW":
+        return False
+    return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT.get(call.words[0].text, ())
+
+
+def _task(call: Call, given: list[Word]) -> None:
+    """A task of the project, or a verb of a program that has more of them than its table, by what it is called."""
+    if call.risk == "HIGH":
+        return
+    told = given if call.name in _TASKS | _CONTAINERS else _script(given) if call.name in _SCRIPTS else []
+    operands = [word.text for word in told if not word.text.startswith("-")]
+    if call.name in _CONTAINERS and not {"run", "exec"}.isdisjoint(operands[:2]):
+        return
+    if verb := destroys(told, by_flag=False):
+        what = "a task of the project" if call.name not in _CONTAINERS else "containers, images or data"
+        call.raise_to("HIGH", f"{what}, told to {verb[:20]}")
+
+
+def _script(given: list[Word]) -> list[Word]:
+    """Return the script of the project that `npm run` and its kin are given, with its words."""
+    texts = [word.text for word in given]
+    at = next((at for at, text in enumerate(texts) if text in {"run", "run-script"}), -1)
+    if at >= 0:
+        return given[at + 1 : at + 2]
+    return [word for word in given if ":" in word.text and not word.text.startswith("-")][:1]
+
+
+_TASKS = words(
+    "rake mix manage.py artisan invoke inv phinx liquibase flyway make gmake just task lerna nx turbo flask alembic "
+    "django-admin rails gradle gradlew mvn mvnw ant glab hub"
+)
+"""Programs that run tasks of the project by their names, or have verbs like those."""
+_SCRIPTS = words("npm pnpm yarn bun")
+_CONTAINERS = words("docker podman nerdctl docker-compose podman-compose")
+_NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
+
+
+def _versioned(program: str) -> Rule | None:
+    """The rule of `python3.12` or `mkfs.ext4` is that of the name before the version or kind."""
+    plain = re.sub(r"[-.]?[\d.]+\Z", "", program)
+    if program.startswith("mkfs."):
+        return RULES.get("mkfs")
+    return RULES.get(plain) or services.systemd(program)
+
+
+def _unknown(call: Call) -> None:
+    call.raise_to("MEDIUM", "a command that is not known here")
+    if any_holds_command(call.words):  # a function of this command or of one before may reckon with it
+        call.raise_to("HIGH", RUNS)
+    if call.name in call.scan.functions:
+        called(call.scan, call.name)
+        call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
+    verb = "" if asks_help(call.words) else destroys(call.words)
+    if verb:
+        call.raise_to("HIGH", f"a command that is not known here, told to {verb.lstrip('-')[:20]}")
+    if changes_data(call.words):
+        call.raise_to("HIGH", "changes or deletes data")
+    _may_run(call)
+    call.is_unknown = True
+    before = ""
+    for word in call.words:
+        if word.runs:
+            call.raise_to("MEDIUM", "a command that is not known here, with what another one printed")
+        if word.names_secret:
+            call.use(word, "text")
+        _may_touch(call, word, before)
+        before = word.text
+
+
+def _may_touch(call: Call, word: Word, before: str) -> None:
+    """Each word, and what stands in a flag, may be a path or an address; what is said to be an output is written."""
+    flag, _, value = word.text.partition("=") if word.text.startswith("-") else (before, "", word.text)
+    if not value and len(flag) > 2 and flag[0] == "-" and flag[1] != "-":
+        flag, value = flag[:2], flag[2:]
+    if before in _SAID and " " in value:
+        return
+    if "://" in value and (word.runs or UNKNOWN in value):
+        call.raise_to("HIGH", "sends what is not known before to another machine")
+    elif "://" in value and flag in OUTPUTS and not _THIS_MACHINE.match(value):
+        call.raise_to("HIGH", "writes to another machine")
+    elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
+        home = f"{call.scan.places.home}{value[1:]}" if value.startswith("~/") else value
+        call.use(word._replace(text=home), "write" if flag in OUTPUTS else "read")
+
+
+_THIS_MACHINE = re.compile(r"\w+://(?:[^@/]*@)?(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/]|\Z)|file:///?(?!/)")
+_SAID = words("-m --message -t --title -b --body --description --notes --comment --subject")
+_RUNNABLE = words(
+    "rm sudo doas su dd mkfs shred sh bash zsh dash fish python python3 perl ruby node php curl wget nc ncat ssh scp "
+    "rsync chmod chown git find sed awk tar mv cp tee ln kubectl docker podman psql mysql xargs env timeout nohup eval "
+    "kill pkill crontab systemctl truncate unlink"
+)
+_MOST_WORDS = 30
+
+
+def _may_run(call: Call) -> None:
+    """What stands in the words of a program that is not known may be a command that it runs: then HIGH counts."""
+    before = ""
+    for at, word in enumerate(call.words[:_MOST_WORDS]):
+        first = basename(word.text.split(maxsplit=1)[0]) if word.text.strip() else ""
+        if first in _RUNNABLE and word.is_literal and before not in _SAID:
+            is_line = " " in word.text
+            found = call.scan.perhaps([literal(word.text)] if is_line else call.words[at:], is_line=is_line)
+            if found:
+                call.raise_to("HIGH", found)
+                return
+        before = word.text
+
+
+def _program_at_path(call: Call, name: Word) -> None:
+    if "://" in name.text:
+        call.raise_to("HIGH", "runs what is at an address")
+    path = call.scan.absolute(name)
+    if path is None:
+        call.raise_to("HIGH", "runs a program at a place that is not known")
+        return
+    call.paths.append(path)
+    run_written(call, path)
+    real = call.scan.places.resolved(path)
+    call.program = basename(real) if basename(real) != basename(name.text) else ""
+    if any(path in part.changes or real in part.changes for part in call.scan.parts):
+        call.opaque = "*"
+    risk, reason = call.scan.rating(path, "read")
+    if risk != "LOW":
+        call.raise_to("HIGH", "runs a program from outside the workspace" if risk == "MEDIUM" else reason)
+    elif within(call.scan.places.resolved(path), call.scan.places.workspace):
+        call.raise_to("MEDIUM", "runs a program of the workspace")

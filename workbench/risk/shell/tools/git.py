@@ -1,0 +1,337 @@
+"""git."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from workbench.risk.paths import is_made_again, within
+from workbench.risk.shell.call import Call, Option, Spec, flags, uses
+from workbench.risk.shell.tools.git_more import MORE, beside
+from workbench.risk.shell.tools.rule import Rule, flag_names, subcommands, words
+from workbench.risk.shell.words import UNKNOWN, Word, literal
+
+_RUNS = "runs another program"
+_OUT = uses("write", "--output --output-directory")
+_EXTERNAL = flags("HIGH", _RUNS, "--ext-diff --textconv --open-files-in-pager -O --upload-pack --receive-pack --exec")
+_LOSES = "loses work that is not committed"
+_LOOK = Spec(operands="text", flags=_EXTERNAL, paths=_OUT)
+_CHANGE = Spec(
+    "MEDIUM",
+    "changes the repository",
+    operands="text",
+    flags=flags("HIGH", _RUNS, "--exec") | flags("HIGH", "changes files anywhere", "--unsafe-paths"),
+)
+_NETWORK = Spec("MEDIUM", "fetches from a configured remote", operands="text", flags=_EXTERNAL)
+_HIGH_CONFIG = Spec("HIGH", "changes what git runs and keeps", operands="text")
+_REMOTE = re.compile(r"(?:[a-z+-]+://|git@|[\w.-]+@[\w.-]+:|/|\.\.?/|~|ext::)")
+
+_TABLE: dict[str, Spec] = {
+    **dict.fromkeys(
+        words(
+            "status log show diff blame shortlog describe rev-parse rev-list ls-files ls-tree cat-file "
+            "diff-tree diff-index "
+            "diff-files merge-base name-rev for-each-ref show-ref show-branch whatchanged "
+            "count-objects version help grep "
+            "check-ignore check-attr var cherry range-diff annotate verify-commit verify-tag fsck "
+            "range-diff ls-remote "
+            "symbolic-ref"
+        ),
+        _LOOK,
+    ),
+    **dict.fromkeys(
+        words(
+            "add commit merge cherry-pick revert mv init am apply notes sparse-checkout "
+            "commit-tree write-tree bisect "
+            "maintenance pack-refs repack format-patch archive bundle update-index read-tree rerere replace"
+        ),
+        _CHANGE,
+    ),
+    **dict.fromkeys(("fetch", "pull", "lfs"), _NETWORK),
+    "clone": Spec("MEDIUM", "downloads a repository", operands="text", flags=_EXTERNAL),
+    "rm": Spec(
+        "MEDIUM", "deletes files of the repository", operands="delete", flags=flags("HIGH", _LOSES, "-f --force")
+    ),
+    "rebase": Spec("MEDIUM", "rewrites commits", operands="text", flags=flags("HIGH", _RUNS, "-x --exec")),
+    "gc": Spec(
+        "MEDIUM", "tidies the repository", operands="text", flags=flags("HIGH", "deletes lost commits", "--prune")
+    ),
+    "prune": Spec("HIGH", "deletes lost commits", operands="text"),
+    "reflog": _LOOK,
+    "reflog expire": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "reflog drop": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "reflog delete": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "stash": Spec("MEDIUM", "puts changes aside", operands="text"),
+    "stash list": _LOOK,
+    "stash show": _LOOK,
+    "stash drop": Spec("HIGH", _LOSES, operands="text"),
+    "stash clear": Spec("HIGH", _LOSES, operands="text"),
+    "branch": Spec(
+        "LOW",
+        operands="text",
+        flags=flags("HIGH", "deletes a branch that may not be merged", "-D -f --force")
+        | flags(
+            "MEDIUM", "changes branches", "-d -m -M -c -C --delete --move --copy -u --set-upstream-to --unset-upstream"
+        ),
+    ),
+    "tag": Spec("LOW", operands="text", flags=flags("MEDIUM", "changes tags", "-d --delete -f --force -a -s -m -F")),
+    "reset": Spec(
+        "MEDIUM", "changes what is staged", operands="text", flags=flags("HIGH", _LOSES, "--hard --merge --keep")
+    ),
+    "remote": _LOOK,
+    "remote show": _LOOK,
+    "remote get-url": _LOOK,
+    **dict.fromkeys(
+        ("remote add", "remote set-url", "remote rename", "remote remove", "remote rm"),
+        Spec("HIGH", "changes where code comes from and goes to", operands="text"),
+    ),
+    "worktree": Spec("MEDIUM", "changes work trees", operands="text"),
+    "worktree list": _LOOK,
+    "worktree remove": Spec(
+        "MEDIUM", "removes a work tree", operands="text", flags=flags("HIGH", _LOSES, "-f --force")
+    ),
+    "submodule": Spec("MEDIUM", "changes submodules", operands="text"),
+    "submodule status": _LOOK,
+    "submodule foreach": Spec("HIGH", "runs a command in each submodule", operands="text"),
+    "for-each-repo": Spec("HIGH", "runs a command in each repository", operands="text"),
+    "filter-branch": Spec("HIGH", "rewrites all commits", operands="text"),
+    "filter-repo": Spec("HIGH", "rewrites all commits", operands="text"),
+    "update-ref": Spec("HIGH", "moves a branch without a check", operands="text"),
+    "difftool": Spec("HIGH", _RUNS, operands="text"),
+    "mergetool": Spec("HIGH", _RUNS, operands="text"),
+    "send-email": Spec("HIGH", "sends code out", operands="text"),
+    "daemon": Spec("HIGH", "serves the repository", operands="text"),
+    "credential": Spec("HIGH", "hands out credentials", operands="text"),
+    "switch": Spec(
+        "MEDIUM", "changes the branch", operands="text", flags=flags("HIGH", _LOSES, "-f --force --discard-changes -C")
+    ),
+}
+_CHECKS_OUT = words(
+    "checkout switch restore reset merge rebase pull cherry-pick revert am apply stash read-tree checkout-index bisect "
+    "sparse-checkout submodule"
+)
+"""Verbs that write over files of the work tree, or delete them."""
+_SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
+_by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
+_KNOWN = frozenset(name.partition(" ")[0] for name in _TABLE | MORE)
+_BEFORE = Spec(
+    values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
+    flags=flags("HIGH", "changes what git runs", "-c --config-env"),
+)
+_FINE_SETTINGS = re.compile(
+    r"(?:user\.(?:name|email)|color\.\w+|core\.(?:quotepath|pager)=(?:cat)?|core\.quotepath|advice\.\w+|"
+    r"commit\.gpgsign|init\.defaultbranch|diff\.\w+renames?|log\.\w+|pull\.\w+|safe\.directory)(?:=.*)?\Z",
+    re.I,
+)
+
+
+def _git(call: Call) -> None:
+    while call.words and call.words[0].text.startswith("-"):
+        if not _before(call):
+            return
+    if not call.words:
+        return
+    verb = call.words[0].text
+    if verb not in _WITHOUT and _is_other_repository(call):
+        call.raise_to("MEDIUM", _OTHER)
+    if verb in _CHECKS_OUT:
+        _checks_out(call, verb)
+    if any(word.runs for word in call.words) and verb in {"push", "fetch", "clone", "pull", "remote"}:
+        call.raise_to("HIGH", "sends what another command printed")
+    special = _SPECIAL.get(verb)
+    if special:
+        call.words = call.words[1:]
+        special(call)
+        return
+    _from_remote(call, verb)
+    _shown(call, verb)
+    beside(call, verb)
+    call.opaque = "" if verb in _KNOWN else "git"  # else it may be an alias
+    _by_verb(call)
+
+
+_OTHER = "works on another repository, whose settings may run programs"
+_WITHOUT = words("version help check-ref-format")
+"""Verbs that look at no repository."""
+
+
+def _is_other_repository(call: Call) -> bool:
+    """Whether git may find another repository than that of the workspace: a nested one, or one outside."""
+    base = call.base if call.base is not None else literal(".")
+    path = call.scan.absolute(base)
+    workspace, places = call.scan.places.workspace, call.scan.places
+    if path is None:
+        return True
+    folder, top = places.resolved(os.path.normpath(path)), places.resolved(workspace)
+    while folder != top and within(folder, top):
+        if not os.path.isdir(folder) or _is_top(folder):  # noqa: PTH112 - a string comes in
+            return True
+        folder = os.path.dirname(folder)  # noqa: PTH120 - a string comes in
+    return folder != top or (os.path.lexists(f"{top}/HEAD") and not os.path.lexists(f"{top}/.git"))
+
+
+def _is_top(folder: str) -> bool:
+    """Whether git takes it for a repository; one without a work tree has its `HEAD` in the folder itself."""
+    return os.path.lexists(f"{folder}/.git") or os.path.lexists(f"{folder}/HEAD")
+
+
+def _checks_out(call: Call, verb: str) -> None:
+    """What is not committed it may write over, which files is not known here; that is rated elsewhere."""
+    given = {word.text for word in call.words}
+    is_index_only = (verb == "reset" and not given & {"--hard", "--merge", "--keep"}) or (
+        verb == "restore" and given & {"--staged", "-S"} and not given & {"--worktree", "-W"}
+    )
+    if not is_index_only:
+        call.spares = "" if verb == "stash" and given & {"-a", "--all"} else "m"
+        call.writes_anywhere()
+
+
+def _shown(call: Call, verb: str) -> None:
+    """What is shown of a file is a read of it: a path behind `--`, `REV:PATH`, and each name that keeps secrets."""
+    if verb == "symbolic-ref" and sum(not word.text.startswith("-") for word in call.words) > 2:
+        call.raise_to("MEDIUM", "changes the branch")
+    if verb not in _SHOWS:
+        return
+    behind = False
+    for word in call.words[1:]:
+        behind |= word.text == "--"
+        path = word._replace(text=word.text.rpartition(":")[2])
+        full = None if word.text.startswith("-") else call.scan.absolute(path)
+        if ":" in word.text and full is not None:
+            # `REV:PATH` begins at the top of the repository, `REV:./PATH` where the command runs
+            call.paths += [full, f"{call.scan.places.workspace}/{path.text}"]
+        if full is not None and (behind or call.scan.rating(full, "read")[0] == "HIGH"):
+            call.use(path, "read")
+
+
+def _before(call: Call) -> bool:
+    """An option in front of the verb; False when it makes git run what it likes."""
+    flag = call.words.pop(0).text
+    name, equals, value = flag.partition("=")
+    if len(name) > 2 and name.startswith(("-c", "-C")):
+        call.raise_to("HIGH", "changes what git runs")
+    if name in _BEFORE.values and not equals:
+        value = call.words.pop(0).text if call.words else ""
+    if (name == "-c" and not _FINE_SETTINGS.match(value)) or (name in {"--config-env", "--exec-path"} and value):
+        call.raise_to("HIGH", "changes what git runs")
+    elif name in {"-C", "--git-dir", "--work-tree"}:
+        if name == "-C":
+            value = f"{call.base.text}/{value}" if call.base and not value.startswith(("/", "~")) else value
+            call.base = literal(value)
+        else:
+            call.raise_to("MEDIUM", _OTHER)
+        call.use(Word(value, value), "read")
+        if call.scan.rating(call.scan.absolute(literal(value)) or "/", "read")[0] != "LOW" or _is_far(call, value):
+            call.raise_to("HIGH", "works on a repository outside the workspace")
+    return True
+
+
+def _is_far(call: Call, folder: str) -> bool:
+    """Whether it is known to be outside the workspace."""
+    path = call.scan.absolute(literal(folder))
+    return path is not None and not within(call.scan.places.resolved(path), call.scan.places.workspace)
+
+
+def _from_remote(call: Call, verb: str) -> None:
+    if verb == "remote" and [word.text for word in call.words[1:2]] == ["show"]:
+        call.raise_to("MEDIUM", "asks another machine")
+        if any(_REMOTE.match(word.text) or "::" in word.text for word in call.words[2:]):
+            call.raise_to("HIGH", "asks a place that is not configured")
+    if verb not in {"fetch", "pull", "clone", "ls-remote"}:
+        return
+    places = [word for word in call.words[1:] if not word.text.startswith("-")]
+    for word in places:
+        if word.text.startswith("ext::") or word.text.startswith("-"):
+            call.raise_to("HIGH", "runs another program")
+        elif _REMOTE.match(word.text) and call.words[0].text == "pull":
+            call.raise_to("HIGH", "takes code from a place that is not configured")
+
+
+def _push(call: Call) -> None:
+    options, operands = call.options(Spec(values=words("-o --push-option"), flags=_EXTERNAL))
+    names = flag_names(options)
+    call.raise_to("MEDIUM", "sends commits to a configured remote")
+    if names & {"-f", "--force", "--mirror", "--prune", "-d", "--delete"} or any("--force" in flag for flag in names):
+        call.raise_to("HIGH", "overwrites or deletes on the remote")
+    if any(word.text.startswith((":", "+")) for word in operands[1:]):
+        call.raise_to("HIGH", "overwrites or deletes on the remote")
+    if names & {"--receive-pack", "--exec"}:
+        call.raise_to("HIGH", _RUNS)
+    if operands and (_REMOTE.match(operands[0].text) or UNKNOWN in operands[0].text):
+        call.raise_to("HIGH", "sends code to a place that is not configured")
+
+
+def _checkout(call: Call) -> None:
+    names = flag_names(call.options(Spec(values=words("-b -B")))[0])
+    call.raise_to("MEDIUM", "changes the branch")
+    texts = [word.text for word in call.words]
+    makes = bool(names & {"-b", "--orphan"})
+    if "--" in texts or names & {"-f", "--force", "-B"} or (not makes and {".", "*", ":/"} & set(texts)):
+        call.raise_to("HIGH", _LOSES)
+    if not makes and any("/" in text and "." in text.rsplit("/", 1)[-1] for text in texts):
+        call.raise_to("HIGH", _LOSES)
+
+
+def _restore(call: Call) -> None:
+    names = flag_names(call.options(Spec(values=words("-s --source")))[0])
+    only_staged = names & {"--staged", "-S"} and not names & {"--worktree", "-W"}
+    call.raise_to(*(("MEDIUM", "changes what is staged") if only_staged else ("HIGH", _LOSES)))
+
+
+def _clean(call: Call) -> None:
+    """Deletes what git does not keep, in the folder it runs in or in the ones that are named."""
+    options, operands = call.options(Spec(values=words("-e --exclude")))
+    names = flag_names(options)
+    if names & {"-n", "--dry-run"}:
+        return
+    base = call.base.text.rstrip("/") + "/" if call.base else ""
+    named = [word._replace(text=f"{base}{word.text}") for word in operands] or [literal(base or ".")]
+    again = bool(operands) and all(is_made_again(word.text) for word in operands)
+    where = f" in {', '.join(word.text for word in operands)}" if operands else ""
+    call.raise_to("MEDIUM" if again else "HIGH", f"deletes files that git does not keep{where}")
+    call.spares = "x" if "-x" in names else "X" if "-X" in names else "-"
+    for word in named:
+        call.takes_away(word, all_of_it=True)
+
+
+def _config(call: Call) -> None:
+    options, operands = call.options(Spec(paths=uses("write", "-f --file"), values=words("--type --default")))
+    names = flag_names(options)
+    reads = names & {"-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch"}
+    verb = operands[0].text if operands else ""
+    if verb in {"list", "get"} or reads or (len(operands) == 1 and not _changes(options)):
+        if any(_SECRET_SETTING.search(word.text) for word in operands):
+            call.raise_to("HIGH", "prints a secret")
+        return
+    local = not names & {"--global", "--system"}
+    fine = local and operands and _FINE_SETTINGS.match(operands[0].text) and verb.startswith("user.")
+    call.raise_to(*(("MEDIUM", "sets a name for commits") if fine else ("HIGH", _HIGH_CONFIG.reason)))
+    if not fine:
+        call.guard(f"{call.scan.places.workspace}/.git/config" if local else f"{call.scan.places.home}/.gitconfig")
+
+
+_SECRET_SETTING = re.compile(r"extraheader|token|passw|secret|credential\..*\.helper|insteadof|cookie", re.I)
+
+
+def _changes(options: list[Option]) -> bool:
+    return bool(
+        flag_names(options) & {"--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section"}
+    )
+
+
+def _bisect(call: Call) -> None:
+    call.raise_to("MEDIUM", "changes what is checked out")
+    if call.words and call.words[0].text == "run":
+        call.run_words(call.words[1:])
+
+
+_SPECIAL = {
+    "push": _push,
+    "checkout": _checkout,
+    "restore": _restore,
+    "clean": _clean,
+    "config": _config,
+    "bisect": _bisect,
+}
+
+RULES: dict[str, Rule] = {"git": _git}

@@ -1,0 +1,316 @@
+"""The visits of a scan: one function for each kind of node of the syntax tree that means something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.protocol.risk import Risk
+from workbench.risk.assessment import Part, not_plain, shortened
+from workbench.risk.paths import within
+from workbench.risk.shell.assigning import assigned, declared
+from workbench.risk.shell.braces import is_open, spread
+from workbench.risk.shell.chains import branches, chain
+from workbench.risk.shell.conditions import tested
+from workbench.risk.shell.moving import moves_caller
+from workbench.risk.shell.pieces import (
+    LEAVES,
+    ansi_string,
+    between,
+    last_command,
+    leaf,
+    live_backticks,
+    without_errors,
+    words_of,
+)
+from workbench.risk.shell.reckoning import expanded, names_of_loop, reckoned
+from workbench.risk.shell.tools import judge
+from workbench.risk.shell.words import UNKNOWN, Word
+from workbench.risk.shell.written import note_emptied, note_written
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from workbench.risk.shell.scan import Scan
+
+_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_INERT = frozenset({"comment", "raw_string"})
+_SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
+_NEAR = 200
+"""How many bytes before a redirect are looked at for what opens its descriptor."""
+_COUNTING = frozenset({"for_statement", "c_style_for_statement"})
+
+
+def visit(scan: Scan, node: Node) -> None:
+    """Rate what a node holds."""
+    kind = node.type
+    scan.sets |= kind in _SETS
+    if kind in _VISITS:
+        _VISITS[kind](scan, node)
+    elif kind in LEAVES:
+        leaf(scan, node)
+    elif kind not in _INERT:
+        for child in node.children:
+            visit(scan, child)
+
+
+def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
+    at = len(scan.parts)
+    scan.arrive()
+    redirects = (*redirects, *scan.behind.pop(node.id, ()))
+    outside = [*redirects, *(child for child in node.children if child.type in _REDIRECTS)]
+    settings = [child for child in node.children if child.type == "variable_assignment"]
+    plain = [child for child in node.children if child.type not in _REDIRECTS and child.type != "variable_assignment"]
+    for child in plain:
+        visit(scan, child)
+    name = next((scan.reader.word(child) for child in plain if child.type == "command_name"), None)
+    words = words_of(scan, [child for child in plain if child.type != "command_name"])
+    for setting in settings:
+        assigned(scan, setting, name.text if name else "")
+    given = [_redirect(scan, each) for each in outside]
+    words += [word for more, _ in given for word in more]
+    written = [*([name] if name is not None else ()), *words]
+    if any(is_open(word) for word in written):
+        name, words = None, spread(written)
+    if name is None and words:
+        name = words.pop(0)
+    if name is None:
+        return
+    call = scan.call(name, words, node)
+    call.piped = scan.piped
+    call.plain = not (settings or outside or scan.piped or scan.depth) and _is_plain(scan, written)
+    for (_, text), each in zip(given, outside, strict=True):
+        if _is_input(scan, each):
+            call.has_input, call.stdin = True, text
+    call.redirects = tuple(scan.reader.raw(each) for each in outside)
+    judge(call, name)
+    note_written(scan, call, at)
+    scan.parts.insert(at, call.part())
+
+
+def _is_plain(scan: Scan, words: Sequence[Word]) -> bool:
+    """Whether nothing is left for the shell to fill in, and it runs in the workspace with the functions of nobody."""
+    if scan.functions or scan.folder is None or not all(word.is_literal and not word.runs for word in words):
+        return False
+    workspace = scan.places.workspace
+    return scan.folder == workspace or within(scan.places.resolved(scan.folder), workspace)
+
+
+def _is_input(scan: Scan, node: Node) -> bool:
+    return node.type != "file_redirect" or "<" in scan.reader.raw(node)[:3]
+
+
+def _redirected(scan: Scan, node: Node) -> None:
+    body, *redirects = node.children
+    last = last_command(body)
+    if last is not None:
+        scan.behind[last.id] = redirects
+        visit(scan, body)
+        return
+    if body.type in _REDIRECTS:
+        redirects.insert(0, body)
+    else:
+        _beside(scan, lambda: visit(scan, body), piped=any(_is_input(scan, each) for each in redirects))
+    at = len(scan.parts)
+    words = [word for redirect in redirects for word in _redirect(scan, redirect)[0]]
+    if body.type in _REDIRECTS and not words:
+        note_emptied(scan, at)
+    if words:  # behind a variable that is set: `x=1 > out command`
+        call = scan.call(words[0], words[1:], node)
+        judge(call, words[0])
+        scan.parts.append(call.part())
+
+
+def _beside(scan: Scan, work: Callable[[], None], *, piped: bool) -> None:
+    before, scan.piped = scan.piped, scan.piped or piped
+    try:
+        work()
+    finally:
+        scan.piped = before
+
+
+def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
+    """Rate a redirect: the words behind it that are arguments, and the text it feeds in where that is known."""
+    if node.type == "heredoc_redirect":
+        return _heredoc(scan, node)
+    if node.type == "herestring_redirect":
+        word = scan.reader.word(node.children[-1])
+        visit(scan, node.children[-1])
+        return [], None if UNKNOWN in word.text else word.text
+    if node.type != "file_redirect":
+        visit(scan, node)
+        return [], None
+    operator = "".join(child.type for child in node.children if not child.is_named)
+    targets = [child for child in without_errors(node) if child.is_named and child.type != "file_descriptor"]
+    for target in targets:
+        visit(scan, target)
+    words = words_of(scan, targets)
+    if operator.endswith("&-"):  # it closes something: there is no target, so all that follows are arguments
+        return words, None
+    if words:
+        _rate_redirect(scan, scan.reader.raw(node), operator, words[0])
+        if "&" in operator and _is_left_open(scan, node, words[0].text.rstrip("-")):
+            scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "uses what an earlier command opened"))
+    return words[1:], None
+
+
+def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
+    if "&" in operator and operator[0] != "&" and re.fullmatch(r"\d+-?|-", target.text):
+        return
+    path = scan.absolute(target)
+    scan.arrive()
+    text = shortened(raw)
+    if path is None:
+        takes = (operator == "<" or "&" in operator) and not scan.names_secret(target)
+        found: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
+        lost = () if takes else (scan.below(target),)
+        why = f"{found[1]} a path that is not known before"
+        scan.parts.append(Part(text, found[0], why, changes=lost, unplaced=True))
+        return
+    reads = operator.startswith("<") and ">" not in raw[:4]
+    risk, reason = scan.rating(path, "read" if reads else "write")
+    if path.startswith(("/dev/tcp/", "/dev/udp/")):
+        risk, reason = "HIGH", "opens a network connection"
+    if path != "/dev/null":
+        written = () if reads else (path,)
+        guarded = tuple(each for each in written if scan.places.protects(each))
+        scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded))
+
+
+def _is_left_open(scan: Scan, node: Node, number: str) -> bool:
+    """Whether a redirect goes to a descriptor that is none of the usual three, and that nothing right before opens."""
+    if not number.isdecimal() or number in {"0", "1", "2"}:
+        return False
+    before = scan.reader.source[max(node.start_byte - _NEAR, 0) : node.start_byte].decode(errors="replace")
+    return not re.search(rf"(?<!\w){number}[<>]", before)
+
+
+def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
+    words: list[Word] = []
+    body = ""
+    quoted = False
+    for child in node.children:
+        kind = child.type
+        if kind == "heredoc_start":
+            quoted = any(sign in scan.reader.raw(child) for sign in "'\"\\")
+        elif kind == "heredoc_body":
+            body = scan.reader.raw(child)
+            if not quoted:
+                visit(scan, child)
+                live_backticks(scan, between(scan, child))
+        elif kind in _REDIRECTS:
+            words += _redirect(scan, child)[0]
+        elif kind == "pipeline":
+            _beside(scan, lambda child=child: visit(scan, child), piped=True)  # type: ignore[misc]
+        elif child.is_named and kind not in {"heredoc_end", "file_descriptor"}:
+            visit(scan, child)
+            words += [scan.reader.word(child)] if kind in {"word", "string", "concatenation", "raw_string"} else []
+    return words, body
+
+
+def _pipeline(scan: Scan, node: Node) -> None:
+    first, certain, folder, stack = True, dict(scan.origins.certain), scan.folder, list(scan.stack)
+    for child in node.children:
+        if child.is_named:
+            _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
+            first = False
+    scan.folder, scan.stack = folder, stack
+    scan.origins.certain = certain
+
+
+def _own_surroundings(scan: Scan, node: Node) -> None:
+    """A subshell or a substitution: what it changes is gone after it."""
+    folder, values, at, unsure = scan.folder, dict(scan.values), len(scan.parts), scan.unsure
+    certain, stack = dict(scan.origins.certain), list(scan.stack)
+    text = scan.reader.raw(node)
+    if text.startswith("`") and "\\" in text:
+        live_backticks(scan, text)
+    if "<<" in text and node.type == "command_substitution":
+        scan.rescan(text.split("\n")[1:])
+    for child in node.children:
+        visit(scan, child)
+    scan.return_to(folder, values)
+    scan.unsure, scan.origins.certain, scan.stack = unsure, certain, stack
+    if node.type != "subshell":
+        scan.parts[at:] = not_plain(scan.parts[at:])
+
+
+def _if(scan: Scan, node: Node) -> None:
+    certain = dict(scan.origins.certain)
+    branches(scan, node)
+    scan.origins.keep_only(certain)
+
+
+def _loop(scan: Scan, node: Node) -> None:
+    """What runs again, or perhaps: nothing of before is certain in it or after it."""
+    scan.forget()
+    if node.type in _COUNTING:
+        names_of_loop(scan, node)
+    certain = dict(scan.origins.certain)
+    if re.search(r"\b(?:cd|pushd|popd)\b", scan.reader.raw(node)):
+        scan.folder = None
+    for child in node.children:
+        visit(scan, child)
+    scan.origins.keep_only(certain)
+    scan.forget()
+
+
+def _function(scan: Scan, node: Node) -> None:
+    from workbench.risk.shell.tools import is_known
+
+    name_node = node.child_by_field_name("name")
+    name = scan.reader.raw(name_node) if name_node else ""
+    text = scan.reader.raw(node)
+    called = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)) if name else 2
+    risk, reason = "MEDIUM", "defines a function for later commands"
+    if is_known(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+        risk, reason = "HIGH", "puts a function in the place of a command"
+    elif called > 1:
+        risk, reason = "HIGH", "a function that calls itself"
+    moves = {moves_caller(child) for child in node.children if child != name_node}
+    if "away" in moves:
+        risk, reason = "HIGH", "a function that changes the directory of later commands"
+    if moves != {""}:
+        scan.movers.add(name)
+    scan.parts.append(Part(shortened(text), "HIGH" if risk == "HIGH" else "MEDIUM", reason))
+    scan.functions.add(name)
+    folder, scan.folder = scan.folder, None
+    certain, scan.origins.certain = scan.origins.certain, {}
+    scan.forget()
+    for child in node.children:
+        if child != name_node:
+            visit(scan, child)
+    scan.folder, scan.origins.certain = folder, certain
+
+
+def _read_into(scan: Scan, node: Node) -> None:
+    """`$(< file)`: a redirect without a command."""
+    _redirect(scan, node)
+
+
+_VISITS: dict[str, Callable[[Scan, Node], None]] = {
+    "command": _command,
+    "ansi_c_string": ansi_string,
+    "redirected_statement": _redirected,
+    "file_redirect": _read_into,
+    "pipeline": _pipeline,
+    "subshell": _own_surroundings,
+    "command_substitution": _own_surroundings,
+    "process_substitution": _own_surroundings,
+    "for_statement": _loop,
+    "c_style_for_statement": _loop,
+    "while_statement": _loop,
+    "if_statement": _if,
+    "case_statement": _loop,
+    "function_definition": _function,
+    "list": chain,
+    "variable_assignment": assigned,
+    "declaration_command": declared,
+    "unset_command": declared,
+    "expansion": expanded,
+    "subscript": reckoned,
+    "arithmetic_expansion": reckoned,
+    "compound_statement": reckoned,
+    "test_command": tested,
+}

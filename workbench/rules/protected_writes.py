@@ -1,0 +1,107 @@
+"""Writes of a command line to paths that are not known before it runs, and that may be protected ones; used by the
+rulings of a session, which ask about them in every mode.
+
+What a program does by itself (tests, builds, scripts) is not judged here: the integrity guard compares the protected
+files around it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from workbench.risk.assessment import ANY, Part
+from workbench.risk.paths import code_reason, within, words
+from workbench.rules.subject import Subject
+
+_LARGEST_PATCH: Final = 1_000_000
+_WRITES_NOTHING: Final = words("--abort --continue --skip --quit --check --stat --numstat --summary")
+_PATCH_PATH = re.compile(
+    r"(?m)^[> ]*(?:(?:---|\+\+\+|\*\*\*|Index:|rename to|rename from|copy to) |diff --git )([^\t\n]+)"
+)
+_COMMAND: Final = "it runs a command that is not known before it runs, which may write to protected paths"
+_WRITE: Final = "it writes to a path that is not known before it runs, which may be a protected one"
+_PATCH: Final = "it applies a patch that cannot be read before it runs, which may change protected files"
+
+
+def unplaced_write(subject: Subject) -> str:
+    """Why a command line is asked about because it may write to a protected path; empty when it may not."""
+    if not subject.is_shell:
+        return ""
+    reasons = (_by_patch(part, subject) if _is_patch(part) else _reason(part, subject) for part in subject.parts)
+    return next(filter(None, reasons), "")
+
+
+def _reason(part: Part, subject: Subject) -> str:
+    # git checks out what was committed; that is compared afterwards
+    if "git" in part.words[:1] or not (part.unplaced or part.words):
+        return ""
+    if part.opaque == "*" and part.risk == "HIGH" and (part.changes or not part.deletes):
+        return _COMMAND
+    return _WRITE if _may_reach(part, subject.workspace) else ""
+
+
+def _may_reach(part: Part, workspace: str) -> bool:
+    """Whether what it writes may be protected: below a directory that holds protected files, or anywhere."""
+    if part.unplaced and part.risk == "HIGH" and not (part.changes or part.deletes):
+        return True
+    # what is deleted can be put back
+    return any(path.endswith(ANY) and _holds_protected(path.removesuffix(ANY), workspace) for path in part.changes)
+
+
+def _holds_protected(folder: str, workspace: str) -> bool:
+    folder = os.path.realpath(folder)
+    if within(os.path.realpath(workspace), folder) or code_reason(folder):
+        return True
+    try:
+        return any(code_reason(f"/{name}") for name in os.listdir(folder))  # noqa: PTH208 - strings come out
+    except OSError:
+        return False
+
+
+def _is_patch(part: Part) -> bool:
+    name = part.words[0].rpartition("/")[2] if part.words else ""
+    return name in {"patch", "gpatch"} or (name == "git" and not {"apply", "am"}.isdisjoint(part.words[1:6]))
+
+
+def _by_patch(part: Part, subject: Subject) -> str:
+    """Why a patch is asked about: what it names, or that it cannot be read."""
+    if part.words[0] == "git" and not _WRITES_NOTHING.isdisjoint(part.words):
+        return ""
+    texts = list(_patch_texts(part, subject))
+    found = [match for text in texts for match in _PATCH_PATH.findall(text)]
+    if not all(_PATCH_PATH.search(text) for text in texts) or not found or any("\\" in match for match in found):
+        return _PATCH
+    for match in found:
+        for path in match.strip().strip('"').split(" "):
+            if code_reason(f"/{path}"):
+                return f"it applies a patch that changes {path}, which is protected"
+    return ""
+
+
+def _patch_texts(part: Part, subject: Subject) -> Iterator[str]:
+    """The files that a patch may be read from, and the command line itself, where it holds one."""
+    folder = part.folders[0] if part.folders else subject.workspace
+    redirects = [path for each in subject.parts if each.text.startswith("<") for path in each.paths]
+    named = [os.path.join(folder, word.partition("=")[2] or word) for word in part.words[1:]]  # noqa: PTH118
+    written = {os.path.normpath(path) for each in subject.parts for path in each.changes if each is not part}
+    for path in map(os.path.normpath, (*named, *redirects, *part.paths)):
+        # one that the line itself writes holds something else by then
+        if path in written:
+            yield ""
+        elif os.path.isfile(path):  # noqa: PTH113 - asked for each action
+            yield _read(path)
+    if _PATCH_PATH.search(subject.command):
+        yield subject.command
+
+
+def _read(path: str) -> str:
+    """The text of a patch; empty for one that cannot be read whole."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - asked for each action
+            content = file.read(_LARGEST_PATCH + 1)
+    except OSError:
+        return ""
+    return content.decode(errors="replace") if len(content) <= _LARGEST_PATCH else ""

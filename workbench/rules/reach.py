@@ -1,0 +1,234 @@
+"""Whether an action reaches what a rule names from above: a search or deletion of a folder that holds it, a pattern of
+files that it fits; used by `book`, which asks about these."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Final
+
+from workbench.risk.assessment import Part
+from workbench.risk.deletion import mentioned
+from workbench.risk.paths import words
+from workbench.rules.forms import UNKNOWN
+from workbench.rules.matching import is_at, is_in_force, real, runs
+from workbench.rules.rule import Rule
+from workbench.rules.subject import Subject
+
+_DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep pax chroot")
+"""Programs, and tools, that take in whole folders (`grep` as a program only where it is told to)."""
+_UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
+"""Programs that write to, or pack, the files that an archive, a patch or their input names."""
+_SERVES: Final = words("http.server zipfile tarfile")
+"""Modules of Python, run with `-m`, that take in whole folders."""
+_SHOWS_GIT: Final = words("show diff whatchanged stash")
+_SHOWS_IF_TOLD: Final = words("log reflog diff-tree diff-index diff-files")
+"""Verbs of git that show what is in files, by themselves or with a flag for patches."""
+_DEEP_GIT: Final = (
+    words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
+    | words("read-tree fast-export rm range-diff")
+    | _SHOWS_GIT
+    | _SHOWS_IF_TOLD
+)
+_ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
+_PATCH: Final = re.compile(
+    r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
+    r"--binary|--function-context"
+)
+_PATHSPEC: Final = re.compile(r":[/(!^]|.*[*?\[]")
+"""A word that stands for any path, or for a message, to git itself."""
+_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file)|-T\Z|-a\Z|-@\Z")
+"""Flags whose value is a list of files."""
+_MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
+_CONTAINERS: Final = words("docker podman nerdctl")
+_DATA_BASES: Final = words("sqlite3 duckdb psql mysql gdb lldb")
+"""Programs that are told in one word what to do with which file."""
+_TEXT_ONLY: Final = words(
+    "echo printf true false : exit return sleep seq test [ [[ set shift kill wait read export declare local typeset "
+    "readonly unset type which basename dirname expr date let"
+)
+"""Programs that open nothing that their words name."""
+_SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
+"""Programs whose first word is no path."""
+_ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/")
+_MOST_WORDS = 200
+_BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd")
+_CLUSTER = re.compile(r"-[a-zA-Z]+")
+_SIGNS = re.compile(r"[*?\[]")
+
+
+def reaches(rule: Rule, subject: Subject) -> bool:
+    """Whether it may touch what an `ask` or `deny` rule for a path names, without naming that itself.
+
+    A rule that begins with `**` names nothing that lies in a certain folder; for it only what is named counts.
+    """
+    if not rule.path or not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
+        return False
+    parts = [part for part in subject.parts if not rule.command or runs(rule, part)]
+    if any(_is_unplaced(part) or _may_name(rule, part, subject) for part in parts):
+        return True
+    base = base_of(rule.path, subject)
+    if not base:
+        return False
+    bases = {base.casefold(), real(base).casefold()}
+    return any(_meets(path.casefold(), each, is_deep) for path, is_deep in _places(rule, subject) for each in bases)
+
+
+def base_of(pattern: str, subject: Subject) -> str:
+    """What the pattern names, up to the first part with a sign in it; empty where that is no certain place."""
+    if not pattern or pattern.startswith("**"):
+        return ""
+    whole = f"{subject.home}{pattern[1:]}" if pattern.startswith("~") else pattern
+    whole = whole if whole.startswith("/") else f"{subject.workspace}/{whole}"
+    plain: list[str] = []
+    for part in PurePosixPath(whole).parts:
+        if _SIGNS.search(part):
+            break
+        plain.append(part)
+    found = os.path.normpath("/".join(plain).replace("//", "/"))
+    return "" if found == "/" else found
+
+
+def _places(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
+    """The paths of an action, and whether it takes in all that is below."""
+    if not subject.is_shell and not rule.command:
+        is_deep = subject.tool in _DEEP
+        named = subject.paths or ((subject.workspace,) if is_deep else ())
+        yield from ((path, is_deep) for one in named for path in {one, real(one)})
+    for part in subject.parts if subject.is_shell else ():
+        if rule.command and not runs(rule, part):
+            continue
+        is_deep = _is_deep(part)
+        named = (*part.paths, *_patterns(part)) or ((subject.workspace,) if is_deep else ())
+        yield from ((path, is_deep) for one in named for path in {os.path.normpath(one), real(one)})
+        yield from (
+            (path, True) for one in _taken_in_by_git(part, subject) for path in {os.path.normpath(one), real(one)}
+        )
+
+
+def _is_deep(part: Part) -> bool:
+    if not part.words:
+        return False
+    name, *rest = (part.words[0].rpartition("/")[2], *part.words[1:])
+    if name == "git":
+        return False
+    if name in _DEEP and name != "grep":
+        return True
+    if name.startswith("python") and "-m" in rest[:-1]:
+        return rest[rest.index("-m") + 1] in _SERVES
+    signs = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
+    return any(
+        word in ("--recursive", "--archive", "--dereference-recursive")
+        or (_CLUSTER.fullmatch(word) is not None and any(sign in word for sign in signs))
+        for word in rest
+    )
+
+
+def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
+    """What git shows or writes with all that is below: the directories in its words, or the workspace where it names
+    no file.
+    """
+    name, *rest = part.words or ("",)
+    verb = next((word for word in rest if word in _DEEP_GIT), "") if name.rpartition("/")[2] == "git" else ""
+    behind = rest[rest.index(verb) + 1 :] if verb else []
+    if not verb or not _is_of_contents(verb, behind):
+        return []
+    if verb in {"apply", "am"} or any(_PATHSPEC.match(word) for word in _paths_of(verb, behind)):
+        return [subject.workspace]
+    if verb == "grep":
+        behind = behind[next((at for at, word in enumerate(behind, 1) if not word.startswith("-")), 0) :]
+    found = _candidates(part, behind)
+    folders = [path for path in found if os.path.isdir(path)]  # noqa: PTH112 - asked for each word
+    if folders and verb not in {"clone", "worktree"}:
+        return folders
+    named = "--" in behind[:-1] or any(":" in word for word in behind)
+    is_named = (named and verb != "clean") or any(os.path.lexists(path) for path in found)
+    return [] if is_named and verb not in {"clone", "worktree"} else [subject.workspace]
+
+
+def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
+    """The words of a git command that may be paths: those of `git grep` begin behind `--`, before them are patterns."""
+    if verb != "grep":
+        return behind
+    return behind[behind.index("--") :] if "--" in behind else ()
+
+
+def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
+    """Whether a verb of git shows or writes what is in files, and not only what they are called."""
+    is_patch = any(_PATCH.fullmatch(word) for word in behind)
+    if verb in _SHOWS_IF_TOLD:
+        return is_patch
+    if verb in {"checkout", "switch", "worktree"} and not {"-b", "-B", "-c", "-C", "list", "prune"}.isdisjoint(behind):
+        return "add" in behind or sum(not word.startswith("-") for word in behind) > 1  # a start to check out
+    if verb in _SHOWS_GIT:
+        return is_patch or _ONLY_NAMES.isdisjoint(behind)
+    return verb != "reset" or "--hard" in behind or "--merge" in behind or "--keep" in behind
+
+
+def _patterns(part: Part) -> list[str]:
+    """The words that are patterns of files, as paths; the ratings may know them by one file that fits."""
+    if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
+        return []
+    return [path for path in _candidates(part, part.words[1:]) if _SIGNS.search(path)]
+
+
+def _is_unplaced(part: Part) -> bool:
+    """Whether a path that it opens will only be known when it runs."""
+    name = part.words[0].rpartition("/")[2] if part.words else ""
+    if name in _TEXT_ONLY:
+        return False
+    if name in _UNPACKS or (name in _CONTAINERS and any(_MOUNTS.match(word) for word in part.words)):
+        return True
+    if part.unplaced or "not known" in part.reason or any(_ANOTHER_NAME.search(path) for path in part.paths):
+        return True
+    return any(UNKNOWN in word or _LISTED.match(word) for word in part.words[1:])
+
+
+def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
+    """Whether a word of it that no rule of its program took for a path is one that the rule names."""
+    if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY:
+        return False
+    operands = list(part.words[1:])
+    if part.words[0].rpartition("/")[2] in _SEARCHES:
+        pattern = next((word for word in operands if not word.startswith("-")), "")
+        operands = [word for word in operands if word != pattern]
+    found = dict.fromkeys([*_candidates(part, operands), *mentioned(part)])
+    whole = _whole_folder(rule, subject)
+    return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in found)
+
+
+def _whole_folder(rule: Rule, subject: Subject) -> str:
+    """The directory of which the rule names all that lies below; empty where it names something else."""
+    folder = rule.path.removesuffix("**").rstrip("/")
+    return real(base_of(folder, subject)) if folder != rule.path and not _SIGNS.search(folder) else ""
+
+
+def _candidates(part: Part, operands: Sequence[str]) -> list[str]:
+    """All that may be a path in the words: as they are, behind a flag's letter, `=`, `:` or `@`."""
+    names: dict[str, None] = {}
+    for word in operands[:_MOST_WORDS]:
+        pieces = [word[2:] if re.match(r"-\w", word) else word, *(word.partition(sign)[2] for sign in "=:@")]
+        pieces.append(word.rpartition(":")[2])
+        if part.words[0].rpartition("/")[2] in _DATA_BASES:
+            pieces += re.split(r"[\s'\"();]+", word)
+        names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
+    return [name if name.startswith("/") else f"{folder}/{name}" for name in names for folder in part.folders or ("",)]
+
+
+_LONGEST: Final = 300
+
+
+def _wide(pattern: str) -> str:
+    """A pattern of the shell that fits at least as much, without the sets of signs that are written otherwise here."""
+    return re.sub(r"\[.*\]", "*", pattern)
+
+
+def _meets(path: str, base: str, is_deep: bool) -> bool:
+    """Whether a path, which may be a pattern of the shell, may be at or below the base, or (`is_deep`) above it."""
+    mine, its = PurePosixPath(path).parts, PurePosixPath(base).parts
+    if not all(one == other or fnmatchcase(other, _wide(one)) for one, other in zip(mine, its, strict=False)):
+        return False
+    return is_deep or (len(mine) >= len(its) and bool(_SIGNS.search(path)))

@@ -1,0 +1,175 @@
+"""One rule: its fields, and the one line it is written as in logs, questions and the screen; read by all of `rules`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias, cast
+
+from workbench.errors import UsageError
+from workbench.risk.paths import words
+from workbench.suggest import nearest
+
+Verdict: TypeAlias = Literal["allow", "ask", "deny"]
+Source: TypeAlias = Literal["person", "folder", "session"]
+VERDICTS: Final = ("allow", "ask", "deny")
+SHELL: Final = "execute_bash"
+_HOW = "write VERDICT [TOOL] [in PATH] [$ COMMAND], for example: allow $ pytest -q"
+
+
+class RuleError(UsageError):
+    """A rule that cannot be: one line that says what is wrong and what would be right."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What happens to the actions that fit; an empty field fits all. `number` counts in its file, from 1."""
+
+    verdict: Verdict
+    tool: str = ""
+    """The name of a tool; `*` stands for any signs."""
+    command: str = ""
+    """A pattern for one command of a command line: `*` stands for anything, `\\*` for itself."""
+    path: str = ""
+    """A pattern for a path: `*` within a name, `**` across folders; relative ones begin at the workspace."""
+    folder: str = ""
+    """The folder in which it counts; everywhere when empty."""
+    reason: str = ""
+    """What the model is told when it denies."""
+    match: tuple[str, ...] = ()
+    not_match: tuple[str, ...] = ()
+    source: Source = field(default="session", compare=False)
+    number: int = field(default=0, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The rule in one line, as `parse_rule` reads it (where it counts is not in it)."""
+        tool = "" if self.command and self.tool == SHELL else self.tool
+        path = f"in {shlex.quote(self.path) if ' ' in self.path else self.path}" if self.path else ""
+        command = f"$ {self.command}" if self.command else ""
+        return " ".join(part for part in (self.verdict, tool, path, command) if part)
+
+
+def parse_rule(text: str, source: Source = "session") -> Rule:
+    """The rule of one line, `VERDICT [TOOL] [in PATH] [$ COMMAND]`; raises RuleError."""
+    front, dollar, command = f"{text.strip()} ".partition(" $ ")
+    if dollar and not command.strip():
+        raise RuleError(f"there is no command behind the $; {_HOW}")
+    try:
+        words = shlex.split(front)
+    except ValueError as error:
+        raise RuleError(f"a quote is not closed in {front.strip()!r}; {_HOW}") from error
+    verdict, rest = (words[0] if words else ""), words[1:]
+    if verdict not in VERDICTS:
+        raise RuleError(f"a rule begins with allow, ask or deny, not with {verdict!r}{near(verdict, VERDICTS)}; {_HOW}")
+    tool = rest.pop(0) if rest and rest[0] != "in" else ""
+    path = rest[1] if len(rest) == 2 and rest[0] == "in" else ""
+    if rest and not path:
+        raise RuleError(f"{' '.join(rest)!r} is not understood; {_HOW}")
+    if not (tool or path or command.strip()):
+        raise RuleError(f"a rule names a tool, a path or a command; {_HOW}")
+    return Rule(cast(Verdict, verdict), tool or (SHELL if dollar else ""), command.strip(), path, source=source)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """A hint at the nearest known name; empty when none is near."""
+    found = nearest(name, known, 0.5)
+    return f" (did you mean {found!r}?)" if found else ""
+
+
+_LONG: Final = words(
+    "output outfile out-file output-file output-dir output-directory outdir out-dir out target-dir dist-dir log-file "
+    "logfile report-log report-file junitxml junit-xml html-report xml-report txt-report cobertura-xml-report "
+    "linecount-report any-exprs-report lineprecision-report cache-dir cache-location basetemp cov-report dump export "
+    "record-file trace-file dump-header cookie-jar save-to destination dest "
+    "config config-file rcfile config-path configfile conf settings settings-file env-file init-file init-script "
+    "preprocessor rulesdir plugin plugins resolve-plugins-relative-to parser require import loader import-map preload "
+    "experimental-loader script-shell shell prefix dir cwd directory chdir rootdir confcutdir override-ini pdbcls "
+    "import-mode python-executable install-types working-directory "
+    "exec exec-batch exec-path toolexec vettool modfile overlay eval command pre hostname-bin compress-program "
+    "use-compress-program ext-diff textconv open-files-in-pager upload-pack receive-pack rsh rsync-path to-command "
+    "checkpoint-action wrapper specs fplugin load load-path global-setup setup-files test-environment runner reporters "
+    "transform pager editor use-askpass kubeconfig manifest-path state var-file post-command "
+    "with with-editable with-requirements index index-url default-index extra-index-url find-links registry git "
+    "no-index files-from files0-from pathspec-from-file argsfile args-file response-file template unit-test-command"
+)
+"""Long options that write, run or load something in most programs that have them."""
+_OF_PROGRAM: Final[Mapping[str, frozenset[str]]] = {
+    "pytest": words("p c o debug log-cli-file"),
+    "py.test": words("p c o debug"),
+    "sort": words("o T temporary-directory"),
+    "git": words("O o"),
+    "ruff": words("o"),
+    "eslint": words("c o f format"),
+    "go": words("o i pkgdir"),
+    "make": words("f C I E file makefile include-dir"),
+    "gmake": words("f C I E file makefile include-dir"),
+    "cmake": words("P D C G T"),
+    "ninja": words("f C"),
+    **dict.fromkeys(words("gcc g++ cc c++ clang clang++ ld rustc javac"), words("o B C")),
+    "jest": words("c"),
+    "tsc": words("p b"),
+    "black": words("c code"),
+    "docker": words("f v o mount volume"),
+    "cargo": words("Z"),
+    "tar": words("I F C T"),
+    "curl": words("o O K D c"),
+    "wget": words("O o a P i e"),
+    "rsync": words("e T"),
+    "kubectl": words("f raw"),
+    "npm": words("C"),
+    "pnpm": words("C"),
+    "node": words("r"),
+    "tox": words("c"),
+    "uv": words("p"),
+    "pylint": words("init-hook"),
+}
+"""Options of single programs: letters, and names that are harmless elsewhere."""
+_ONE_DASH: Final = words("go terraform tofu packer java javac find gcc g++ cc clang clang++")
+"""Programs whose long options have one dash."""
+_AT_IS_A_NAME: Final = words("npm pnpm yarn bun npx git gh glab hg jj")
+_SHORTEST = 3
+_SETTING: Final = re.compile(r"\w+[?:+]?=")
+
+
+def slips_by(pattern: str, command: Sequence[str]) -> str:
+    """Return the first word of a command that no literal word of the rule's pattern spells, and that writes, runs or
+    loads something; empty when there is none.
+    """
+    name = command[0].rpartition("/")[2]
+    spelled = Counter(word.partition("=")[0] for word in pattern.split())
+    for word in command[1:]:
+        flag = word.partition("=")[0]
+        if spelled[flag] > 0:
+            spelled[flag] -= 1
+        elif _reaches_further(name, word, flag):
+            return word
+    return ""
+
+
+def _reaches_further(name: str, word: str, flag: str) -> bool:
+    if word.startswith("@"):
+        return len(word) > 1 and name not in _AT_IS_A_NAME
+    if not word.startswith("-"):
+        return name in {"make", "gmake"} and bool(_SETTING.match(word))
+    own = _OF_PROGRAM.get(name, frozenset())
+    return any(_is_listed(option, own) for option in _options(name, flag))
+
+
+def _options(name: str, flag: str) -> Iterator[str]:
+    """The names of a flag: one long one, or each letter."""
+    if flag.startswith("--") or name in _ONE_DASH:
+        yield flag.lstrip("-")
+    if not flag.startswith("--"):
+        yield from flag[1:]
+
+
+def _is_listed(option: str, own: frozenset[str]) -> bool:
+    """Whether it is listed, also cut short or in camel case (`--outDir`, `--outp`)."""
+    if option in own:
+        return True
+    plain = re.sub(r"(?<=[a-z])([A-Z])", r"-\1", option).casefold()
+    return len(plain) >= _SHORTEST and any(known.startswith(plain) for known in (*_LONG, *own))

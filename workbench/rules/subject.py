@@ -1,0 +1,49 @@
+"""What rules are held against: an action with its commands and paths; made of the local analysis."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.risk.actions import named_paths
+from workbench.risk.assessment import Assessment, Part
+from workbench.rules.rule import SHELL
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One action: its tool, what the analysis found in it, and the absolute paths it names."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    parts: tuple[Part, ...]
+    paths: tuple[str, ...]
+    workspace: str
+    home: str
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether it is a command line."""
+        return self.tool == SHELL
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """Protected paths that it changes or deletes."""
+        return tuple(dict.fromkeys(path for part in self.parts for path in part.protected))
+
+    @property
+    def command(self) -> str:
+        """The whole command line."""
+        return str(self.arguments.get("command", "")) if self.is_shell else ""
+
+
+def subject_of(
+    tool: str, arguments: Mapping[str, Any], assessment: Assessment, workspace: str, home: str = ""
+) -> Subject:
+    """The action for the rules, from what the analysis says of it."""
+    named = named_paths(arguments, workspace) if tool != SHELL else []
+    found = (path for part in assessment.parts for path in part.paths)
+    paths = tuple(dict.fromkeys((*found, *named)))
+    return Subject(tool, arguments, assessment.parts, paths, workspace, home or os.path.expanduser("~"))  # noqa: PTH111

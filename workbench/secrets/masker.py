@@ -1,0 +1,185 @@
+"""Secrets taken out of texts: those known here by their value, and what looks like a key; used by session and engine.
+
+A mask reads `‹secret NAME›`. Hashes and ids are left alone: a shape needs the beginning that its issuer gives it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from workbench.secrets.assignments import lower_case, marks_in, settings_in
+from workbench.secrets.names import holds_secret
+from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, parts_of
+
+_SHORTEST = 8
+_SHORTEST_FORM = 12
+_LONGEST_WRAPPED = 40_000
+"""Characters of a text in which a value is looked for that stands on several lines; outputs are cut below that."""
+_SIGN = re.compile(r"[^\n]")
+Cover = Callable[[str, str], str]
+"""What stands in the place of a secret, of its name and its text."""
+_MASK = re.compile(r"‹secret [^›\n]{1,80}›")
+_UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
+"""Fields that hold no text: what they say is no secret, and a picture is not looked through."""
+
+
+class Secrets:
+    """What must not be seen: values by their names; may be used from several threads."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._known: re.Pattern[str] | None = None
+        self._forms: dict[str, str] = {}
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest value."""
+        return max(map(len, self._names), default=0)
+
+    @property
+    def have_blanks(self) -> bool:
+        """Whether a value is made of several words."""
+        return any(" " in value for value in self._names)
+
+    def add(self, name: str, value: str | None) -> None:
+        """Know one more; what is too short or a plain word could stand anywhere and is not taken."""
+        value = (value or "").strip()
+        if len(value) < _SHORTEST or value in self._names or value.isalpha() or value.startswith("/"):
+            return
+        names = {**self._names, value: name, quote(value, safe=""): name}
+        known = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
+        self._forms = {**dict.fromkeys(_forms(value), name), **self._forms}
+        self._names, self._known = names, known
+
+    def add_all(self, env: Mapping[str, str]) -> None:
+        """Know the variables whose names say that they hold a secret."""
+        for name, value in env.items():
+            if holds_secret(name):
+                self.add(name, value)
+
+    def masked(self, text: str) -> str:
+        """The text with a mask in the place of each secret."""
+        return self._covered(text, lambda name, _: mask(name))
+
+    def dotted(self, text: str) -> str:
+        """The text with a dot for each sign of a secret, so that all else stays where it stands."""
+        return self._covered(text, lambda _, secret: _SIGN.sub("•", secret))
+
+    def may_stand_in(self, text: str) -> bool:
+        """Whether a text can hold a secret at all: where it cannot, no part of it can. Quick for a long text."""
+        if any(mark in text for mark in _MARKS) or any(value in text for value in (*self._names, *self._forms)):
+            return True
+        return bool(settings_in(text, lower_case(text)))
+
+    def _covered(self, text: str, cover: Cover) -> str:
+        if len(text) < _SHORTEST:
+            return text
+        parts, lowered = parts_of(text), lower_case(text)
+        if self._known and any(value in parts[_part_for(value)] for value in self._names):
+            text = self._known.sub(lambda match: cover(self._names[match.group()], match.group()), text)
+        text = self._without_forms(text, parts["encoded"], cover)
+        marks = marks_in(lowered)
+        for shape in SHAPES:
+            if shape.may_stand_in(parts, marks):
+                text = _hidden(text, shape, cover)
+        return _without_settings(text, marks, cover) if marks else text
+
+    def _without_forms(self, text: str, words: str, cover: Cover) -> str:
+        """The text, which has these longer words, without known values that are encoded or stand on several lines."""
+        for form, name in self._forms.items() if words else ():
+            if form in words:
+                text = re.sub(rf"[\w+/=%-]*{re.escape(form)}[\w+/=%-]*", partial(_covered_form, cover, name), text)
+        if len(text) > _LONGEST_WRAPPED or not self._names:
+            return text
+        whole = "".join(text.split())
+        for value, name in self._names.items():
+            squeezed = "".join(value.split())
+            if squeezed in whole:
+                wrapped = r"\s*".join(map(re.escape, squeezed))
+                text = re.sub(wrapped, partial(_covered_form, cover, name), text)
+        return text
+
+    def masked_data(self, value: Any) -> Any:
+        """Plain data with all its texts masked; the same object where there is nothing to mask."""
+        if isinstance(value, str):
+            return self.masked(value)
+        if isinstance(value, Mapping):
+            return {name: part if name in _UNSHOWN else self.masked_data(part) for name, part in value.items()}
+        return [self.masked_data(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+_MARKS = tuple(dict.fromkeys(mark for shape in SHAPES for mark in shape.marks))
+KNOWN = Secrets()
+"""What this process knows to be secret, whichever session or log a text is for."""
+
+
+def mask(name: str) -> str:
+    """What stands in the place of a secret."""
+    return f"‹secret {name}›"
+
+
+def masks_in(values: Iterable[Any]) -> str | None:
+    """The first mask that stands in plain data, in a call's arguments for example."""
+    for value in values:
+        if isinstance(value, str):
+            found = _MASK.search(value)
+            if found:
+                return found.group()
+        elif isinstance(value, Mapping | list | tuple):
+            inner = masks_in(value.values() if isinstance(value, Mapping) else value)
+            if inner:
+                return inner
+    return None
+
+
+def _hidden(text: str, shape: Shape, cover: Cover) -> str:
+    pieces, end = [], 0
+    for found in shape.matches(text):
+        pieces += [text[end : found.start()], _in_mask(found, shape.name, cover)]
+        end = found.end()
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
+def _in_mask(found: re.Match[str], name: str, cover: Cover) -> str:
+    """The match with its group `secret` covered, or all of it where it has none."""
+    if "secret" not in found.re.groupindex:
+        return cover(name, found.group())
+    whole, start = found.group(), found.start()
+    shown = found.groupdict().get("name") or name
+    covered = cover(shown, found.group("secret"))
+    return whole[: found.start("secret") - start] + covered + whole[found.end("secret") - start :]
+
+
+def _part_for(value: str) -> Words:
+    """The part of a text that has the value where the text has it."""
+    return "long" if len(value) >= LONG and not any(map(str.isspace, value)) else ""
+
+
+def _forms(value: str) -> set[str]:
+    """What stands in a text for a value that is encoded: in base64 at any offset, in hexadecimal, in JSON."""
+    raw = value.encode(errors="surrogatepass")
+    forms = {raw.hex(), json.dumps(value)[1:-1]}
+    for offset in range(3):
+        # the first characters depend on what stands before, the last on what stands behind
+        encoded = base64.b64encode(b"\0" * offset + raw).decode()
+        core = encoded[(0, 2, 3)[offset] : (offset + len(raw)) // 3 * 4]
+        forms |= {core, core.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= _SHORTEST_FORM and value not in form}
+
+
+def _covered_form(cover: Cover, name: str, match: re.Match[str]) -> str:
+    return cover(name, match.group())
+
+
+def _without_settings(text: str, marks: Collection[str], cover: Cover) -> str:
+    pieces, end = [], 0
+    for setting in settings_in(text, lower_case(text), marks):
+        pieces += [text[end : setting.start], cover(setting.name, text[setting.start : setting.end])]
+        end = setting.end
+    return "".join([*pieces, text[end:]]) if pieces else text

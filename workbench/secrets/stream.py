@@ -1,0 +1,69 @@
+"""Secrets taken out of a text that comes piece by piece, wherever it is cut; used for output that streams."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.secrets.assignments import begins_a_setting, names_what_follows
+from workbench.secrets.masker import Secrets
+from workbench.secrets.shapes import SHAPES
+
+_LONGEST_WORD = 4096
+_LONGEST_BLOCK = 16_384
+_LONGEST_NETRC = 500
+_NETRC = re.compile(
+    r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*(?:\s+(?:login|account|password))?\s*\Z"
+)
+_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
+_MARKS = tuple(mark for shape in SHAPES for mark in shape.marks)
+
+
+class SecretStream:
+    """Gives on what can hold no secret any more: the last word waits for what follows it, or the line it depends on."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._held = ""
+        self._shown = ""
+        """What was given on of the line that goes on: it may name what follows."""
+
+    def feed(self, text: str) -> str:
+        """What may be shown now that this has come."""
+        held = self._held + text
+        cut = self._cut(held)
+        self._held = held[cut:]
+        return self._masked(held[:cut])
+
+    def rest(self) -> str:
+        """What is left at the end."""
+        held, self._held = self._held, ""
+        return self._masked(held)
+
+    def _masked(self, text: str) -> str:
+        """The text masked as in its line, of which a part was given on before."""
+        if not text:
+            return ""
+        before, whole = self._secrets.masked(self._shown), self._shown + text
+        masked = self._secrets.masked(whole)
+        line = max(whole.rfind("\n"), whole.rfind("\r")) + 1
+        opened = _NETRC.search(whole, max(0, len(whole) - _LONGEST_NETRC))
+        start = min(line, opened.start()) if opened else line
+        self._shown = whole[max(start, len(whole) - _LONGEST_WORD) :]
+        return masked[len(before) :] if masked.startswith(before) else self._secrets.masked(text)
+
+    def _cut(self, held: str) -> int:
+        """A place that no secret goes across."""
+        block = _BLOCK.search(held)
+        if block and len(held) - block.start() < _LONGEST_BLOCK:
+            return block.start()
+        start = max(held.rfind("\n"), held.rfind("\r")) + 1
+        before = held.rfind("\n", 0, start - 1) + 1 if start else 0
+        last = (self._shown if before == 0 else "") + held[before : start - 1] if start else ""
+        if 0 < len(last) < _LONGEST_WORD and names_what_follows(last):
+            return before
+        line = held[start:]
+        blank = start + max(line.rfind(" "), line.rfind("\t")) + 1
+        if len(line) > max(_LONGEST_WORD, 2 * self._secrets.longest):
+            return blank if blank > start else len(held)
+        is_waiting = any(mark in line for mark in _MARKS) or begins_a_setting(self._shown + line)
+        return start if is_waiting or self._secrets.have_blanks else blank

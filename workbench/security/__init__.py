@@ -1,1 +1,0 @@
-"""How dangerous an action is, what modes and rules make of that, and secrets kept out of texts."""

@@ -1,0 +1,1 @@
+"""Fetching with checked addresses, proxies and limits."""

@@ -1,0 +1,139 @@
+"""Which addresses on the network may be reached: public ones, and of the others those that the person named.
+
+A name is resolved once, and only an address that was checked here is connected to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from workbench.errors import UsageError
+from workbench.web.proxies import unused_note
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
+"""The addresses of a host, as texts; raises OSError."""
+
+_METADATA = (ipaddress.ip_network("169.254.169.254/32"), ipaddress.ip_network("fd00:ec2::254/128"))
+"""Where the keys of cloud machines are read: never reached because all private addresses are allowed."""
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_SITE_LOCAL = ipaddress.ip_network("fec0::/10")
+_MOST = 8
+
+
+class Refused(Exception):
+    """An address that may not be reached, or a name that has none; the message is for the model."""
+
+
+class Unresolved(Refused):
+    """A name that has no address as far as is known here."""
+
+
+class Addresses:
+    """What may be reached beside public addresses: nothing, everything (`True`), or the hosts and networks named."""
+
+    def __init__(
+        self,
+        private: bool | Sequence[str] = False,
+        resolve: Resolve | None = None,
+        setting: str = "`private` in [tools.web_read]",
+    ) -> None:
+        """`setting` is where the person can allow more."""
+        self._setting = setting
+        self._all = private is True
+        self._resolve = resolve or _resolved
+        self._hosts: set[str] = set()
+        self._networks: list[Network] = []
+        for each in () if isinstance(private, bool) else private:
+            self._allow(each)
+
+    def _allow(self, named: str) -> None:
+        try:
+            self._networks.append(ipaddress.ip_network(named))
+        except ValueError:
+            if not named.strip() or "/" in named:
+                raise UsageError(
+                    f"private holds {named!r}, which is no host and no network such as 10.0.0.0/8"
+                ) from None
+            self._hosts.add(named.strip().lower())
+
+    async def of(self, host: str, port: int) -> list[str]:
+        """The addresses of the host that may be connected to; raises Refused. Ends when its task is cancelled."""
+        plain = host.strip("[]").lower().rstrip(".")
+        try:
+            found = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
+        except (OSError, UnicodeError) as error:
+            note = unused_note(f"{'https' if port == 443 else 'http'}://{plain}:{port}")
+            raise Unresolved(f"The name {host} could not be resolved ({_why(error)}).{note}") from None
+        allowed = [each for each in found if plain in self._hosts or self._may(each)]
+        if not allowed:
+            what = f"{host} is" if plain in found else f"{host} leads to {', '.join(found[:3]) or 'nothing'}, which is"
+            raise Refused(
+                f"{what} not a public address, and those are not reached from here. The person can allow it in the "
+                f"settings ({self._setting})."
+            )
+        return allowed[:_MOST]
+
+    def _may(self, text: str) -> bool:
+        address = _embedded(ipaddress.ip_address(text.partition("%")[0]))
+        if any(address in network for network in self._networks):
+            return True
+        return (self._all and not any(address in network for network in _METADATA)) or is_public(address)
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address belongs to the public internet, and to one machine."""
+    address = _embedded(address)
+    is_own = address in _SITE_LOCAL  # an old way to number private networks
+    return address.is_global and not address.is_multicast and not address.is_reserved and not is_own
+
+
+def _embedded(address: Address) -> Address:
+    """The IPv4 address that an IPv6 one stands for, where it does."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in _TRANSLATED:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None) or address
+
+
+def _resolved(host: str, port: int) -> list[str]:
+    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
+    """Done in a thread that nobody waits for when it hangs: a resolver cannot be interrupted."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[list[str]] = loop.create_future()
+
+    def settle(result: list[str] | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result or [])
+
+    def run() -> None:
+        outcome: tuple[list[str] | None, BaseException | None]
+        try:
+            outcome = (work(), None)
+        except (OSError, UnicodeError) as error:
+            outcome = (None, error)
+        try:
+            loop.call_soon_threadsafe(settle, *outcome)
+        except RuntimeError:  # the call was given up, and its loop is closed
+            return
+
+    threading.Thread(target=run, daemon=True, name="resolver").start()
+    return await done
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or "it is no valid name"

@@ -1,0 +1,229 @@
+"""Fetches one address over HTTP: each hop checked, all with limits, no cookies, no keys sent along.
+
+A proxy is used only where the caller wants that: it looks names up again, so what was checked is not what is reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from workbench import __version__
+from workbench.web.addresses import Addresses, Unresolved
+from workbench.web.bodies import BadBody, Body
+from workbench.web.proxies import proxy_of, unused_note
+
+if TYPE_CHECKING:
+    import httpx
+
+MOST_HOPS = 8
+_SILENCE = 15.0
+"""Seconds without a byte until a connection is given up."""
+_SHARE = 0.9
+"""Of the time for everything: a body that has not ended then is taken as far as it came."""
+_REDIRECTS = (301, 302, 303, 307, 308)
+_HEADERS = {
+    "User-Agent": f"ohw/{__version__} (reads pages for a person)",
+    "Accept": "text/html, application/xhtml+xml, text/markdown, text/plain, application/json, */*;q=0.5",
+    "Accept-Language": "en, *;q=0.5",
+    "Accept-Encoding": "gzip",
+}
+
+
+class Unreachable(Exception):
+    """No answer could be had; the message says why, for the model."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much and how long: bytes after unpacking, and seconds for everything together."""
+
+    size: int = 10_000_000
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The last answer: where it came from, and its body as far as it was read."""
+
+    url: str
+    status: int
+    content_type: str
+    content: bytes
+    hops: tuple[str, ...] = ()
+    """The addresses that sent on, in their order."""
+    cut: str = ""
+    """Why there is only the beginning: "size", "time", or "broken"; empty when all is there."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the server gave what it was asked for."""
+        return 200 <= self.status < 300
+
+    @property
+    def said(self) -> str:
+        """The status as people know it, such as `404 Not Found`."""
+        try:
+            return f"{self.status} {HTTPStatus(self.status).phrase}"
+        except ValueError:
+            return str(self.status)
+
+
+class _Way(NamedTuple):
+    """What certificates count, whether the proxies of the environment are used, and the one for an address."""
+
+    context: ssl.SSLContext
+    through_proxy: bool
+    proxy: str = ""
+
+
+async def fetch(url: str, addresses: Addresses, limits: Limits, *, through_proxy: bool = False) -> Fetched:
+    """GET the address and follow it where it is sent on; raises Unreachable and Refused."""
+    import httpx
+
+    until = asyncio.get_running_loop().time() + limits.seconds * _SHARE
+    way = _Way(httpx.create_ssl_context(), through_proxy)
+    try:
+        async with asyncio.timeout(limits.seconds):
+            return await _followed(checked_url(url), addresses, way, limits.size, until)
+    except TimeoutError:
+        raise Unreachable(f"{checked_url(url).host} did not answer within {limits.seconds:g} seconds.") from None
+
+
+async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int, until: float) -> Fetched:
+    """The answer where it is sent on to in the end."""
+    hops: list[str] = []
+    while True:
+        if len(hops) > MOST_HOPS:
+            raise Unreachable(f"The server sent on more than {MOST_HOPS} times: {hops[0]} … {hops[-1]}.")
+        way = way._replace(proxy=proxy_of(str(place)) if way.through_proxy else "")
+        if way.proxy:
+            with suppress(Unresolved):  # a name that the proxy alone knows
+                await addresses.of(place.host, port_of(place))
+            found = await _get(place, [place.host], way, size, until)
+        else:
+            found = await _get(place, await addresses.of(place.host, port_of(place)), way, size, until)
+        target = found.headers.get("location", "")
+        if found.status not in _REDIRECTS or not target:
+            return replace(found, hops=tuple(hops))
+        hops.append(str(place))
+        place = _sent_on(place, target)
+
+
+def checked_url(url: str) -> httpx.URL:
+    """The address, if it is one that can be fetched; raises Unreachable."""
+    import httpx
+
+    try:
+        place = httpx.URL(url.strip())
+        port_of(place)
+    except (httpx.InvalidURL, ValueError, TypeError) as error:
+        raise Unreachable(f"{url[:200]!r} is no address ({error}).") from None
+    if place.scheme not in ("http", "https") or not place.host:
+        raise Unreachable(f"{str(place)[:200]} cannot be read: give an address that begins with https:// or http://.")
+    if place.userinfo:
+        raise Unreachable("The address holds a user name or password; give it without them.")
+    return place.copy_with(fragment=None)
+
+
+def port_of(place: httpx.URL) -> int:
+    """The port that is meant."""
+    return place.port or (443 if place.scheme == "https" else 80)
+
+
+def _sent_on(place: httpx.URL, target: str) -> httpx.URL:
+    import httpx
+
+    try:
+        return checked_url(str(place.join(target)))
+    except (Unreachable, httpx.InvalidURL, ValueError) as error:
+        raise Unreachable(f"{place} sends on to an address that is not followed: {error}") from None
+
+
+async def _get(place: httpx.URL, addresses: list[str], way: _Way, size: int, until: float) -> Fetched:
+    """The answer of the first address that can be reached, directly or through the proxy."""
+    import httpx
+
+    for number, address in enumerate(addresses, 1):
+        try:
+            return await _answer(place, address, way, size, until)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            if number == len(addresses) or certificate_fault(error):
+                raise Unreachable(_told(place, error, way.proxy)) from error
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise Unreachable(_told(place, error, way.proxy)) from error
+    raise Unreachable(f"{place.host} has no address.")
+
+
+async def _answer(place: httpx.URL, address: str, way: _Way, size: int, until: float) -> Fetched:
+    """One request to one address. The name stands in the Host line and is what the certificate is checked for."""
+    import httpx
+
+    timeout = httpx.Timeout(_SILENCE)
+    headers = {**_HEADERS, "Host": place.netloc.decode("ascii")}
+    async with (
+        httpx.AsyncClient(
+            verify=way.context, trust_env=False, timeout=timeout, follow_redirects=False, proxy=way.proxy or None
+        ) as client,
+        client.stream(
+            "GET",
+            place.copy_with(host=address),
+            headers=headers,
+            extensions={"sni_hostname": place.raw_host.decode("ascii")},
+        ) as answer,
+    ):
+        content, cut = (b"", "") if answer.status_code in _REDIRECTS else await _body(answer, size, until)
+    told = {name.lower(): value for name, value in answer.headers.items()}
+    return Fetched(str(place), answer.status_code, told.get("content-type", ""), content, cut=cut, headers=told)
+
+
+async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes, str]:
+    """What came, and why it is only the beginning."""
+    import httpx
+
+    try:
+        body = Body(answer.headers.get("content-encoding", ""), size)
+        async with asyncio.timeout_at(until):
+            await body.read(answer.aiter_raw())
+    except BadBody as error:
+        raise Unreachable(str(error)) from error
+    except (TimeoutError, httpx.TimeoutException):
+        return _what_came(body, answer, "time")
+    except httpx.HTTPError:
+        return _what_came(body, answer, "broken")
+    return body.content, "size" if body.is_cut else ""
+
+
+def _what_came(body: Body, answer: httpx.Response, why: str) -> tuple[bytes, str]:
+    if not body.content:
+        said = "sent nothing within the time" if why == "time" else "broke off before it sent anything"
+        raise Unreachable(f"{answer.request.headers['host']} answered {answer.status_code} and {said}.")
+    return body.content, why
+
+
+def certificate_fault(error: BaseException | None) -> str:
+    """Why a certificate was refused, where that is what happened."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message or "it cannot be verified"
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def _told(place: httpx.URL, error: Any, proxy: str) -> str:
+    fault = certificate_fault(error)
+    if fault:
+        return f"The certificate of {place.host} is not valid ({fault}), so nothing was read from it."
+    kind = type(error).__name__
+    note = unused_note(str(place)) if kind.startswith("Connect") and not proxy else ""
+    note = f" It was asked for through the proxy {urlsplit(proxy).hostname}." if proxy else note
+    if "Timeout" in kind:
+        return f"{place.host} did not answer within {_SILENCE:g} seconds.{note}"
+    return f"{place.host} could not be read: {str(error) or kind}.{note}"
