@@ -1,7 +1,7 @@
 """What still breaks a contract, in `offenders.json`: the lists only shrink.
 
 An entry that no longer offends has to go, a new one is not taken. `python -m tests.contracts.offenders` takes away what
-no longer offends and lowers the counts; it never adds.
+no longer offends and lowers the counts; it never adds. With `init` it takes the names as they are after a move.
 """
 
 from __future__ import annotations
@@ -45,8 +45,16 @@ def assert_only_listed(contract: str, found: Mapping[str, Any]) -> None:
 def _write(contract: str, found: dict[str, Any]) -> None:
     lists = load()
     old = lists.get(contract, {})
-    lists[contract] = {name: _lower(old.get(name), value) for name, value in sorted(found.items())}
+    # Modules that were moved or merged take their counts along; the sum never rises.
+    was_moved = "init" in _TIGHTEN and (not old or _sum(found) <= _sum(old))
+    lists[contract] = {
+        name: value if was_moved else _lower(old.get(name), value) for name, value in sorted(found.items())
+    }
     _FILE.write_text(json.dumps(lists, indent=1, ensure_ascii=False) + "\n")
+
+
+def _sum(values: Mapping[str, Any]) -> int:
+    return sum(value for value in values.values() if isinstance(value, int))
 
 
 def _lower(old: Any, new: Any) -> Any:

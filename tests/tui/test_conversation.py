@@ -80,7 +80,7 @@ def test_a_waiting_and_a_rejected_action_say_so():
 @STEADY
 @given(st.text(), st.integers(20, 120), st.sampled_from(["execute_bash", "str_replace_editor", "think", "finish", "x"]))
 def test_a_card_has_as_many_lines_at_every_width_and_none_is_too_wide(text, width, tool):
-    delta = ev.FileDelta.model_construct(path=text, before=text, after=text + "\nx")
+    delta = ev.FileDelta(path=text, before=text, after=text + "\nx")
     arguments = {"command": text, "path": text, "thought": text}
     for phase in ("failed", "running", "done", "rejected", "waiting"):
         item = ActionItem(1, 1, "a", tool, arguments, phase=phase, output=text * 9, files=(delta,), note=text)  # type: ignore[arg-type]
