@@ -52,7 +52,7 @@ def test_a_new_file_is_made_where_there_are_no_links(tmp_path: Path):
 WRITER = """
 import sys
 from pathlib import Path
-from workbench.tools.str_replace_editor import atomic
+from workbench.files import atomic
 
 path, versions = Path(sys.argv[1]), (b"a" * 300_000, b"b" * 500_000)
 print("ready", flush=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # both cost time that the first frame does not have
     import subprocess
     from typing import Any
 
-ROOT = str(Path(__file__).parents[1])
+ROOT = str(Path(__file__).parents[2])
 """The directory that holds our package."""
 _workspaces: set[str] = set()
 _RUN = "import runpy, sys; sys.path += [each for each in {more!r} if each not in sys.path]; del sys.argv[0]; "
