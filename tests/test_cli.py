@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench import __version__, commands
-from workbench.cli import main
+from workbench import __version__
+from workbench import cli as commands
+from workbench.cli.main import main
 from workbench.config.load import Locations
 from workbench.protocol.events import RunEnded, SessionStarted, UserMessage
 from workbench.session.names import new_id, session_path
@@ -91,7 +92,7 @@ def test_a_wrong_command_line_is_one_visible_line_and_code_2(words: list[str], c
 
 def test_version_and_help_load_nothing_heavy():
     check = (
-        "import sys; from workbench.cli import main\n"
+        "import sys; from workbench.cli.main import main\n"
         "try: main([sys.argv[1]])\n"
         "except SystemExit as end: print(end.code)\n"
         "print([name for name in ('textual', 'pydantic', 'litellm', 'rich', 'typing') if name in sys.modules])"
@@ -155,7 +156,7 @@ def test_a_screen_needs_a_terminal_at_each_end(tmp_path: Path, command: list[str
     ends = {"stdin": terminal, "stdout": terminal, "stderr": terminal, piped: subprocess.PIPE}
     home = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, "-m", "workbench.cli", *command], env=home, cwd=tmp_path, check=False, **ends
+        [sys.executable, "-m", "workbench.cli.main", *command], env=home, cwd=tmp_path, check=False, **ends
     )
     os.close(terminal)
     said = (done.stderr or os.read(ours, 4096)).decode()

@@ -28,7 +28,7 @@ from workbench.protocol.commands import Leave
 from workbench.protocol.events import ActionProposed
 from workbench.session.opening import open_session, start_session
 from workbench.tools import list_registered_tools
-from workbench.tools.choosing import choose
+from workbench.tools.selection import choose
 from workbench.tools.trust import fingerprint
 
 GUIDE = (Path(__file__).parent.parent / "workbench/guide/tools.md").read_text()

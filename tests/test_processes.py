@@ -22,7 +22,7 @@ from workbench.processes.sweep import shell_environment
 from workbench.session.names import new_id
 from workbench.session.storage.catalog import newest_first
 from workbench.tools.web_read.child import converted
-from workbench.tui.manners.clipboard import clipboard_program
+from workbench.tui.terminal.integration import clipboard_program
 from workbench.view.sessions import Shelf
 from workbench.view.state import SessionState
 from workbench.view.tools import tools_here

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.readme_pictures import FOLDER, PICTURES, readme_with_pictures
-from workbench import cli
+from workbench.cli import main as cli
 from workbench.config import load as config
 from workbench.tools import BUILTIN_TOOLS, ToolContext
 from workbench.tools.selection import select_tools

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli import main
+from workbench.cli.main import main
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def main() -> int:
     if here:
         sys.path[:] = without_workspace(sys.path, here, os.environ.get("PYTHONPATH", ""))
     try:
-        from workbench.cli import main as run  # only now: before, its imports could be modules of that directory
+        from workbench.cli.main import main as run  # only now: before, its imports could be modules of that directory
 
         return run()
     except MemoryError:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.agent.agent import Agent
-from workbench.agent.dialects import described_for
+from workbench.agent.agent import Agent, described_for
 from workbench.agent.prompts import system_prompt
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
 from workbench.tools.builtin import open_tools

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.agent.call_arguments import MAX_ARGUMENTS, UnreadableArguments, read_arguments
+from workbench.agent.responses import MAX_ARGUMENTS, UnreadableArguments, read_arguments
 
 
 def test_an_object_is_read():

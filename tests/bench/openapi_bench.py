@@ -12,7 +12,7 @@ import yaml
 
 from tests.bench.measure import Measure
 from workbench.agent.agent import Agent
-from workbench.llm.scripted import ScriptedModel
+from workbench.llm.scripted.model import ScriptedModel
 from workbench.tools import Tool, ToolContext, ToolDefinition, open_tools, resolve_tool
 
 _OPERATIONS = 1_000

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.bench.measure import Measure
-from workbench.agent.dialects import described_for
+from workbench.agent.agent import described_for
 from workbench.tools import BashTool, FileEditorTool, TaskTrackerTool, ToolDefinition
 
 _LIMIT = 5.0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.bench.measure import Measure
-from workbench.llm.text_calls import (
+from workbench.llm.text_tools.calls import (
     convert_fncall_messages_to_non_fncall_messages,
     convert_non_fncall_messages_to_fncall_messages,
 )

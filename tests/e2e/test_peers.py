@@ -113,7 +113,7 @@ def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(world: 
     code = (
         "import resource, sys\n"
         "resource.setrlimit(10, (5000, 5000))\n"
-        "from workbench.cli import main\n"
+        "from workbench.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
     (world.home / "nested.py").write_text(code)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.llm.text_calls import (
+from workbench.llm.text_tools.calls import (
     STOP_WORD,
     FunctionCallConversionError,
     FunctionCallValidationError,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.llm.test_text_calls import BASH, FINISH, call
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
-from workbench.llm.text_model import TextCallModel
-from workbench.llm.text_stream import CallHider
+from workbench.llm.text_tools.model import CallHider, TextCallModel
 
 ASKED = [{"role": "system", "content": "Be good."}, {"role": "user", "content": "List the files."}]
 

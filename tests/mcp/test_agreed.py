@@ -14,7 +14,7 @@ from tests.mcp.conftest import FAKE, Place
 from workbench.mcp.environment import server_environment
 from workbench.mcp.faults import ServerFailed
 from workbench.mcp.servers import Server, read_server
-from workbench.mcp.started_files import started_files
+from workbench.mcp.stdio import started_files
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> Path:

@@ -11,9 +11,9 @@ import pytest
 
 from tests.mcp.conftest import ask
 from tests.world import wait_for
+from workbench.mcp.content import read_resource
 from workbench.mcp.faults import ServerFailed
 from workbench.mcp.offered import OfferedServers
-from workbench.mcp.reading import read_resource
 from workbench.mcp.servers import Servers, read_server
 from workbench.mcp.stdio import Lines, TooLong
 

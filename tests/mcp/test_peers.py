@@ -13,11 +13,10 @@ import pytest
 
 from tests.system_packages import found_or_installed
 from tests.world import wait_for
+from workbench.mcp.content import prompt_text, read_resource
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.faults import CallRefused
 from workbench.mcp.forms import LEAVE_OUT, NOTHING
-from workbench.mcp.prompts import prompt_text
-from workbench.mcp.reading import read_resource
 from workbench.mcp.sampling import Sample
 from workbench.mcp.servers import read_server
 from workbench.mcp.tool import MCPToolDefinition

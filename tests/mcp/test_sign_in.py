@@ -18,8 +18,7 @@ from tests.mcp.conftest import ask
 from tests.world import finish
 from workbench.errors import UsageError
 from workbench.mcp.faults import ServerFailed
-from workbench.mcp.login import login, logout
-from workbench.mcp.loopback import Answer, Loopback
+from workbench.mcp.login import Answer, Loopback, login, logout
 from workbench.mcp.servers import read_server
 from workbench.mcp.tokens import TokenStore
 from workbench.secrets.masker import KNOWN

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.commands.rules import tried_call
+from workbench.cli.rules import tried_call
 from workbench.config.load import Locations, Settings
 from workbench.protocol.risk import effective
 from workbench.risk.actions import assess_address, canonical

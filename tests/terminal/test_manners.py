@@ -10,10 +10,8 @@ from tests.terminal.allowed import strange
 from tests.world import World
 from workbench.config.terminal import TerminalSettings, read_terminal
 from workbench.errors import UsageError
-from workbench.tui.manners.abilities import Abilities, abilities
-from workbench.tui.manners.ascii_filter import AsciiFilter
-from workbench.tui.manners.clipboard import clipboard_program
-from workbench.tui.manners.window import Window
+from workbench.tui.terminal.filters import AsciiFilter
+from workbench.tui.terminal.integration import Abilities, Window, abilities, clipboard_program
 from workbench.view.state import SessionState
 
 USUAL = TerminalSettings()

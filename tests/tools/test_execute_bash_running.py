@@ -11,7 +11,7 @@ import pytest
 
 from tests.tools.shells import Bash, eventually, until_printed
 from workbench.tools.execute_bash import BashTool, ExecuteBashAction
-from workbench.tools.execute_bash.keys import KEYS
+from workbench.tools.execute_bash.answer import KEYS
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,7 @@ import pytest
 from workbench.config.load import Locations, Settings
 from workbench.errors import UsageError
 from workbench.tools import BUILTIN_TOOLS, ToolContext, list_registered_tools
-from workbench.tools.choosing import choose
-from workbench.tools.parameters import checked_params, settable
-from workbench.tools.selection import Selection, select_tools
+from workbench.tools.selection import Selection, checked_params, choose, select_tools, settable
 from workbench.tools.trust import agree, agreed, fingerprint, is_trusted
 
 FILE = Path("/somewhere/settings.toml")

@@ -15,9 +15,9 @@ from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.settings import SettingsScreen
-from workbench.tui.setting.book import SettingsBook
-from workbench.tui.widgets.filter_line import FilterLine
+from workbench.tui.settings.book import SettingsBook
 from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.side import FilterLine
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.approval.questions import Asked
 

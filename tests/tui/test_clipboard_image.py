@@ -7,7 +7,7 @@ import pytest
 
 from tests.pictures_of import png
 from workbench.errors import WorkbenchError
-from workbench.tui.manners.clipboard_image import can_read_images, keep_image
+from workbench.tui.terminal.clipboard_image import can_read_images, keep_image
 
 WAYLAND, X11 = {"WAYLAND_DISPLAY": "wayland-1"}, {"DISPLAY": ":0"}
 WL_PASTE = """case "$1" in

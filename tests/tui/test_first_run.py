@@ -14,9 +14,9 @@ from workbench.tui.app import Opened
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.main import MainScreen
-from workbench.tui.setting.book import SettingsBook
-from workbench.tui.setting.live import take_over
-from workbench.tui.setting.ways import Way, kept, read_way, ways, wrong_way
+from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.live import take_over
+from workbench.tui.settings.providers import Way, kept, read_way, ways, wrong_way
 from workbench.tui.widgets.prompt import Prompt
 
 WORKS = Way("scripted/demo", "A scripted one")

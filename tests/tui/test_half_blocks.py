@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.tui.drawn_plot import with_plot
 from tests.tui.sample_session import STEADY, fold
-from workbench.tui.widgets.illustrated_lines import IllustratedText
+from workbench.tui.widgets.text_lines import IllustratedText
 from workbench.view.formatting.detail import detail_text, picture_lines
 from workbench.view.formatting.half_blocks import Cell, Picture, sign
 

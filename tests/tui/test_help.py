@@ -11,10 +11,9 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config.load import Locations, Settings
-from workbench.tui.key_list import key_groups
-from workbench.tui.key_names import key_name
+from workbench.tui.key_names import key_groups, key_name
 from workbench.tui.screens.help import GUIDES, topics
-from workbench.tui.setting.book import SettingsBook
+from workbench.tui.settings.book import SettingsBook
 
 NAMED = ["start", "approving", "reviewing", "models", "tools", "keys", "settings", "sessions", "safety", "extending"]
 PANELS = {"f2": "timeline", "f3": "tasks", "f4": "changes"}

@@ -5,7 +5,7 @@ import pytest
 from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.test_pictures_stale import in_part, stale_file
 from tests.tui.trial import workbench_app
-from workbench.tui.manners.ascii_filter import AsciiFilter
+from workbench.tui.terminal.filters import AsciiFilter
 
 __all__ = ["folder"]
 

@@ -7,7 +7,7 @@ from tests.tui.test_pictures import folder, text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.engine.trial import Outcome
 from workbench.tui.screens.first_run import FirstRunScreen
-from workbench.tui.setting.ways import Way
+from workbench.tui.settings.providers import Way
 
 __all__ = ["folder"]
 

@@ -13,8 +13,8 @@ from tests.tui.test_pictures import folder, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config.load import Locations, load_settings
 from workbench.tui.screens.settings import SettingsScreen
-from workbench.tui.setting import entries
-from workbench.tui.setting.book import SettingsBook
+from workbench.tui.settings import entries
+from workbench.tui.settings.book import SettingsBook
 
 __all__ = ["folder"]
 

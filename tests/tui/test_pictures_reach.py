@@ -7,7 +7,7 @@ from tests.tui.looks import DARK, FIRST, LIGHT, unlike
 from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.tui.opening import open_action
-from workbench.tui.widgets.illustrated_lines import IllustratedLines
+from workbench.tui.widgets.text_lines import IllustratedLines
 
 __all__ = ["folder"]
 

@@ -13,7 +13,7 @@ from workbench.config.model import ProfileModel, SettingsModel, TerminalModel
 from workbench.config.profiles import read_profile
 from workbench.config.terminal import TerminalSettings
 from workbench.errors import UsageError
-from workbench.tui.setting.book import SettingsBook
+from workbench.tui.settings.book import SettingsBook
 
 FILE = """# how I work
 model = "fast"   # the cheap one

@@ -12,8 +12,8 @@ from workbench.config.load import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.setting_edit import SettingEdit
 from workbench.tui.screens.settings import SettingsScreen
-from workbench.tui.setting.book import SettingsBook
-from workbench.tui.setting.live import take_over
+from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.live import take_over
 from workbench.tui.widgets.setting_list import SettingList
 
 FILE = '# mine\nmodel = "scripted/demo"\nmax_steps = 40  # enough\n'

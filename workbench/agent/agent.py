@@ -1,18 +1,31 @@
-"""One step of the agent: the messages of the log in, the model's answer out; the session drives it."""
+"""How a model wants its tools described: some need short texts, some refuse parts of JSON Schema; used by `agent`."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from workbench.agent.dialects import described_for
 from workbench.agent.prompts import plan_note, system_prompt
 from workbench.agent.skills import Skill
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
 from workbench.tools.find_tools.offer import offer_of
+from workbench.tools.json_schema import without_defaults
 from workbench.tools.tool import ToolDefinition
+
+_SHORT = re.compile(r"gpt-4|\bo[134]\b")
+
+
+def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:
+    """The tool in OpenAI's function shape, as the model of that name takes it; a copy of its own."""
+    name = model.lower()
+    described = tool.to_openai_tool(short=bool(_SHORT.search(name)))
+    if "gemini" in name:
+        described["function"]["parameters"] = without_defaults(described["function"]["parameters"])
+    return described
+
 
 BeforeCall: TypeAlias = Callable[[Callable[[], bool], Callable[[str], None]], bool]
 """Given whether it is cancelled, and where to tell what it waits for."""

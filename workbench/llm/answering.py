@@ -1,21 +1,183 @@
-"""One call of a provider's model with its tries: what streams in becomes one response; used by `client`."""
+"""Takes keys and passwords out of what a provider says before a person sees it; used by `client` and `faults`."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from workbench.llm.exchange import Chunk, Exchange
 from workbench.llm.faults import Fault
-from workbench.llm.fitting import has_pictures, is_blind, without_pictures
 from workbench.llm.in_words import has_calls, in_words
-from workbench.llm.model import Cancel, Delta, Message, ModelError, ModelRequest, ModelResponse
+from workbench.llm.model import Cancel, Delta, Message, Model, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of, window_of
 from workbench.llm.retry import Cancelled
 from workbench.llm.stream import Joiner
 from workbench.text import first_line, well_formed
+
+_LIKE_A_KEY = re.compile(r"(?i)\b(?:sk|pk|key|token|gsk|xai|AIza)[-_][\w*.-]{6,}|AIza[\w-]{10,}|bearer\s+\S+")
+_NAMES_A_SECRET = re.compile(r"(?i)(?:keys?|token|secret|pass(?:word|wd|phrase)?|pwd|bearer|cookie|auth|credentials?)$")
+_SHORTEST = 6
+
+
+def masked(text: str, api_key: str | None = None) -> str:
+    """The text without the key given, without the keys of the environment, and without what looks like one."""
+    for secret in sorted({api_key or "", *_of_environment()}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, "…")
+    return _LIKE_A_KEY.sub("…", text)
+
+
+def _of_environment() -> Iterator[str]:
+    return (value.strip() for name, value in os.environ.items() if _NAMES_A_SECRET.search(name))
+
+
+_GEMINI = "vertex_ai_beta"
+"""litellm's name for the streams of Gemini's models, on Google AI Studio as on Vertex."""
+_LONGEST = 4_000_000
+"""Characters of one JSON value over several lines; a longer one is no longer looked at."""
+
+
+class Ending:
+    """Watches one stream of litellm; `reason` is the provider's own finish reason, empty while none has come."""
+
+    def __init__(self, stream: Any) -> None:
+        self.reason = ""
+        self.stream = stream
+        """What to read the answer from."""
+        self._is_gemini = getattr(stream, "custom_llm_provider", "") == _GEMINI
+        pieces = getattr(stream, "completion_stream", stream)
+        if pieces is stream:  # a bare generator, as routes to completions of texts give
+            self.stream = self._watched(stream)
+        elif pieces is None:
+            open_stream = stream.make_call
+            stream.make_call = lambda **given: self._watched(open_stream(**given))
+        elif hasattr(pieces, "__next__") or hasattr(pieces, "__iter__"):
+            stream.completion_stream = self._watched(pieces)
+
+    def _watched(self, pieces: Any) -> Iterator[Any]:
+        if self._is_gemini:
+            pieces.streaming_response = self._gemini_lines(pieces.streaming_response)
+        for piece in pieces:
+            if _is_of_another_choice(piece):
+                continue
+            if not self._is_gemini:
+                self.reason = _reason_of(piece) or self.reason
+            yield piece
+
+    def _gemini_lines(self, lines: Iterator[str]) -> Iterator[str]:
+        waiting = ""
+        for line in lines:
+            waiting += line.removeprefix("data:").strip()
+            if waiting.endswith("}"):
+                answer = _object(waiting)
+                self.reason = _gemini_reason(answer) or self.reason
+                waiting = waiting if answer is None and len(waiting) < _LONGEST else ""
+            yield line
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else {}
+
+
+def _gemini_reason(answer: dict[str, Any] | None) -> str:
+    """The reason of the first candidate, or that the question itself was blocked."""
+    feedback = (answer or {}).get("promptFeedback")
+    if isinstance(feedback, dict) and feedback.get("blockReason"):
+        return "SAFETY"
+    candidates = (answer or {}).get("candidates")
+    for candidate in candidates if isinstance(candidates, list) else ():
+        if isinstance(candidate, dict) and not candidate.get("index"):
+            return str(candidate.get("finishReason") or "")
+    return ""
+
+
+def _reason_of(piece: Any) -> str:
+    """The finish reason that a piece states: of litellm's own plain dictionaries or of OpenAI's objects."""
+    if isinstance(piece, dict):
+        return str(piece.get("finish_reason") or ("stop" if piece.get("is_finished") else ""))
+    choices = getattr(piece, "choices", None)
+    return str(getattr(choices[0], "finish_reason", None) or "") if choices else ""
+
+
+def _is_of_another_choice(piece: Any) -> bool:
+    """Whether all that a piece holds belongs to a second answer, which nobody asked for."""
+    choices = getattr(piece, "choices", None) or ()
+    return bool(choices) and all(getattr(choice, "index", 0) for choice in choices)
+
+
+_MARK = {"cache_control": {"type": "ephemeral"}}
+_MARKED_PROVIDERS = ("anthropic", "bedrock", "vertex_ai")
+_NO_EYES = "[An image stood here. It was not sent, because this model cannot take it; say so if that matters.]"
+
+
+def takes_cache_marks(name: str, provider: str) -> bool:
+    """Whether the model keeps what it has read only where it is told to; Anthropic's do, by whomever hosted."""
+    return provider in _MARKED_PROVIDERS and "claude" in name
+
+
+def with_cache_marks(messages: Sequence[Message]) -> list[Message]:
+    """Marks behind the instructions (tools stand before them), behind the last request and behind this one."""
+    marked = list(messages)
+    for place in {0, _end_of_last_request(messages), len(messages) - 1}:
+        if 0 <= place < len(marked):
+            marked[place] = _marked(marked[place])
+    return marked
+
+
+def _end_of_last_request(messages: Sequence[Message]) -> int:
+    answers = (place for place in reversed(range(len(messages))) if messages[place]["role"] == "assistant")
+    return next(answers, 0) - 1
+
+
+def _marked(message: Message) -> Message:
+    content: Any = message["content"]
+    if isinstance(content, list) and content:
+        return {**message, "content": [*content[:-1], {**content[-1], **_MARK}]}
+    return {**message, **_MARK} if content else message
+
+
+def has_pictures(messages: Sequence[Message]) -> bool:
+    """Whether a picture is to be sent."""
+    in_parts = [message for message in messages if isinstance(message.get("content"), list)]
+    return any(_is_picture(part) for message in in_parts for part in _parts(message))
+
+
+def without_pictures(messages: Sequence[Message]) -> list[Message]:
+    """The messages with a word in place of each picture, so that the model knows what it does not see."""
+    return [_told(message) if any(map(_is_picture, _parts(message))) else message for message in messages]
+
+
+def is_blind(known: Mapping[str, Any] | None) -> bool:
+    """Whether the table's entry is that of a model that chats and takes no pictures; an unknown model is taken to."""
+    return known is not None and known.get("mode") == "chat" and not known.get("supports_vision")
+
+
+def takes_no_images(model: Model) -> bool:
+    """Whether images are known to be lost on the model; one of which nothing is known is taken to have eyes."""
+    return is_blind(getattr(model, "prices", None))
+
+
+def _told(message: Message) -> Message:
+    return {**message, "content": "\n".join(_NO_EYES if _is_picture(p) else p["text"] for p in _parts(message))}
+
+
+def _parts(message: Message) -> Sequence[Any]:
+    content = message.get("content")
+    return content if isinstance(content, list) else ()
+
+
+def _is_picture(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "image_url"
+
 
 _RETOLD = "the provider refused the order of calls and results; they are sent once more, told in words"
 _UNSEEN = "the provider refused the images, so they are left out"

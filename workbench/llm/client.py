@@ -19,13 +19,9 @@ from functools import cache, cached_property
 from typing import Any
 
 from workbench.llm.addresses import takes_usual_key, usual_openai_address
-from workbench.llm.answering import Answering
-from workbench.llm.endings import Ending
+from workbench.llm.answering import Answering, Ending, masked, takes_cache_marks, with_cache_marks
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, stay_here
-from workbench.llm.fault_words import model_error
-from workbench.llm.faults import Fault, fault_of
-from workbench.llm.fitting import takes_cache_marks, with_cache_marks
-from workbench.llm.masking import masked
+from workbench.llm.faults import Fault, fault_of, model_error
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.signatures import unsigned

@@ -1,15 +1,97 @@
-"""What can go wrong in a model call; used by `client`, `sse` and `retry`.
-
-Exceptions are told apart by their class names and status, so that no provider library is imported here.
-"""
+"""What went wrong in a model call, in the one line that tells the person what to do; used by `client` and screens."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from workbench.llm.provider_errors import chain, headers_of, message_of, retry_after, status_of
+from workbench.llm.model import ContextOverflow, ModelError
+from workbench.text import first_line
+
+_PREFIX = re.compile(r"(?:litellm\.\w+: |\w+(?:Exception|Error)(?: -|:) )+")
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The exception and what it came from, each once."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status a server really sent; libraries invent one for faults that never reached a server."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None) if response is not None else None
+    if isinstance(status, int) and getattr(response, "headers", None):
+        return status
+    return None
+
+
+def headers_of(error: BaseException) -> Mapping[str, Any]:
+    """The headers of the answer, where one came."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return headers if isinstance(headers, Mapping) else {}
+
+
+def message_of(links: Sequence[BaseException], plain: Container[str]) -> str:
+    """The provider's own sentence where its body holds one, else what the library says, first in a `plain` one."""
+    for link in reversed(links):
+        if said := _sentence(getattr(link, "body", None)):
+            return said
+        if said := _sentence(_quoted(str(link))):
+            return said
+    error = ([link for link in links if type(link).__name__ in plain] or links[:1])[-1]
+    return _PREFIX.sub("", str(error).partition(" Original exception: ")[0]) or type(error).__name__
+
+
+def _sentence(body: object) -> str:
+    """The message of an error's body, with its code where that is a word."""
+    inner = (
+        next((body[name] for name in ("error", "detail") if body.get(name)), body) if isinstance(body, dict) else None
+    )
+    if isinstance(inner, str):  # Ollama, TGI
+        return inner
+    if not isinstance(inner, dict) or not isinstance(inner.get("message"), str):
+        return ""
+    return f"{inner['message']} ({inner['code']})" if isinstance(inner.get("code"), str) else str(inner["message"])
+
+
+def _quoted(text: str) -> object:
+    """The body that a library put into its own message, as JSON."""
+    found = _OBJECT.search(text)
+    try:
+        return json.loads(found.group()) if found else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def retry_after(headers: Mapping[str, Any]) -> float | None:
+    """The seconds after which the provider wants to be asked again."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return max(0.0, float(headers["retry-after"]))
+    except KeyError:
+        return None
+    except ValueError:
+        return _until(str(headers["retry-after"]))
+
+
+def _until(date: str) -> float | None:
+    try:
+        return max(0.0, (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
 
 Kind: TypeAlias = Literal[
     "key",
@@ -175,3 +257,78 @@ def _by_status(names: list[str], status: int | None, text: str) -> Kind:
     if status is None and _NO_KEY.search(text):
         return "key"
     return next((_BY_CLASS[name] for name in names if name in _BY_CLASS), "other")
+
+
+_UNNAMED = re.compile(r"\W")
+
+
+def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
+    """The error for the person: what happened and what to do."""
+    where = shown_address(api_base) or f"the provider of {model}"
+    detail = f": {first_line(fault.text, 300)}" if fault.text else ""
+    if fault.kind == "context":
+        return ContextOverflow(
+            f"the conversation is larger than the window of {model}{detail}: choose a model with a larger window, or "
+            "begin a new session"
+        )
+    lines: dict[Kind, str] = {
+        "key": _about_key(fault, model, api_base, where),
+        "refused": f"nothing answers at {where}: start the server there or correct --api-base",
+        "unreachable": f"cannot reach {where}{detail}: check the network and the address",
+        "stalled": f"{where} stopped answering: send the message again, or choose another model",
+        "lost": f"the connection to {where} broke: send the message again",
+        "rate": f"{where} still limits the rate: wait{_for(fault.retry_after)} and send the message again",
+        "quota": f"the account at {where} has no credit left{detail}",
+        "busy": f"{where} is failing{code_words(fault.status)}{detail}: send the message again later",
+        "unknown": f"{where} does not know the model {model}{detail}: check its name{_or_base(api_base)}",
+        "alien": f"{where} does not answer like a model: check --api-base (it mostly ends in /v1)",
+        "redirected": f"{where} sends the conversation on to another address{detail}: it was not sent there; if you "
+        "trust that address, set it as `api_base`",
+        "filtered": f"{where} does not take this conversation (content filter){detail}: put the last message in other "
+        "words, or choose another model",
+        "missing": f"{model} needs a package that is not installed{detail}",
+        "provider": f"no provider is known for the model {model!r}: write it as PROVIDER/NAME, for example "
+        "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
+    }
+    return ModelError(lines.get(fault.kind, f"the call to {model} failed{code_words(fault.status)}{detail}"))
+
+
+def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> str:
+    usual = key_variable(model)
+    if fault.status and api_base:
+        return (
+            f"{where} refused the key{code_words(fault.status)}: name the variable that holds its key with "
+            f"`api_key_env` in settings.toml ({usual} goes to the provider's own address only)"
+        )
+    said = (
+        f"{where} refused the key{code_words(fault.status)}: set the right one in"
+        if fault.status
+        else f"no key for {model}: set"
+    )
+    return f"{said} {usual}, or name another variable with `api_key_env` in settings.toml"
+
+
+def key_variable(model: str) -> str:
+    """The environment variable that holds the key of the model's provider, as a rule."""
+    provider, slash, _ = model.partition("/")
+    return f"{_UNNAMED.sub('_', provider).upper()}_API_KEY" if slash else "OPENAI_API_KEY"
+
+
+def shown_address(api_base: str | None) -> str:
+    """The address without a user name or password in it."""
+    if not api_base:
+        return ""
+    try:
+        parts = urlsplit(api_base)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return first_line(api_base, 200)
+    return first_line(parts._replace(netloc=host, query="", fragment="").geturl(), 200)
+
+
+def _for(seconds: float | None) -> str:
+    return f" {seconds:.0f} s" if seconds else ""
+
+
+def _or_base(api_base: str | None) -> str:
+    return " and --api-base (it mostly ends in /v1)" if api_base else ""

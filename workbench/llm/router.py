@@ -7,8 +7,8 @@ from workbench.config.profiles import Profile
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Model, ModelError
 from workbench.llm.pricing import calls_no_tools
-from workbench.llm.scripted import PREFIX, ScriptedModel
-from workbench.llm.text_model import TextCallModel
+from workbench.llm.scripted.model import PREFIX, ScriptedModel
+from workbench.llm.text_tools.model import TextCallModel
 from workbench.llm.tuning import tuning_of
 from workbench.llm.unset_model import UnsetModel
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.text import cut_middle, well_formed
+from workbench.errors import WorkbenchError
+from workbench.mcp.client import MCPClient
+from workbench.mcp.faults import CallTimedOut, ServerFailed
+from workbench.secrets.masker import KNOWN
+from workbench.text import cut_middle, first_line, well_formed
 from workbench.tools.schema import Content, ImageContent, TextContent
+
+if TYPE_CHECKING:
+    from mcp import types as t
 
 _MOST_TEXT = 400_000
 _MOST_IMAGE, _MOST_IMAGES = 8_000_000, 8
@@ -104,3 +113,96 @@ def _image(data: str, mime: str, what: str) -> Content:
 
 def _size(data: str) -> str:
     return f"{len(data) * 3 // 4:,} bytes"
+
+
+LONGEST_PROMPT = 60_000
+"""Characters of one prompt; of a longer one the middle is left out."""
+_IMAGE = "[an image, which is left out]"
+
+
+def prompt_text(clients: Sequence[MCPClient], server: str, name: str, arguments: Mapping[str, str]) -> str:
+    """What the prompt says with these arguments; its server is started if it has to be. Raises WorkbenchError."""
+    client = next((each for each in clients if each.server.name == server), None)
+    if client is None:
+        raise ServerFailed(f"there is no MCP server {server} that is on")
+    future = client.get_prompt(name, dict(arguments))
+    try:
+        result = future.result(client.server.start_seconds + client.server.call_seconds)
+    except TimeoutError as error:
+        future.cancel()
+        raise CallTimedOut(f"the MCP server {server} did not give its prompt in time") from error
+    except WorkbenchError as error:
+        raise type(error)(KNOWN.masked(str(error))) from error
+    return cut_middle(KNOWN.masked(well_formed(_said(result))), LONGEST_PROMPT)
+
+
+def _said(result: t.GetPromptResult) -> str:
+    """One message as it is; of several each with who is to have said it."""
+    texts = [(message.role, _text(message)) for message in result.messages]
+    if len(texts) == 1:
+        return texts[0][1]
+    who = {"user": "The person", "assistant": "The agent"}
+    return "\n\n".join(f"[{who.get(role, role)}:]\n{text}" for role, text in texts)
+
+
+def _text(message: t.PromptMessage) -> str:
+    blocks = content_of([message.content])
+    return "\n".join(block.text if isinstance(block, TextContent) else _IMAGE for block in blocks)
+
+
+T = TypeVar("T")
+LONGEST_RESOURCE = 60_000
+"""Characters of one resource; of a longer one the middle is left out."""
+_MOST_RESOURCE_IMAGES = 4
+_TURN = 0.05
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What a resource held when it was read; `error` says why it holds nothing. Images are data URLs."""
+
+    name: str
+    text: str = ""
+    images: tuple[str, ...] = ()
+    error: str = ""
+
+
+def read_resource(clients: Sequence[MCPClient], name: str, is_cancelled: Callable[[], bool]) -> Resource:
+    """The resource of that name, `server:address` or `server:name`; its server is started if it has to be."""
+    server, _, rest = name.partition(":")
+    client = next((each for each in clients if each.server.name == server), None)
+    if client is None:
+        return Resource(name, error=f"there is no MCP server {server} that is on")
+    try:
+        _waited(client.connect(), is_cancelled)  # its list tells which address a name stands for
+        result = _waited(client.read_resource(_address(client, rest)), is_cancelled)
+    except WorkbenchError as error:
+        return Resource(name, error=KNOWN.masked(first_line(str(error), 300)))
+    return _made(name, result) if result is not None else Resource(name, error="it was interrupted")
+
+
+def _address(client: MCPClient, written: str) -> str:
+    """The address of a resource that is written by its name."""
+    listed = client.catalog.entry(client.server).resources
+    addresses = {str(each.get("uri")) for each in listed}
+    by_name = {str(each.get("name")): str(each.get("uri")) for each in listed}
+    return written if written in addresses else by_name.get(written, written)
+
+
+def _waited(future: Future[T], is_cancelled: Callable[[], bool]) -> T | None:
+    while not future.done() and not is_cancelled():
+        wait([future], _TURN)
+    if not future.done():
+        future.cancel()
+        return None
+    return future.result()
+
+
+def _made(name: str, result: t.ReadResourceResult) -> Resource:
+    blocks = contents_of(result.contents)
+    texts = [block.text for block in blocks if isinstance(block, TextContent)]
+    pictures = [f"data:{block.mime_type};base64,{block.data}" for block in blocks if isinstance(block, ImageContent)]
+    text = cut_middle(KNOWN.masked(well_formed("\n".join(texts))), LONGEST_RESOURCE)
+    if not text.strip() and not pictures:
+        return Resource(name, error="it is empty")
+    return Resource(name, text, tuple(pictures[:_MOST_RESOURCE_IMAGES]))

@@ -12,12 +12,11 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog, Entry
 from workbench.mcp.client import MCPClient
+from workbench.mcp.content import Resource, prompt_text, read_resource
 from workbench.mcp.definitions import Definition
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.naming import named
-from workbench.mcp.prompts import prompt_text
-from workbench.mcp.reading import Resource, read_resource
 from workbench.mcp.requests import Asker
 from workbench.mcp.servers import Servers
 from workbench.mcp.tool import MCPToolDefinition

@@ -11,9 +11,8 @@ from typing import Final
 
 from workbench.client.client import Client, Disconnected, Incoming
 from workbench.client.threads import in_daemon
-from workbench.plain.asking import LineAsker
 from workbench.plain.commands import Commands
-from workbench.plain.console import Console
+from workbench.plain.console import Console, LineAsker
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import Question
 from workbench.plain.server_prompts import ServerPrompts

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from workbench.errors import WorkbenchError
-from workbench.plain.asking import LineAsker
-from workbench.plain.console import Console
+from workbench.plain.console import Console, LineAsker
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by
 
 _PROMPT = "Trust this folder? Write yes, no or read: "

@@ -1,25 +1,153 @@
-"""The tools of one session: those the settings choose, opened, and what there is to tell about the others.
-
-Used when a session is opened and by `ohw tools`. A wrong setting stops with one line; a tool that fails is left out.
-"""
+"""Which tools are wanted: the set, and over it the lines of `[tools]` in the settings; used by `selection`."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
 
 from workbench.config.load import Settings
 from workbench.errors import UsageError
-from workbench.tools.choosing import Choice, choose
+from workbench.suggest import nearest
+from workbench.tools.builtin import BUILTIN_TOOLS
 from workbench.tools.context import ConversationState
 from workbench.tools.own_tools import OwnTool, find_own, is_name
-from workbench.tools.parameters import checked_params
-from workbench.tools.registry import Registrable, Tool, check_tool, find_tool, list_registered_tools, make_tools
-from workbench.tools.tool import ToolDefinition, said
+from workbench.tools.registry import (
+    Registrable,
+    Tool,
+    check_tool,
+    find_tool,
+    list_registered_tools,
+    make_tools,
+    resolve_alias,
+)
+from workbench.tools.tool import ToolBase, ToolDefinition, said
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Whether a tool is wanted, and why."""
+
+    name: str
+    is_on: bool
+    why: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    only_reading: bool = False
+
+
+def choose(table: Mapping[str, Any], own: Sequence[str] = ()) -> tuple[list[Choice], list[str]]:
+    """A choice for every tool, a line for every name that is none; raises UsageError for one that looks misspelt."""
+    only_reading = table.get("set") == "plan"
+    by_default = (*BUILTIN_TOOLS, *own)
+    names = dict.fromkeys((*BUILTIN_TOOLS, *list_registered_tools(), *own))
+    lines, unknown = _lines(table, names)
+    choices = [
+        _chosen(name, lines[name])
+        if name in lines
+        else Choice(name, name in by_default, _why(name in by_default, only_reading), only_reading=only_reading)
+        for name in names
+    ]
+    return choices, unknown
+
+
+def _lines(table: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+    """The lines of the table by the tools' own names."""
+    found: dict[str, Any] = {}
+    unknown = []
+    for key, value in table.items():
+        name = resolve_alias(key)
+        if key == "set":
+            continue
+        if name in found:
+            raise UsageError(f"tools.{key} says again what to do with {name}; keep one of the lines")
+        if name in names:
+            found[name] = value
+        elif near := nearest(name, names, 0.8):
+            raise UsageError(f"tools.{key}: there is no such tool; did you mean {near}?")
+        else:  # it may be a tool of another folder
+            unknown.append(f"tools.{key}: there is no such tool here")
+    return found, unknown
+
+
+def _chosen(name: str, line: bool | dict[str, Any]) -> Choice:
+    params = dict(line) if isinstance(line, dict) else {}
+    is_on = params.pop("on", True) if isinstance(line, dict) else line
+    if not isinstance(is_on, bool):
+        raise UsageError(f"tools.{name}.on must be true or false, not {is_on!r}")
+    return Choice(name, is_on, "your settings", params)
+
+
+def _why(is_on: bool, only_reading: bool) -> str:
+    if not is_on:
+        return "by default"
+    return 'the set "plan"' if only_reading else "by default"
+
+
+Hints = dict[str, Any]
+
+
+def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters, made what their hints say; raises UsageError that begins with the parameter's name."""
+    known, takes_any = settable(tool)
+    made = {}
+    for name, value in params.items():
+        if name in known:
+            made[name] = _checked(name, value, known[name])
+        elif takes_any:
+            made[name] = value
+        else:
+            raise UsageError(f"{name} is no parameter{_instead(name, known)}")
+    return made
+
+
+def settable(tool: object) -> tuple[Hints, bool]:
+    """Names and types of what may be set, and whether any other name is taken too."""
+    if isinstance(tool, ToolDefinition) or not callable(tool):
+        return {}, False
+    if not (isinstance(tool, type) and issubclass(tool, ToolBase)):
+        return _named(tool, skip=1)
+    known, passes_on = _named(tool.create, skip=1)
+    if not (passes_on and issubclass(tool, ToolDefinition)):
+        return known, passes_on
+    more, takes_any = _named(tool.__init__, skip=1)
+    return {**more, **known}, takes_any
+
+
+def _named(function: Callable[..., Any], skip: int) -> tuple[Hints, bool]:
+    parameters = list(inspect.signature(function).parameters.values())[skip:]
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError):  # names that only a type checker knows
+        hints = {}
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {each.name: hints.get(each.name, Any) for each in parameters if each.kind in by_name}, takes_any
+
+
+def _checked(name: str, value: Any, hint: Any) -> Any:
+    try:
+        return TypeAdapter(hint).validate_python(value)
+    except ValidationError as error:
+        said = error.errors(include_url=False, include_context=False)[0]["msg"]
+        raise UsageError(f"{name} cannot be {value!r}: {said[:1].lower()}{said[1:]}") from error
+    except PydanticUserError:  # a type that nobody can write into a settings file
+        raise UsageError(f"{name} cannot be set here") from None
+
+
+def _instead(name: str, known: Hints) -> str:
+    near = nearest(name, known)
+    if near:
+        return f"; did you mean {near}?"
+    return f"; it takes {', '.join(sorted(known))}" if known else "; the tool takes none"
+
 
 _PLAN = ("task_tracker",)
 """In the set "plan" beside the tools that only read."""

@@ -25,13 +25,13 @@ from workbench.client.threads import in_daemon
 from workbench.config.load import Settings
 from workbench.errors import WorkbenchError
 from workbench.tui.app_keys import AppKeys
-from workbench.tui.manners.app_manners import AppManners
-from workbench.tui.manners.driver import TerminalDriver
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.mistakes import Mistakes
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
+from workbench.tui.terminal.driver import TerminalDriver
+from workbench.tui.terminal.integration import AppManners
 from workbench.tui.textual_seam import draw_at_any_width, free_without_collector
 from workbench.tui.themes import DEFAULT, variable_defaults
 from workbench.tui.theming import ThemeFolder, no_such_theme
@@ -44,8 +44,8 @@ from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import PastSession
-    from workbench.tui.setting.book import SettingsBook
-    from workbench.tui.setting.ways import Way
+    from workbench.tui.settings.book import SettingsBook
+    from workbench.tui.settings.providers import Way
 
 _AGAIN = 2.0
 """Seconds in which a second ctrl+c quits."""

@@ -27,8 +27,8 @@ from workbench.tui.theming import choose_theme
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry
-    from workbench.tui.setting.book import SettingsBook
-    from workbench.tui.setting.ways import Way
+    from workbench.tui.settings.book import SettingsBook
+    from workbench.tui.settings.providers import Way
 
 
 class AppKeys(AppSessions):

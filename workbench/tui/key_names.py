@@ -1,11 +1,18 @@
-"""What keys are called on the screen, the person's own ones too; used wherever a key is named."""
+"""The keys that work where the person is, as the help lists them: of what has the focus, of the screen, of the app."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from textwrap import wrap
+from typing import Any, Final, NamedTuple
 
 from textual.app import App
+from textual.binding import Binding
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widgets import Input, OptionList, TextArea
 
 _SIGNS: Final = {
     "slash": "/",
@@ -29,3 +36,98 @@ def key_name(key: str) -> str:
     return (
         key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc").replace("underscore", "_")
     )
+
+
+_PLACES: Final = {
+    "prompt": "the prompt",
+    "timeline": "the timeline",
+    "tasks": "the tasks",
+    "changes": "the changes",
+    "queue": "the queue",
+    "filter": "the filter",
+    "conversation": "the conversation",
+    "viewer-diff": "the diff",
+    "pager-text": "the text",
+}
+"""What the person calls a widget, by its id; any other is the list, or the line, that it is."""
+_MOVES: Final = frozenset(
+    (
+        *("up", "down", "page up", "page down", "first", "last", "top", "end", "next", "previous"),
+        *("line up", "line down", "first line", "last line", "eight on", "eight back"),
+    )
+)
+_OF_A_LIST: Final = ("up", "down", "pageup", "pagedown", "home", "end")
+_COLUMN: Final = 16
+_LAST_FUNCTION: Final = 24
+
+
+class Group(NamedTuple):
+    """Keys of one place: each row is the keys, and what they do."""
+
+    title: str
+    rows: list[tuple[str, str]]
+
+
+def key_groups(screen: Screen[Any]) -> list[Group]:
+    """The groups that hold any key, what is nearest to the person first."""
+    focused = screen.focused
+    groups: dict[str, dict[str, list[str]]] = {}
+    bindings = list(enumerate(screen.active_bindings.values()))
+    for _, active in sorted(bindings, key=lambda each: _place(each[1].binding, each[0])):
+        binding = active.binding
+        if binding.description and binding.id and active.enabled:
+            rows = groups.setdefault(_title(active.node, screen), {})
+            rows.setdefault(_words(binding), []).append(key_name(binding.key))
+    if isinstance(focused, OptionList):
+        own = groups.setdefault(_title(focused, screen), {})
+        own["Move"] = [*own.get("Move", []), *_OF_A_LIST]
+        own.setdefault("Choose", []).append("enter")
+    order = list(dict.fromkeys([_title(focused, screen) if focused else "", "On this screen", "Everywhere"]))
+    titles = [*(title for title in order if title in groups), *(title for title in groups if title not in order)]
+    return [Group(title, _rows(groups[title])) for title in titles]
+
+
+def keys_lines(groups: Sequence[Group], guides: Mapping[str, str], width: int) -> list[Content]:
+    """The groups with their keys in one column, and the guides there are; what is long goes on below itself."""
+    shown = [*groups, Group("Guides", list(guides.items()))]
+    column = min(_COLUMN, max(len(keys) for group in shown for keys, _ in group.rows))
+    return [line for number, group in enumerate(shown) for line in _lines(group, number, column, width)]
+
+
+def _lines(group: Group, number: int, column: int, width: int) -> Iterator[Content]:
+    if number:
+        yield Content("")
+    yield Content.styled(group.title, "bold $primary")
+    for keys, words in group.rows:
+        left, right = wrap(keys, column), wrap(words, max(10, width - column - 5))
+        for key, said in zip_longest(left, right, fillvalue=""):
+            yield Content.assemble((f"  {key:<{column}}  ", "bold $footer-key-foreground"), said)
+
+
+def _rows(rows: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """Moving about is one row, the last one."""
+    moves = rows.pop("Move", [])
+    listed = [(" ".join(dict.fromkeys(keys)), words) for words, keys in rows.items()]
+    return listed + ([(" ".join(dict.fromkeys(moves)), "Move")] if moves else [])
+
+
+def _place(binding: Binding, number: int) -> tuple[bool, int]:
+    """Those of the footer first, among them the function keys in their order."""
+    is_function = binding.key[:1] == "f" and binding.key[1:].isdigit()
+    return not binding.show, int(binding.key[1:]) if is_function else _LAST_FUNCTION + number
+
+
+def _words(binding: Binding) -> str:
+    words = binding.description
+    return "Move" if words.lower() in _MOVES else words[:1].upper() + words[1:]
+
+
+def _title(node: DOMNode | None, screen: Screen[Any]) -> str:
+    if isinstance(node, App):
+        return "Everywhere"
+    if node is screen or node is None:
+        return "On this screen"
+    within = next((_PLACES[each.id] for each in node.ancestors_with_self if each.id in _PLACES), "")
+    if within:
+        return f"In {within}"
+    return "In the line" if isinstance(node, Input | TextArea) else "In the list"

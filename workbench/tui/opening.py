@@ -18,8 +18,8 @@ from workbench.view.state import SessionState
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import Entry
     from workbench.tui.screens.palette import FindSessions
-    from workbench.tui.setting.book import SettingsBook
-    from workbench.tui.setting.ways import Way
+    from workbench.tui.settings.book import SettingsBook
+    from workbench.tui.settings.providers import Way
     from workbench.view.approval.never_ask import NeverAskQuestion
     from workbench.view.approval.trust import TrustQuestion
     from workbench.view.review.review import Review

@@ -19,9 +19,9 @@ from workbench.secrets.names import PASSED_ON
 from workbench.session.names import state_folder, unsent_directory
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette.entries import PastSession
-from workbench.tui.setting.book import SettingsBook
-from workbench.tui.setting.live import take_over
-from workbench.tui.setting.ways import Way, ways
+from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.live import take_over
+from workbench.tui.settings.providers import Way, ways
 from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
 from workbench.view.approval.trust import trust_question
 from workbench.view.farewell import farewell

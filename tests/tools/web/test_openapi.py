@@ -15,7 +15,7 @@ import pytest
 
 from tests.tools.web.site import Site, Visit, free_port
 from tests.tools.web.small_api import PET, content, document, given, operation
-from workbench.cli import main
+from workbench.cli.main import main
 from workbench.config.load import Locations, Settings
 from workbench.errors import UsageError
 from workbench.risk.assess import assess_action

@@ -15,8 +15,7 @@ from workbench.errors import UsageError
 from workbench.tools import Tool, ToolContext, resolve_tool
 from workbench.tools.web_read.converting import html_text
 from workbench.tools.web_read.definition import WebReadObservation, WebReadTool
-from workbench.tools.web_read.kinds import kind_of
-from workbench.tools.web_read.pages import PAGE, parts_of
+from workbench.tools.web_read.pages import PAGE, kind_of, parts_of
 from workbench.web.addresses import Addresses
 
 SENTENCE = "A paragraph that says something, at some length, so that it counts as text. "

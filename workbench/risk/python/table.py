@@ -148,7 +148,7 @@ ALWAYS_HIGH_BELOW: Final[dict[str, str]] = {
     **dict.fromkeys(words("ctypes cffi _ctypes _posixsubprocess _winapi winreg pyinjector"), _RAW),
     **dict.fromkeys(words("boto3 botocore google.cloud azure kubernetes docker"), "changes a service"),
     **dict.fromkeys(words("keyring secretstorage browser_cookie3"), "hands out secrets"),
-    **dict.fromkeys(words("workbench.cli workbench.commands workbench.__main__"), "changes what the workbench may do"),
+    **dict.fromkeys(words("workbench.cli.main workbench.cli workbench.__main__"), "changes what the workbench may do"),
     **dict.fromkeys(words("pynput pyautogui keyboard crontab"), "acts in the place of the person"),
     **dict.fromkeys(words("pty"), "starts a shell"),
 }

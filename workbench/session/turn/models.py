@@ -15,7 +15,7 @@ from pathlib import Path
 from workbench.config.load import Settings
 from workbench.config.profiles import Profile
 from workbench.llm.addresses import other_address, takes_usual_key
-from workbench.llm.fault_words import key_variable
+from workbench.llm.faults import key_variable
 from workbench.llm.model import Model, ModelError
 from workbench.llm.router import open_profile
 from workbench.processes.start import find_program, run

@@ -1,13 +1,165 @@
-"""Puts a result together: the text a model reads and the fields beside it; used by `impl`."""
+"""Names of keys as a model writes them, and the bytes a terminal sends for them; used for `is_input`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 
-from workbench.tools.execute_bash import texts
+from workbench.text import visible
 from workbench.tools.execute_bash.definition import CommandMetadata, ExecuteBashObservation
 from workbench.tools.execute_bash.keep import Kept
+from workbench.tools.execute_bash.watch import Outcome
+
+ENTER = b"\n"
+KEYS: dict[str, bytes] = {
+    "ENTER": ENTER,
+    "TAB": b"\t",
+    "ESC": b"\x1b",
+    "UP": b"\x1b[A",
+    "DOWN": b"\x1b[B",
+    "RIGHT": b"\x1b[C",
+    "LEFT": b"\x1b[D",
+    "HOME": b"\x1b[H",
+    "END": b"\x1b[F",
+    "PGUP": b"\x1b[5~",
+    "PGDN": b"\x1b[6~",
+    "BS": b"\x7f",
+    **{f"C-{letter}": bytes([number]) for number, letter in enumerate(ascii_lowercase, start=1)},
+}
+
+
+def key(text: str) -> bytes | None:
+    """The bytes of the key that `text` names, or None."""
+    name = text.strip()
+    return KEYS.get(name) or KEYS.get(f"C-{name[2:].lower()}" if name.startswith("C-") else "")
+
+
+def typed(text: str, *, by_line: bool = True) -> bytes:
+    """The bytes to type: those of the key when `text` names one, else the text and Enter.
+
+    A terminal in line mode ends a line with a newline; a program that reads single keys gets what Enter sends.
+    """
+    enter = ENTER if by_line else b"\r"
+    if text.strip() == "ENTER":
+        return enter
+    pressed = key(text)
+    return pressed if pressed is not None else text.encode("utf-8", "replace").replace(ENTER, enter) + enter
+
+
+BELOW = "[Below is the output of the previous command.]"
+BACKGROUND = "[Output that background processes wrote since the last command:]"
+BACKGROUND_END = "[End of the background output.]"
+_GO_ON = (
+    "Call again with an empty command to wait for more output, with is_input=true to type text or a key into it, "
+    "with command `C-c` and is_input=true to interrupt it, or with reset=true to end it together with the shell."
+)
+NOTHING_RUNS = (
+    "No command is running, so there is nothing to wait for or to type into. Send a command with is_input=false."
+)
+TOO_LATE = "[The command had ended before the input came; nothing was typed.]"
+CLOSED = "The shell was closed at the end of its session; nothing was run."
+NUL = "The command holds a NUL character, which no shell can take. Write it as \\0 in printf or leave it out."
+RESET_INPUT = "reset=true starts a new shell, where nothing is running that could take input. Leave out one of the two."
+NOT_READ = "The program does not read its input: not all of it could be typed. " + _GO_ON
+LONG_LINE = (
+    "The input has a line of more than 4,000 bytes, which a terminal would cut. Write it into a file and let the "
+    "program read that."
+)
+REFUSED_PASSWORD = (
+    "The running program asks for a password, and only a person may give one: the text was not typed. "
+    "Interrupt it with command `C-c` and is_input=true and choose a way that needs no password "
+    "(sudo -n, ssh keys, a credential helper), or tell the person what to run."
+)
+RESET = "[The shell was replaced by a new one: variables, functions and the working directory of the old one are gone.]"
+
+
+def busy(command: str) -> str:
+    """The refusal of a new command while `command` runs."""
+    return f"The new command was not run: the previous one is still running ({command}). {_GO_ON}"
+
+
+def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
+    """Why the call came back although the command goes on."""
+    if outcome is Outcome.LIMIT:
+        return f"[The command did not end within {limit:g} seconds and is still running. {_GO_ON}]"
+    if outcome is Outcome.SILENT:
+        return f"[There was no new output for {silence:g} seconds; the command is still running. {_GO_ON}]"
+    if outcome is Outcome.PASSWORD:
+        return (
+            "[The command asks for a password or for a confirmation of identity and waits. A person must decide that: "
+            "do not guess. Interrupt it with command `C-c` and is_input=true, and choose a way that needs no password.]"
+        )
+    if outcome is Outcome.FULL_SCREEN:
+        return (
+            "[A full-screen program is running; its picture cannot be shown here. Leave it with its own key "
+            "(`q`, `:q!`) or with `C-c`, both with is_input=true, and use a command that prints plain text instead.]"
+        )
+    if outcome is Outcome.FLOOD:
+        return f"[The command printed more than can be kept and goes on printing; the rest will be lost. {_GO_ON}]"
+    return f"[The command seems to wait for input and is still running. {_GO_ON}]"
+
+
+def below(output: str) -> list[str]:
+    """What an earlier command printed, under its heading; nothing when it printed nothing."""
+    rest = output.rstrip("\n")
+    return [BELOW, rest] if rest else []
+
+
+def completed(code: int) -> str:
+    """The exit code."""
+    return f"[The command completed with exit code {code}.]"
+
+
+def ended(code: int) -> str:
+    """The exit code, and what it means where that helps."""
+    text = completed(code)
+    if code == 137:
+        text += "\n[It was killed by signal 9; when nobody asked for that, memory ran out or a limit was reached.]"
+    return text
+
+
+def died(status: int | None, folder: str, trouble: str = "") -> str:
+    """The shell itself ended during the command."""
+    if status is None:
+        how = "The shell was killed together with its guardian"
+    elif status < 0:
+        how = f"The shell was killed by signal {-status}"
+    else:
+        how = f"The shell ended with exit code {status}"
+    if trouble:
+        return f"[{how}, and no new one could be started: {trouble}]"
+    return (
+        f"[{how}. A new shell was started in {folder}: variables, functions and background processes of the old one "
+        "are gone.]"
+    )
+
+
+INTERRUPTED = "[The command was interrupted by the person.]"
+
+
+def replaced(folder: str) -> str:
+    """Interrupted, but only a new shell could end it."""
+    return (
+        "[The command was interrupted by the person. It did not react, so the shell was replaced by a new one "
+        f"in {folder}: variables, functions and background processes are gone.]"
+    )
+
+
+def broken(folder: str) -> str:
+    """The command ended, but it took away what the prompt needs."""
+    return (
+        "[The command ended, but it changed the prompt (PS1, PROMPT_COMMAND or a trap) so that its exit code cannot be "
+        f"known. The shell was replaced by a new one in {folder}: variables, functions and background processes are "
+        "gone.]"
+    )
+
+
+def place(folder: str, interpreter: str | None) -> list[str]:
+    """Where the shell is now."""
+    lines = [f"[Current working directory: {visible(folder, lines=False)}]"]
+    return [*lines, f"[Python interpreter: {interpreter}]"] if interpreter else lines
+
 
 _NO_OUTPUT = Kept("")
 
@@ -29,7 +181,7 @@ def answer(command: str, said: list[str], now: CommandMetadata, result: Result) 
     """The observation: what is said before, the output, what is said after, where the shell is."""
     output = result.kept.text.rstrip("\n")
     parts = [*result.lead, *([output] if output else []), *said]
-    parts += texts.place(now.working_dir, now.py_interpreter_path)
+    parts += place(now.working_dir, now.py_interpreter_path)
     return ExecuteBashObservation.from_text(
         "\n".join(parts),
         output=result.kept.text,

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from workbench.tools.execute_bash import keys, texts
+from workbench.tools.execute_bash import answer as keys
+from workbench.tools.execute_bash import answer as texts
 from workbench.tools.execute_bash.answer import NOTHING, Result, answer
 from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation
 from workbench.tools.execute_bash.keep import Kept

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench.processes.leftovers import prefix
 from workbench.processes.sweep import sweep, sweep_later
-from workbench.tools.execute_bash import texts
+from workbench.tools.execute_bash import answer as texts
 from workbench.tools.execute_bash.definition import CommandMetadata
 from workbench.tools.execute_bash.place import metadata
 from workbench.tools.execute_bash.shell import Shell

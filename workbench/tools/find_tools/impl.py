@@ -7,8 +7,7 @@ from typing import Any
 from workbench.text import first_line
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.find_tools.definition import FindToolsAction, FindToolsObservation
-from workbench.tools.find_tools.offer import Offer
-from workbench.tools.find_tools.ranking import Index
+from workbench.tools.find_tools.offer import Index, Offer
 
 
 class FindToolsExecutor(ToolExecutor[FindToolsAction, FindToolsObservation]):

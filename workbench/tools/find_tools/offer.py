@@ -1,15 +1,93 @@
-"""Which of a session's tools the model is shown: all of them, or, where there are many, the first ones and those it
-asked for. The agent asks it before each model call; `find_tools` puts tools in.
-"""
+"""Ranks tools by the words of a question: rare words count more, and those of a name more than those of its text."""
 
 from __future__ import annotations
 
+import math
+import re
 import threading
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Protocol
 
 from workbench.tools.registry import list_registered_tools
 from workbench.tools.tool import ToolDefinition
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
+_SAME = {
+    **dict.fromkeys(("fetch", "read", "list", "retrieve", "show", "view"), "get"),
+    **dict.fromkeys(("add", "post", "new", "make", "insert"), "create"),
+    **dict.fromkeys(("remove", "drop", "destroy"), "delete"),
+    **dict.fromkeys(("edit", "change", "put", "patch", "modify", "set"), "update"),
+    **dict.fromkeys(("find", "query", "lookup"), "search"),
+}
+"""Words for doing the same."""
+_EMPTY = frozenset(
+    ("a", "an", "the", "of", "for", "to", "in", "on", "and", "or", "with", "from", "by", "tool", "that", "this")
+)
+_NAME, _FIRST, _REST = 4.0, 2.0, 0.5
+_LONGEST = 1_500
+"""Characters of a description that count."""
+
+
+class Named(Protocol):
+    """What can be ranked."""
+
+    name: str
+    description: str
+
+
+class Index:
+    """The words of some tools."""
+
+    def __init__(self, tools: Mapping[str, Named]) -> None:
+        self._weights = {name: _weights(tool) for name, tool in tools.items()}
+        self._count = Counter(word for weights in self._weights.values() for word in weights)
+
+    def best(self, question: str, most: int) -> list[str]:
+        """The names that fit, the best first."""
+        asked = {near for word in words(question) for near in self._known(word)}
+        named = set(re.findall(r"[\w.-]+", question))
+        scored = [(self._score(name, asked) + (1_000 if name in named else 0), name) for name in self._weights]
+        scored = [(score, name) for score, name in scored if score > 0]
+        top = max(scored, default=(0.0, ""))[0]
+        fitting = sorted((-score, name) for score, name in scored if score >= top / 4)
+        return [name for _, name in fitting[:most]]
+
+    def _known(self, word: str) -> Sequence[str]:
+        """The word, or one that is written nearly so where nobody uses it."""
+        return (word,) if word in self._count else get_close_matches(word, self._count, 2, 0.8)
+
+    def _score(self, name: str, asked: set[str]) -> float:
+        weights = self._weights[name]
+        total = len(self._weights)
+        return sum(
+            math.log(1 + total / self._count[word]) * weights[word] / (weights[word] + 1.0)
+            for word in asked
+            if word in weights
+        )
+
+
+def _weights(tool: Named) -> dict[str, float]:
+    first, _, rest = tool.description[:_LONGEST].partition("\n")
+    found: defaultdict[str, float] = defaultdict(float)
+    for text, weight in ((tool.name, _NAME), (first, _FIRST), (rest, _REST)):
+        for word in set(words(text)):
+            found[word] += weight
+    return found
+
+
+def words(text: str) -> list[str]:
+    """The words of a text or a name, made alike."""
+    plain = (_stem(word.lower()) for word in _WORDS.findall(text))
+    return [_SAME.get(word, word) for word in plain if word not in _EMPTY]
+
+
+def _stem(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
 
 FINDER = "find_tools"
 MOST = 40

@@ -1,9 +1,80 @@
-"""Gathers what a search finds, in the order of the paths and in bounded memory; used by `impl`."""
+"""Reads what a search prints: records of a path, NUL and a line; used by `impl`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+
+_BINARY = re.compile(
+    rb"(.*?): (?:WARNING: stopped searching binary file after match|binary file matches) "
+    rb'\(found "\\0" byte around offset \d+\)\n',
+    re.DOTALL,
+)
+
+
+def records(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Path and line; None for the line where the file turned out to be binary after some of its lines."""
+    rest, path = b"", None
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\0")
+        for piece in whole:
+            if path is not None:
+                line, _, piece = piece.partition(b"\n")
+                yield path, line
+            while found := _BINARY.match(piece):
+                yield found[1][2:], None
+                piece = piece[found.end() :]
+            path = piece[2:]  # without the ./ that every one has
+    if path is not None:
+        line, _, rest = rest.partition(b"\n")
+        yield path, line
+        for found in _BINARY.finditer(rest):
+            yield found[1][2:], None
+
+
+_BROKEN = re.compile("[\ud800-\udfff]")
+_BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+def read_text(path: str, largest: int) -> str | None:
+    """The text of a regular file, bytes that are no UTF-8 as lone surrogates; None when it is not to be searched."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(opened, "rb", buffering=0) as file:
+        try:
+            found = os.fstat(opened)
+            raw = file.read(largest + 1) if stat.S_ISREG(found.st_mode) and found.st_size <= largest else None
+        except OSError:
+            return None
+    if raw is None or len(raw) > largest:
+        return None
+    return _decoded(raw)
+
+
+def _decoded(raw: bytes) -> str | None:
+    for bom, encoding in _BOMS:
+        if raw.startswith(bom):
+            text = raw[2:].decode(encoding, "replace")
+            return None if "\0" in text else text
+    if b"\0" in raw:
+        return None
+    return raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines without their ends; a last line without an end is one too."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def has_broken_bytes(text: str) -> bool:
+    """Whether some of it was no UTF-8."""
+    return not text.isascii() and _BROKEN.search(text) is not None
 
 
 @dataclass

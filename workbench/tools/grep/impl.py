@@ -20,9 +20,8 @@ from workbench.tools.glob.program import LARGEST, ProgramError, output_of, ripgr
 from workbench.tools.glob.stop import Searches, Stop
 from workbench.tools.grep import report
 from workbench.tools.grep.definition import GrepAction, GrepObservation
-from workbench.tools.grep.found import Found
+from workbench.tools.grep.found import Found, records
 from workbench.tools.grep.pattern import Pattern, PatternError, read_pattern
-from workbench.tools.grep.records import records
 
 _WORKER = Path(__file__).with_name("worker.py")
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from workbench.text import well_formed
 from workbench.tools.glob.place import Place
 from workbench.tools.glob.program import LARGEST
-from workbench.tools.grep.found import FileFound, Found
-from workbench.tools.grep.texts import lines_of, read_text
+from workbench.tools.grep.found import FileFound, Found, lines_of, read_text
 
 MOST_CHARS = 30_000
 LONGEST_LINE = 400

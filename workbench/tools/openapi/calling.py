@@ -13,7 +13,7 @@ from workbench.tools.openapi.operation import Operation
 from workbench.tools.openapi.sending import Request, request_of
 from workbench.tools.openapi.source import Source
 from workbench.tools.schema import Action, Observation
-from workbench.tools.web_read.kinds import charset_of, decoded, kind_of
+from workbench.tools.web_read.pages import charset_of, decoded, kind_of
 from workbench.web.addresses import Addresses, Refused
 from workbench.web.bodies import BadBody, Body
 from workbench.web.calls import Calls, Interrupted, OutOfTime

@@ -12,7 +12,7 @@ from workbench.files.text_file import Coding, EditorError
 from workbench.text import cut_middle
 from workbench.tools.schema import ImageContent
 from workbench.tools.str_replace_editor.edits import Edited
-from workbench.tools.str_replace_editor.numbering import MAX_SHOWN, number_lines
+from workbench.tools.str_replace_editor.nearest import MAX_SHOWN, number_lines
 
 _CONTEXT = 4
 _MAX_ENTRIES = 5_000

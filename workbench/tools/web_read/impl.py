@@ -10,8 +10,7 @@ from workbench.text import HIDDEN, first_line, visible, well_formed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.web_read.child import converted
 from workbench.tools.web_read.definition import WebReadAction, WebReadObservation
-from workbench.tools.web_read.kinds import charset_of, decoded, kind_of
-from workbench.tools.web_read.pages import Document, Shelf, parts_of
+from workbench.tools.web_read.pages import Document, Shelf, charset_of, decoded, kind_of, parts_of
 from workbench.web.addresses import Addresses, Refused
 from workbench.web.calls import Calls, Interrupted, OutOfTime
 from workbench.web.fetching import Fetched, Limits, Unreachable, fetch

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from workbench.protocol.commands import Command, RestoreCopy
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.widgets.illustrated_lines import IllustratedLines
+from workbench.tui.widgets.text_lines import IllustratedLines
 
 
 class ActionPage(PagerScreen):

@@ -18,8 +18,8 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.setting.trials import Trials
-from workbench.tui.setting.ways import Way, read_way, wrong_way
+from workbench.tui.settings.providers import Way, read_way, wrong_way
+from workbench.tui.settings.trials import Trials
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.questions import Confirmation
 from workbench.view.formatting.wrapping import pad

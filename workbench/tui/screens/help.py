@@ -17,8 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Markdown, OptionList
 from textual.widgets.option_list import Option
 
-from workbench.tui.key_list import Group, key_groups, keys_lines
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import Group, key_groups, key_of, keys_lines
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _FIRST = ("start", "keys", "approving", "reviewing", "models", "settings", "sessions", "rules", "tools", "safety")

@@ -24,9 +24,9 @@ from workbench.tui.focusing import give_keys
 from workbench.tui.front_first import FrontFirst
 from workbench.tui.garbage import set_aside
 from workbench.tui.later import load_later
-from workbench.tui.links.outbox import Outbox
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff
+from workbench.tui.outbox import Outbox
 from workbench.tui.screens.sending import NO_MODEL, Sending
 from workbench.tui.screens.server_prompts import said_below, sent_before
 from workbench.tui.widgets.activity import Activity, is_working
@@ -36,10 +36,9 @@ from workbench.tui.widgets.engine_lost import say_engine_lost
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.painting import entitle
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.side import SidePanels
+from workbench.tui.widgets.side import SidePanels, panel_titles
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.widgets.titles import panel_titles
 from workbench.tui.widgets.welcome import Welcome
 from workbench.tui.widgets.writing import Writing
 from workbench.view.review.review import Review

@@ -17,8 +17,7 @@ from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.laid_out import LaidOutScreen
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.side import PanelTabs, SidePanels
-from workbench.tui.widgets.titles import PANELS
+from workbench.tui.widgets.side import PANELS, PanelTabs, SidePanels
 from workbench.view.prompt.completion import mention_of
 from workbench.view.state import Changed, SessionState
 

@@ -7,7 +7,7 @@ from textual import on
 from workbench.client.client import Client
 from workbench.protocol.commands import UnqueueMessage
 from workbench.tui.focusing import give_keys
-from workbench.tui.links.outbox import Outbox
+from workbench.tui.outbox import Outbox
 from workbench.tui.screens.finding import Finding
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList

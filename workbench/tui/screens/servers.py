@@ -17,8 +17,8 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
+from workbench.mcp.approval import changed_lines
 from workbench.mcp.catalog import Catalog, Entry
-from workbench.mcp.changes import changed_lines
 from workbench.mcp.environment import known_secrets
 from workbench.mcp.servers import Server, Servers
 from workbench.secrets.masker import KNOWN

@@ -16,12 +16,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.setting.rows import SettingRow
+from workbench.tui.settings.rows import SettingRow
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.questions import Confirmation
 
 if TYPE_CHECKING:
-    from workbench.tui.setting.entries import Entry
+    from workbench.tui.settings.entries import Entry
 
 _RISKY: Final = {("mode", "never"): "Every action would run without a question, in this session and in each new one."}
 

@@ -18,9 +18,9 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.mistakes import Mistakes
-from workbench.tui.setting.book import SettingsBook
-from workbench.tui.setting.profile_rows import is_profile
-from workbench.tui.setting.rows import SettingRow, about, fitting
+from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.entries import is_profile
+from workbench.tui.settings.rows import SettingRow, about, fitting
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList

@@ -10,8 +10,8 @@ from textual.widget import Widget
 
 from workbench.tui import pressed
 from workbench.tui.key_names import key_of
-from workbench.tui.widgets.below import say_below
 from workbench.tui.widgets.conversation_window import ConversationWindow
+from workbench.tui.widgets.counting_list import say_below
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.unseen import forget_unseen
 from workbench.view.state import ActionItem, Changed, SessionState

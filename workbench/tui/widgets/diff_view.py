@@ -15,8 +15,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.widgets.diff_looks import LOOKS
-from workbench.tui.widgets.diff_page import DiffPage
+from workbench.tui.widgets.diff_page import LOOKS, DiffPage
 from workbench.tui.widgets.diff_painter import Painter
 from workbench.tui.widgets.painting import css_beside, style_of
 from workbench.view.diff.document import Document

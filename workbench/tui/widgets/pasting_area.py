@@ -35,7 +35,7 @@ class PastingArea(TextArea):
 
     def action_paste(self) -> None:
         """The image on the system's clipboard; without one what was copied here."""
-        from workbench.tui.manners.clipboard_image import can_read_images
+        from workbench.tui.terminal.clipboard_image import can_read_images
 
         if self.app.clipboard and not can_read_images(os.environ):
             super().action_paste()
@@ -47,7 +47,7 @@ class PastingArea(TextArea):
         self.run_worker(self._paste(or_text), group="paste", exclusive=True)
 
     async def _paste(self, or_text: bool) -> None:
-        from workbench.tui.manners.clipboard_image import keep_image
+        from workbench.tui.terminal.clipboard_image import keep_image
 
         folder = Locations.from_environment().state / "pasted"
         try:
@@ -74,3 +74,43 @@ class PastingArea(TextArea):
         gap = " " if apart and before and not before[-1].isspace() else ""
         self._replace_via_keyboard(gap + text, *self.selection)
         self.scroll_cursor_visible()
+
+
+class ForeignText(PastingArea):
+    """A text area that knows whose words it holds; what is not the person's own is never a command."""
+
+    is_foreign = False
+    """Whether something of what stands here came from a server."""
+
+    _sent: tuple[str, ...] = ()
+    """The servers' texts that were sent from here."""
+
+    def bring(self, text: str) -> None:
+        """A server's text, to be read from its beginning."""
+        self.is_foreign = True
+        self.load_text(f"{text}\n{self.text}".strip())
+        self.scroll_home(animate=False)
+
+    def load_text(self, text: str) -> None:
+        """Another text: a server's where what stood here goes on, or where one that was sent is back."""
+        self.is_foreign = bool(text) and (self.is_foreign or self._holds_sent(text))
+        super().load_text(text)
+
+    def note_sent(self, text: str) -> None:
+        """The text is on its way; should it come back, it is still a server's."""
+        if self.is_foreign:
+            self._sent = (*self._sent, text.strip())
+
+    def update_suggestion(self) -> None:
+        """In an empty prompt the person begins anew, and no undo brings the server's words back."""
+        if self.is_foreign and not self.text:
+            self.is_foreign = False
+            self.history.clear()
+
+    @property
+    def can_leave(self) -> bool:
+        """Whether another text may stand here for a while: what comes back is known again, or the person's own."""
+        return not self.is_foreign or self._holds_sent(self.text)
+
+    def _holds_sent(self, text: str) -> bool:
+        return any(f"\n{each}\n" in f"\n{text.strip()}\n" for each in self._sent)

@@ -14,7 +14,7 @@ from textual.widgets.text_area import Selection
 
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.widgets.foreign_text import ForeignText
+from workbench.tui.widgets.pasting_area import ForeignText
 from workbench.view.prompt.attachments import Pastes
 from workbench.view.prompt.completion import Choice, Completer, wish_at
 from workbench.view.prompt.history import History

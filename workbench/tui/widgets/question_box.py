@@ -16,8 +16,7 @@ from workbench.text import visible
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.painting import css_beside, say
 from workbench.tui.widgets.place_editor import PlaceEditor
-from workbench.tui.widgets.question_lines import BatchList, HunkLine
-from workbench.tui.widgets.question_text import QuestionText
+from workbench.tui.widgets.question_text import BatchList, HunkLine, QuestionText
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
 from workbench.view.formatting.approval import RISK_SIGNS, Hint, what_runs, why_asked

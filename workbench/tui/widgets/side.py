@@ -1,22 +1,71 @@
-"""The right side of the main screen: timeline, tasks, changes; on a narrow screen they fold into a line of tabs."""
+"""Titles of the panels with their counts; used on the panels' borders and on the folded tabs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
+from textual.widgets import Input
 
 from workbench.tui.widgets.changes import ChangesPanel
-from workbench.tui.widgets.filter_line import FilterLine
+from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.widgets.titles import PANELS
+from workbench.view.search import HELP
 from workbench.view.state import Changed, Item, SessionState
+
+PANELS = ("timeline", "tasks", "changes")
+"""Ids of the panels on the right, in order."""
+
+
+def panel_titles(state: SessionState, timeline: Timeline) -> dict[str, Content]:
+    """The title of each panel, by its id."""
+    rows = _title("Timeline", timeline.title_counts(state))
+    return {
+        "conversation": Content("Conversation"),
+        "timeline": rows.stylize("$sign-waiting") if state.waiting else rows,
+        "tasks": _title("Tasks", TaskPanel.title_counts(state)),
+        "changes": _title("Changes", ChangesPanel.title_counts(state)),
+    }
+
+
+def _title(name: str, counts: str) -> Content:
+    return Content(f"{name} · {counts}" if counts else name)
+
+
+class FilterLine(Input):
+    """Rows are filtered while one writes; enter keeps the filter, escape takes it away."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "keep", "Keep", id="filter.keep"),
+        Binding("down", "keep", "Keep", show=False, id="filter.rows"),
+        Binding("escape", "clear", "Show all", id="filter.clear"),
+    ]
+
+    class Left(Message):
+        """The person goes back to the rows."""
+
+    def __init__(self) -> None:
+        super().__init__(placeholder=HELP, select_on_focus=False, id="filter")
+
+    def action_clear(self) -> None:
+        """Every row again."""
+        self.value = ""
+        self.action_keep()
+
+    def action_keep(self) -> None:
+        """Back to the rows that fit."""
+        self.display = bool(self.value.strip())
+        self.post_message(self.Left())
+
 
 _LEAST_WIDTH = 30
 _LEAST_HEIGHT = 4

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.timer import Timer
 
 from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted
-from workbench.tui.widgets.filtered_list import FilteredList
+from workbench.tui.widgets.counting_list import FilteredList
 from workbench.view import clock
 from workbench.view.formatting.rows import has_row, row
 from workbench.view.formatting.wrapping import Line, Piece

@@ -1,0 +1,92 @@
+"""`ohw import`: a session brought back from JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from workbench.cli.given import say, settings_of, tell
+from workbench.config.check import NEVER
+from workbench.config.load import Locations, Settings, private_folder
+from workbench.config.profiles import NO_MODEL
+from workbench.errors import UsageError
+from workbench.session.names import new_id, session_path
+from workbench.session.storage.exchange import import_lines
+from workbench.session.storage.lock import SessionLock
+from workbench.text import visible
+
+if TYPE_CHECKING:
+    from workbench.protocol.risk import Mode
+
+
+def import_session(arguments: Namespace) -> int:
+    """A new session of its own, from a file or stdin."""
+    locations, settings = settings_of(arguments, lenient=True)
+    if settings.mode == NEVER:
+        settings = replace(settings, mode=Settings().mode)  # it is confirmed where the session is opened
+    name, folder = _brought_back(locations, settings, arguments.file)
+    say(f"{name}\nGo on with: ohw resume {name}")
+    model = settings.model or "none yet"
+    tell(f"it brings no powers: mode ({settings.mode}), model ({model}) and rules are yours, what was open is closed")
+    tell(f"it works in {visible(folder, lines=False)}")
+    return 0
+
+
+def _brought_back(locations: Locations, settings: Settings, source: str) -> tuple[str, str]:
+    """A new session from the JSON lines of a file (`-` is stdin): its id and folder. Raises StoreError, UsageError."""
+    try:
+        if source == "-":
+            return _imported(locations, settings, sys.stdin)
+        with Path(source).open(encoding="utf-8") as lines:
+            return _imported(locations, settings, lines)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{source} is no export of a session: it is not UTF-8") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
+
+
+def _imported(locations: Locations, settings: Settings, source: Iterable[str]) -> tuple[str, str]:
+    lines = (line for line in source if line.strip())
+    first = _beginning(next(lines, ""))
+    name = str(first["id"])
+    if not _is_free(locations, name):
+        name = new_id("imported")
+    path = session_path(locations, name)
+    private_folder(path.parent)
+    lock = SessionLock.take(path)
+    try:
+        chained = _chain(json.dumps({**first, "id": name}), lines)
+        import_lines(chained, path, model=settings.model or NO_MODEL, mode=cast("Mode", settings.mode)).close()
+    finally:
+        lock.release()
+    return name, str(first.get("workspace", ""))
+
+
+def _beginning(line: str) -> dict[str, object]:
+    try:
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        first = None
+    if not isinstance(first, dict) or first.get("kind") != "session_started" or not isinstance(first.get("id"), str):
+        raise UsageError("this is no export of a session: it does not begin with session_started")
+    folder = first.get("workspace")
+    if isinstance(folder, str) and not Path(folder).is_absolute():  # it would work wherever the user happens to be
+        raise UsageError("this is no export of a session: its folder is not absolute")
+    return first
+
+
+def _is_free(locations: Locations, name: str) -> bool:
+    try:
+        return not session_path(locations, name).exists()
+    except UsageError:
+        return False  # it could not be the name of a file
+
+
+def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest

@@ -1,0 +1,183 @@
+"""`ohw mcp`: the servers there are; one tried, added, removed, signed in at, changes of its tools approved."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from workbench.cli.given import say, settings_of, workspace_of
+from workbench.config.edit import write_settings
+from workbench.config.load import Locations
+from workbench.errors import UsageError
+from workbench.mcp.approval import approve, show_changes
+from workbench.mcp.catalog import Catalog, Entry
+from workbench.mcp.client import MCPClient
+from workbench.mcp.environment import known_secrets
+from workbench.mcp.faults import ServerFailed
+from workbench.mcp.servers import Server, Servers, find_servers, read_server
+from workbench.mcp.tokens import TokenStore
+from workbench.secrets.masker import KNOWN
+from workbench.text import counted, first_line, visible
+
+_NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME https://…` adds one."
+
+
+def mcp(arguments: Namespace) -> int:
+    """List servers, or try, add, remove, approve, sign in at one; raises UsageError and ServerFailed."""
+    where, settings = settings_of(arguments)
+    found = find_servers(settings.mcpServers, where.settings_file, workspace_of(arguments), settings.trusted)
+    for each in found.found:
+        known_secrets(each)
+    action = arguments.action or "list"
+    if action == "add":
+        _add(where, found, arguments)
+    elif action == "list":
+        say(_listed(Catalog(where), found))
+    elif action in ("login", "logout"):
+        _sign(where, _named(found, arguments.name), arguments)
+    else:
+        server = _named(found, arguments.name)
+        remove = partial(_remove, is_last=len(settings.mcpServers) == 1)
+        by_name: dict[str, Callable[[Locations, Server], None]]
+        by_name = {"test": _test, "changes": _changes, "approve": partial(_approve, arguments.words), "remove": remove}
+        by_name[action](where, server)
+    for line in found.problems if action == "list" else ():
+        say(visible(line, lines=False))
+    return 1 if action == "list" and found.problems else 0
+
+
+def _state_of(server: Server, entry: Entry) -> str:
+    if not server.is_on:
+        return "off"
+    if entry.waits:
+        return f"changed: {', '.join((*entry.changed_files, *entry.waiting))}"
+    if entry.failure:
+        return f"failed: {entry.failure}"
+    return counted(len(entry.usable), "tool") if entry.listed else "never started"
+
+
+def _listed(catalog: Catalog, found: Servers) -> str:
+    rows = [
+        (
+            server.name,
+            KNOWN.masked(_state_of(server, catalog.entry(server))) + _signed(catalog, server),
+            KNOWN.masked(server.place),
+            server.source,
+        )
+        for server in found.found
+    ]
+    wide = max((len(name) for name, *_ in rows), default=0)
+    lines = [f"{name:<{wide}}  {first_line(state, 100)}\n  {place}\n  from {file}" for name, state, place, file in rows]
+    return "\n".join(visible(line) for line in lines) or _NONE
+
+
+def _signed(catalog: Catalog, server: Server) -> str:
+    return ", signed in" if server.kind != "stdio" and TokenStore(catalog.locations, server).is_there else ""
+
+
+def _named(found: Servers, name: str | None) -> Server:
+    names = ", ".join(server.name for server in found.found) or "none"
+    for server in found.found:
+        if server.name == name:
+            return server
+    raise UsageError(f"there is no MCP server {name!r}; there are: {names}" if name else f"which server? {names}")
+
+
+def _add(where: Locations, found: Servers, arguments: Namespace) -> None:
+    name, words = arguments.name, [word for word in arguments.words if word != "--"]
+    if not name or not words:
+        raise UsageError("give a NAME and the command or the address: ohw mcp add NAME COMMAND …")
+    if name in {server.name for server in found.found if server.source == str(where.settings_file)}:
+        raise UsageError(f"there is an MCP server {name} already; remove it first")
+    told = _table(words, arguments)
+    server = read_server(name, told, str(where.settings_file), ".")
+    known_secrets(server)
+    write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in told.items()})
+    say(f"{name} is in {where.settings_file}: {KNOWN.masked(server.place)}\nTry it with: ohw mcp test {name}")
+
+
+def _table(words: Sequence[str], arguments: Namespace) -> dict[str, Any]:
+    if words[0].startswith(("http://", "https://")):
+        told: dict[str, Any] = {"type": arguments.type or "http", "url": words[0]}
+        return {**told, **({"headers": _pairs(arguments.header, ":")} if arguments.header else {})}
+    told = {"command": words[0], **({"args": list(words[1:])} if words[1:] else {})}
+    return {**told, **({"env": _pairs(arguments.env, "=")} if arguments.env else {})}
+
+
+def _pairs(given: Sequence[str], sign: str) -> dict[str, str]:
+    pairs = [each.partition(sign) for each in given]
+    if any(not middle for _, middle, _ in pairs):
+        raise UsageError(f"write NAME{sign}VALUE; a value may be ${{VARIABLE}}, which keeps it out of the file")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _sign(where: Locations, server: Server, arguments: Namespace) -> None:
+    from workbench.mcp.login import login, logout
+
+    store = TokenStore(where, server)
+    if arguments.action == "logout":
+        logout(store, server, say)
+        return
+
+    def at_once(line: str) -> None:
+        say(line)
+        sys.stdout.flush()  # the person acts on it while the command waits, also behind a pipe
+
+    login(store, server, at_once, opens_browser=arguments.browser)
+    _test(where, server)
+
+
+def _test(where: Locations, server: Server) -> None:
+    began = time.monotonic()
+    client = MCPClient.opened(replace(server, is_on=True), Catalog(where))
+    try:
+        client.connect().result()
+        took = time.monotonic() - began
+    except ServerFailed as error:
+        why = KNOWN.masked(str(error))
+        client.catalog.failed(server, why)  # so that lists and the screen tell it too
+        raise type(error)(why) from None
+    finally:
+        client.close()
+    entry = client.catalog.entry(server)
+    say(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
+    for line in (*_tools(entry), *entry.faults):
+        say(KNOWN.masked(visible(line, lines=False)))
+    if entry.waits or entry.claiming:
+        show_changes(client.catalog, server, say)
+
+
+def _counted(entry: Entry) -> str:
+    counts = ((entry.usable, "tool"), (entry.prompts, "prompt"), (entry.resources, "resource"))
+    return ", ".join(counted(len(each), what) for each, what in counts if each) or "It offers nothing."
+
+
+def _tools(entry: Entry) -> Iterator[str]:
+    for name, tool in entry.usable.items():
+        hints = tool.get("annotations") or {}
+        reads = hints.get("readOnlyHint") and name in entry.approved
+        kind = "read-only" if reads else "destructive" if hints.get("destructiveHint") else "asked"
+        yield f"  {name:<28} {kind:<12} {first_line(tool.get('description') or '', 70)}"
+
+
+def _remove(where: Locations, server: Server, *, is_last: bool) -> None:
+    if server.source != str(where.settings_file):
+        raise UsageError(f"{server.name} is named in {server.source}; take it out there")
+    write_settings(where.settings_file, {("mcpServers",) if is_last else ("mcpServers", server.name): None})
+    Catalog(where).forget(server)
+    if server.kind != "stdio":
+        TokenStore(where, server).forget()
+    say(f"{server.name} is removed")
+
+
+def _changes(where: Locations, server: Server) -> None:
+    show_changes(Catalog(where), server, say)
+
+
+def _approve(words: Sequence[str], where: Locations, server: Server) -> None:
+    approve(Catalog(where), server, words[0] if words else "", say)

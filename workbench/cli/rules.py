@@ -1,0 +1,153 @@
+"""`ohw rules`: which rules there are, and what they and the mode would make of a command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+from workbench.cli.given import say, settings_of, tell, workspace_of
+from workbench.config.load import Locations, Settings
+from workbench.errors import UsageError
+from workbench.protocol.risk import Mode, effective
+from workbench.risk.assess import assess_action
+from workbench.risk.assessment import Assessment, summed
+from workbench.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding, guarded_by
+from workbench.rules.examples import command_subject
+from workbench.rules.patterns import is_address
+from workbench.rules.policy import rule_on
+from workbench.rules.protected_writes import unplaced_write
+from workbench.rules.rule import Rule, near
+from workbench.rules.subject import Subject, subject_of
+from workbench.text import visible
+from workbench.tools.completion import NoModel
+from workbench.tools.context import ToolContext
+from workbench.tools.registry import list_registered_tools
+from workbench.tools.selection import select_tools
+from workbench.tools.trust import is_trusted
+
+_NONE = "No rules yet. Write some into {file}, or answer a question with `always`."
+_DONE = {"allow": "runs", "ask": "is asked about", "deny": "is denied"}
+
+
+def rules(arguments: Namespace) -> int:
+    """The rules, or what they make of commands; 1 where a file has mistakes, so that a script can tell."""
+    where, settings = settings_of(arguments)
+    workspace = workspace_of(arguments)
+    page, faults = _page(where, settings, workspace)
+    for line in faults:
+        tell(visible(line, lines=False))
+    for said in _trials(where, settings, workspace, arguments) if arguments.action == "test" else (page,):
+        if said:
+            say(said)
+    return 1 if faults else 0
+
+
+def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Namespace) -> Iterator[str]:
+    if arguments.tool or arguments.path:
+        return tried_call(where, settings, workspace, arguments.tool or "str_replace_editor", arguments.path or "")
+    given = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
+    return tried(where, settings, workspace, (line for line in given if line.strip()))
+
+
+def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
+    """The rules that count in that folder."""
+    trusted = is_trusted(workspace, settings.trusted)
+    return RuleBook(where.rules_file, workspace, trusted=trusted, confirm_unknown=settings.confirm_unknown)
+
+
+def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
+    """Each rule with where it is from, and what is wrong in the files, a line each."""
+    book = book_of(where, settings, workspace)
+    rules, faults = book.rules(), (*book.faults, *_strangers(book, where, settings, workspace))
+    own = workspace / FOLDER_FILE
+    left_out = own.exists() and not is_trusted(workspace, settings.trusted)
+    end = [visible(f"The rules in {own} are left out: the folder is not trusted.", lines=False)] if left_out else []
+    if not rules:
+        none = [] if faults else [_NONE.format(file=where.rules_file)]
+        return "\n".join([*none, *end]), faults
+    rows = [(visible(rule.text, lines=False), place(rule, where.rules_file, own)) for rule in rules]
+    width = min(60, max(len(text) for text, _ in rows))
+    return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), faults
+
+
+def _strangers(book: RuleBook, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
+    """Rules that name a tool there is not; own tools are looked for only where that may be one."""
+    if not book.strangers(list_registered_tools()):
+        return ()
+    selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
+    try:
+        return book.strangers(selection.names)
+    finally:
+        selection.close()
+
+
+def place(rule: Rule, person: Path, own: Path) -> str:
+    """Where a rule is from and where it counts."""
+    if rule.source == "session":
+        return "this session"
+    file = own if rule.source == "folder" else person
+    return f"{file}{f', in {rule.folder}' if rule.folder else ''}"
+
+
+def tried(where: Locations, settings: Settings, workspace: Path, commands: Iterable[str]) -> Iterator[str]:
+    """What would happen to each command, and what decides it; none is run."""
+    book = book_of(where, settings, workspace)
+    for command in commands:
+        subject = command_subject(command, str(workspace), os.path.expanduser("~"))  # noqa: PTH111
+        yield from _outcome(book, settings, subject, summed(subject.parts), command)
+
+
+def tried_call(where: Locations, settings: Settings, workspace: Path, name: str, path: str) -> Iterator[str]:
+    """The same for a call of a tool on a path; raises UsageError for a tool there is not."""
+    selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
+    try:
+        tool = selection.tools.get(name)
+        if tool is None:
+            raise UsageError(
+                f"no tool that is on is called {name!r}{near(name, selection.tools)}; `ohw tools` lists them"
+            )
+        whole, arguments = _named(path, workspace)
+        local = assess_action(tool, arguments, str(workspace), str(workspace))
+        subject = subject_of(name, arguments, local, str(workspace))
+        reads = tool.is_read_only
+        yield from _outcome(
+            book_of(where, settings, workspace), settings, subject, local, f"{name} {whole}", reads=reads
+        )
+    finally:
+        selection.close()
+
+
+def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
+    """A path or an address as a call names it, and the arguments of that call."""
+    if is_address(path):
+        return path, {"url": path}
+    whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
+    return whole, {"path": os.path.normpath(whole)} if whole else {}
+
+
+def _outcome(
+    book: RuleBook, settings: Settings, subject: Subject, local: Assessment, said: str, *, reads: bool = False
+) -> Iterator[str]:
+    """What would happen to an action that the model calls LOW."""
+    caution = BROKEN if book.is_broken else ""
+    rules, mode = book.rules(), cast(Mode, settings.mode)
+    ruling = rule_on(
+        mode,
+        effective("LOW", local.risk),
+        reads,
+        subject.tool,
+        rule=deciding(rules, subject),
+        caution=caution,
+        protected=guarded_by(rules, subject),
+        unplaced=unplaced_write(subject),
+        confirm_unknown=book.confirm_unknown,
+    )
+    why = ruling.rule if ruling.by == "mode" or ruling.rule == caution else f"rule {ruling.rule}"
+    yield f"{_DONE[ruling.verdict]:<14}  {local.risk:<6}  {visible(said.strip(), lines=False)}"
+    yield f"    by {visible(why, lines=False)}"
+    beside = [ruling.reason] if ruling.verdict == "ask" and ruling.reason else []
+    yield from (f"    {visible(reason, lines=False)}" for reason in (*beside, *local.reasons))

@@ -1,0 +1,119 @@
+"""`ohw sessions`: the list of sessions as text, and the repair of damaged ones."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, cast
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from workbench.cli.given import say, settings_of, tell, workspace_of
+from workbench.config.check import NEVER
+from workbench.config.load import Locations, Settings
+from workbench.config.profiles import NO_MODEL
+from workbench.errors import WorkbenchError
+from workbench.llm.router import is_scripted
+from workbench.session.names import session_path
+from workbench.session.storage.catalog import SessionSummary, find_session, list_sessions
+from workbench.text import first_line, visible
+
+if TYPE_CHECKING:
+    from workbench.protocol.risk import Mode
+    from workbench.session.storage.salvage import Beginning, Repaired
+
+_COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")
+_NEEDED = ("id", "title", "state", "last used", "folder", "cost", "events")
+"""Columns of the list of sessions, the one that is most needed first."""
+_SHARES = {"folder": 2, "title": 3}
+"""Columns that take what the others leave; those are never cut, as an id is there to be copied."""
+_LEAST = 14
+_BETWEEN = 3
+
+
+def sessions(arguments: Namespace) -> int:
+    """All sessions, the one used last first; or a repair."""
+    where, settings = settings_of(arguments)
+    if arguments.action == "repair":
+        return _repair(arguments, where, settings)
+    found = list_sessions(where, check=True)
+    if found:
+        _print(found)
+    else:
+        say("No sessions yet. `ohw PROMPT` starts one.")
+    return 0
+
+
+def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
+    """Repair the session of that id, or all that are damaged; 1 where one could not be."""
+    from workbench.session.storage.salvage import Beginning, repair
+
+    mode = Settings().mode if settings.mode == NEVER else settings.mode
+    model = settings.model or NO_MODEL
+    beginning = Beginning(workspace_of(arguments), model, cast("Mode", mode), is_scripted(model))
+    if arguments.id:
+        names = [find_session(where, arguments.id).id]
+    else:
+        names = [entry.id for entry in list_sessions(where, check=True) if entry.damaged]
+    if not names:
+        say("No session is damaged.")
+    code = 0
+    for name in names:
+        try:
+            _tell_of(name, repair(session_path(where, name), beginning), beginning)
+        except WorkbenchError as error:
+            tell(visible(str(error), lines=False))
+            code = 1
+    return code
+
+
+def _tell_of(name: str, repaired: Repaired, beginning: Beginning) -> None:
+    if repaired.kept is None:
+        say(f"{name}: not damaged, left as it is")
+        return
+    count = f"{repaired.saved:,} event{'' if repaired.saved == 1 else 's'}"
+    say(f"{name}: {count} saved; lost: {repaired.lost}")
+    if not repaired.has_beginning:
+        say(f"  How it began is lost: it works in {visible(str(beginning.workspace), lines=False)}")
+    say(f"  The damaged file is kept as {repaired.kept}")
+    say(f"  Mode ({beginning.mode}) and rules are those of your settings, what was open is closed")
+    say(f"  Go on with: ohw resume {name}")
+
+
+def _print(found: list[SessionSummary]) -> None:
+    """As a table: on a terminal the columns that fit, elsewhere all of them."""
+    is_terminal = sys.stdout.isatty()
+    console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
+    rows = [dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry)), strict=True)) for entry in found]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, expand=True)
+    shown = _columns_in(console.width, rows)
+    for name in shown:
+        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=_SHARES.get(name))
+    for row in rows:
+        table.add_row(*(Text(row[name]) for name in shown))
+    console.print(table)
+
+
+def _columns_in(width: int, rows: list[dict[str, str]]) -> list[str]:
+    """The most needed columns that fit, in the order of the list; the id always."""
+    fit: set[str] = set()
+    for name in _NEEDED:
+        longest = max(len(name), *(len(row[name]) for row in rows))
+        width -= _BETWEEN + (_LEAST if name in _SHARES else longest)
+        if fit and width < 0:
+            break
+        fit.add(name)
+    return [name for name in _COLUMNS if name in fit]
+
+
+def _cells(entry: SessionSummary) -> tuple[str, ...]:
+    used = entry.updated.astimezone().strftime("%Y-%m-%d %H:%M")
+    if entry.damaged:
+        return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
+    cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
+    title = f"sub-agent of {entry.parent}" if entry.parent else entry.title
+    state = entry.ended or ("waits for you" if entry.waiting else "open")
+    return (entry.id, used, state, cost, str(entry.events), entry.workspace, title)

@@ -1,0 +1,140 @@
+"""`ohw tools`: what tools there are here, for a person to read, or as JSON that is OpenAI's and MCP's shape at once."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.given import say, settings_of, tell, workspace_of
+from workbench.config.load import Locations, Settings
+from workbench.errors import WorkbenchError
+from workbench.mcp.tools_listed import ListedServers
+from workbench.text import visible
+from workbench.tools.completion import NoModel
+from workbench.tools.context import ToolContext
+from workbench.tools.json_schema import describe_type
+from workbench.tools.registry import Tool, list_registered_tools, resolve_tool
+from workbench.tools.selection import ToolState, select_tools
+from workbench.tools.tool import ToolDefinition
+
+_WIDTH = 100
+
+
+def tools(arguments: Namespace) -> int:
+    """The tools, those of MCP servers included."""
+    where, settings = settings_of(arguments)
+    folder = workspace_of(arguments)
+    servers = ListedServers(where, settings, folder)
+    try:
+        if arguments.mcp:
+            servers.ask()
+        more = servers.states()
+        page, notices = _page(
+            where, servers.settings(settings), folder, as_json=arguments.json, more=more, with_unread=arguments.all
+        )
+    finally:
+        servers.close()
+    for line in (*notices, *servers.notices):
+        tell(visible(line, lines=False))
+    say(page)
+    return 0
+
+
+def _page(
+    where: Locations,
+    settings: Settings,
+    workspace: Path,
+    *,
+    as_json: bool,
+    more: Sequence[ToolState] = (),
+    with_unread: bool = False,
+) -> tuple[str, tuple[str, ...]]:
+    """The page, and lines about tools that were left out; raises UsageError for wrong settings.
+
+    `more` are tools that come from elsewhere, such as those of MCP servers.
+    """
+    context = ToolContext(str(workspace), complete=NoModel())
+    selection = select_tools(settings, where.settings_file, context)
+    try:
+        found = [(state, tool) for state in selection.states for tool in _shown(state, context)]
+        found += [(state, tool) for state in more for tool in state.tools or (None,)]
+        page = _as_json(found, with_unread=with_unread) if as_json else "\n\n".join(_lines(found))
+    finally:
+        selection.close()
+    return page, selection.notices
+
+
+def _shown(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
+    """The tools behind a state; those of ours also when they are off, but code of others does not run for that."""
+    if state.tools or state.name not in list_registered_tools():
+        return list(state.tools) or [None]
+    try:
+        made = list(resolve_tool(Tool(state.name), context))
+    except (WorkbenchError, ImportError):
+        return [None]
+    for tool in made:
+        tool.close()
+    return [*made] or [None]
+
+
+def _as_json(found: list[tuple[ToolState, ToolDefinition | None]], *, with_unread: bool) -> str:
+    shown = [(state, tool) for state, tool in found if tool is not None or with_unread]
+    return json.dumps([_entry(state, tool) for state, tool in shown], indent=2)
+
+
+def _entry(state: ToolState, tool: ToolDefinition | None) -> dict[str, Any]:
+    shapes = {**tool.to_openai_tool(), **tool.to_mcp_tool()} if tool else {"name": state.name}
+    return {**shapes, "on": state.is_on, "why": state.why, "from": _origin(state, tool), "source": state.source}
+
+
+def _origin(state: ToolState, tool: ToolDefinition | None) -> str:
+    """What brings it: we, a document, a server, or somebody's package or folder."""
+    if server := str(getattr(tool, "server", "")):
+        return f"MCP server {server}"
+    if tool is None and state.name.startswith("MCP server "):
+        return state.name
+    if state.name == "openapi":
+        return "OpenAPI"
+    return state.source or "built-in"
+
+
+def _lines(found: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:
+    for state, tool in found:
+        name = tool.name if tool else state.name
+        heading = f"{name:<22} {'on' if state.is_on else 'off'}: {state.why}"
+        rows = [heading, *_source(state), *(_about(tool) if tool else ())]
+        yield "\n".join(visible(row) for row in rows)
+
+
+def _source(state: ToolState) -> list[str]:
+    return [f"  from {state.source}"] if state.source else []
+
+
+def _about(tool: ToolDefinition) -> Iterator[str]:
+    yield f"  {_hints(tool)}"
+    for paragraph in tool.short_description.split("\n\n"):
+        yield textwrap.fill(" ".join(paragraph.split()), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    schema = tool.schema
+    for name, part in schema.get("properties", {}).items():
+        yield from _parameter(name, part, name in schema.get("required", ()))
+
+
+def _hints(tool: ToolDefinition) -> str:
+    hints = tool.annotations
+    words = ["read-only"] if hints.readOnlyHint else ["destructive" if hints.destructiveHint else "changes things"]
+    words += ["idempotent"] if hints.idempotentHint else []
+    words += ["open world"] if hints.openWorldHint else []
+    return f"{hints.title}: {', '.join(words)}" if hints.title else ", ".join(words)
+
+
+def _parameter(name: str, part: Any, is_required: bool) -> Iterator[str]:
+    schema = part if isinstance(part, dict) else {}
+    facts = [describe_type(part), "required" if is_required else "optional"]
+    facts += [f"default {json.dumps(schema['default'])}"] if "default" in schema else []
+    yield f"    {name} ({'; '.join(facts)})"
+    if words := " ".join(str(schema.get("description", "")).split()):
+        yield textwrap.fill(words, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)

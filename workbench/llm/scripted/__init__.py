@@ -1,0 +1,1 @@
+"""An offline model that plays a script, for the demo and the tests."""

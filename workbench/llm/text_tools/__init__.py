@@ -1,0 +1,1 @@
+"""Tool calls as plain text, for models without tool calling."""

@@ -1,0 +1,298 @@
+"""Conversations with tool calls for models that have none: calls as plain text, and back again.
+
+Pure functions over lists of messages in OpenAI's shape (names and form follow OpenHands' function call converter);
+`text_model` puts them around a model. No message that comes in is changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from workbench.llm.model import Message
+from workbench.llm.text_tools.prompt import (
+    EXAMPLE_BEGIN,
+    EXAMPLE_END,
+    STOP_WORD,
+    Tool,
+    convert_tools_to_description,
+    example,
+    instructions,
+    result_text,
+)
+from workbench.llm.text_tools.values import (
+    FunctionCallConversionError,
+    FunctionCallValidationError,
+    Parameter,
+    TextCall,
+    as_json,
+    parameters_of,
+    read_calls,
+    read_words,
+    write_call,
+    write_words,
+)
+
+__all__ = [
+    "STOP_WORD",
+    "FunctionCallConversionError",
+    "FunctionCallValidationError",
+    "convert_fncall_messages_to_non_fncall_messages",
+    "convert_from_multiple_tool_calls_to_single_tool_call_messages",
+    "convert_non_fncall_messages_to_fncall_messages",
+    "convert_tool_call_to_string",
+    "convert_tools_to_description",
+]
+
+Table: TypeAlias = Mapping[str, Mapping[str, Parameter]]
+"""Parameters by the name of their tool."""
+_RESULT: Final = re.compile(r"EXECUTION RESULT of \[([^\]\n]*)\]:\n")
+_LOOKS_LIKE_ONE: Final = re.compile(r"\\*EXECUTION RESULT of \[")
+
+
+def convert_tool_call_to_string(tool_call: Mapping[str, Any], tools: Sequence[Tool] = ()) -> str:
+    """One call in OpenAI's shape as text; raises FunctionCallConversionError where it has not that shape."""
+    return _call_text(tool_call, _table(tools))
+
+
+def convert_fncall_messages_to_non_fncall_messages(
+    messages: Sequence[Message], tools: Sequence[Tool], add_in_context_learning_example: bool = True
+) -> list[Message]:
+    """Calls and results as text, the tools described in the system message, an example before the first request."""
+    told, names = _prepared(as_json(tools)), _names_by_id(messages)
+    table, added = told.table, told.instructions
+    intro = told.example if add_in_context_learning_example else ""
+    converted: list[Message] = []
+    for message in messages:
+        role = message.get("role")
+        if role == "system":
+            converted.append(_with_text(message, lambda text: text + added, last=True))
+        elif role == "user":
+            converted.append(_said_by_person(message, intro))
+            intro = ""
+        elif role == "assistant":
+            converted.append(_assistant_text(message, table))
+        elif role == "tool":
+            name = message.get("name") or names.get(message.get("tool_call_id"), "function")
+            converted.append(_as_user(message, result_text(str(name), "")))
+        else:
+            raise FunctionCallConversionError(f"A message has the unknown role {role!r}.")
+    return converted
+
+
+def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
+    """The way back: calls get ids `toolu_01` …; raises the two errors above for calls that cannot be read."""
+    told, ids = _prepared(as_json(tools)), _numbered_ids()
+    table, added = told.table, told.instructions
+    open_calls: list[tuple[str, str]] = []
+    converted: list[Message] = []
+    for message in messages:
+        role = message.get("role")
+        if role == "system":
+            converted.append(_with_text(message, lambda text: text.removesuffix(added), last=True))
+        elif role == "user":
+            converted.append(_result(message, open_calls) or _with_text(message, _from_person))
+        elif role == "assistant":
+            answer = _with_calls(message, table, ids)
+            open_calls = [(call["function"]["name"], call["id"]) for call in answer.get("tool_calls", ())]
+            converted.append(answer)
+        else:
+            raise FunctionCallConversionError(f"A message has the role {role!r}, which this form does not know.")
+    return converted
+
+
+def convert_from_multiple_tool_calls_to_single_tool_call_messages(
+    messages: Sequence[Message], ignore_final_tool_result: bool = False
+) -> list[Message]:
+    """One call a message, each followed by its result; words stay with the first. Raises where a result is missing."""
+    converted: list[Message] = []
+    waiting: dict[str, Message] = {}
+    for message in messages:
+        if message.get("role") == "tool":
+            alone = waiting.pop(message.get("tool_call_id", ""), None)
+            converted += [alone, message] if alone is not None else [message]
+            continue
+        _refuse_open(waiting)
+        if len(message.get("tool_calls") or ()) > 1:
+            waiting = {call["id"]: _alone(message, call, at) for at, call in enumerate(message["tool_calls"])}
+        else:
+            converted.append(message)
+    if not ignore_final_tool_result:
+        _refuse_open(waiting)
+    return converted
+
+
+def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
+    """The typed arguments of a call; raises FunctionCallValidationError that says what is allowed."""
+    parameters = table.get(call.name)
+    if parameters is None:
+        raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
+    if not call.values.keys() <= parameters.keys():
+        unknown = min(call.values.keys() - parameters.keys())
+        raise FunctionCallValidationError(
+            f"Function `{call.name}` has no parameter `{unknown}`; it takes: {', '.join(parameters) or 'none'}."
+        )
+    for each in parameters.values():
+        if each.is_required and each.name not in call.values:
+            raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{each.name}`.")
+    return {name: parameters[name].read(text) for name, text in call.values.items()}
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What depends on the tools alone."""
+
+    table: Table
+    instructions: str
+    example: str
+
+
+@lru_cache(maxsize=8)
+def _prepared(tools_as_json: str) -> _Told:
+    tools: list[Tool] = json.loads(tools_as_json)
+    return _Told(_table(tools), instructions(tools), example(tools))
+
+
+def _table(tools: Sequence[Tool]) -> dict[str, dict[str, Parameter]]:
+    return {tool["function"]["name"]: parameters_of(tool) for tool in tools}
+
+
+def _names_by_id(messages: Sequence[Message]) -> dict[Any, str]:
+    calls = [call for message in messages if "tool_calls" in message for call in message["tool_calls"] or ()]
+    return {call.get("id"): call.get("function", {}).get("name", "function") for call in calls}
+
+
+def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:
+    function = tool_call.get("function")
+    if tool_call.get("type", "function") != "function" or not isinstance(function, Mapping) or "name" not in function:
+        raise FunctionCallConversionError("A tool call needs `type` function and a `function` with its name.")
+    try:
+        arguments = json.loads(function.get("arguments") or "{}")
+    except (ValueError, RecursionError) as error:
+        raise FunctionCallConversionError(f"The arguments of `{function['name']}` are no JSON: {error}") from error
+    if not isinstance(arguments, dict):
+        raise FunctionCallConversionError(f"The arguments of `{function['name']}` are no JSON object.")
+    return write_call(function["name"], arguments, table.get(function["name"], {}))
+
+
+def _assistant_text(message: Message, table: Table) -> Message:
+    made = dict(message)
+    calls = made.pop("tool_calls", None)
+    _change(made, write_words)
+    if calls:
+        text = "\n".join([_call_text(call, table) for call in calls])
+        _change(made, lambda said: f"{said}\n\n{text}" if said else text, last=True)
+    return made
+
+
+def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
+    content = message.get("content")
+    text = content if isinstance(content, str) else "".join(each.get("text", "") for each in content or ())
+    said, calls = read_calls(text)
+    if not calls:
+        return _with_text(message, read_words)
+    for call in calls:
+        if call.is_cut:
+            raise FunctionCallConversionError(f"The call of `{call.name}` was cut off before its end.")
+    made = [(call.name, checked_arguments(call, table)) for call in calls]
+    told = dict(message) if isinstance(content, str) else _parts_said(message)
+    if isinstance(content, str):
+        told["content"] = said
+    told["tool_calls"] = [_tool_call(next(ids), name, arguments) for name, arguments in made]
+    return told
+
+
+def _parts_said(message: Message) -> Message:
+    """Content as parts: the calls stand in the last text, as `_assistant_text` writes them."""
+    return _with_text(message, lambda part: read_calls(part)[0], last=True)
+
+
+def _tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": as_json(arguments)}}
+
+
+def _numbered_ids() -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        yield f"toolu_{number:02d}"
+
+
+def _as_user(message: Message, heading: str) -> Message:
+    told = {**message, "role": "user"}
+    told.pop("tool_call_id", None)
+    told.pop("name", None)
+    _change(told, lambda text: heading + text)
+    return told
+
+
+def _said_by_person(message: Message, intro: str) -> Message:
+    return _with_text(message, lambda text: intro + _as_persons(text))
+
+
+def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | None:
+    """The message as the result of a call that waits for one; None for what a person wrote."""
+    found = _RESULT.match(_first_text(message)) if open_calls else None
+    if found is None:
+        return None
+    for at, (name, call_id) in enumerate(open_calls):
+        if name == found[1]:
+            del open_calls[at]
+            told = {**message, "role": "tool", "tool_call_id": call_id, "name": name}
+            _change(told, lambda text: text[found.end() :])
+            return told
+    return None
+
+
+def _as_persons(text: str) -> str:
+    """A person's text that looks like a result gets a backslash in front."""
+    return f"\\{text}" if _LOOKS_LIKE_ONE.match(text) else text
+
+
+def _from_person(text: str) -> str:
+    if text.startswith(EXAMPLE_BEGIN):
+        text = text.partition(EXAMPLE_END)[2]
+    return text[1:] if text.startswith("\\") and _LOOKS_LIKE_ONE.match(text) else text
+
+
+def _first_text(message: Message) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return next((each["text"] for each in content if each.get("type") == "text"), "")
+    return content or ""
+
+
+def _with_text(message: Message, change: Callable[[str], str], *, last: bool = False) -> Message:
+    """The message with its text changed; all else kept."""
+    made = dict(message)
+    _change(made, change, last=last)
+    return made
+
+
+def _change(made: Message, change: Callable[[str], str], *, last: bool = False) -> None:
+    """Change the text of a message that is a copy already; of content as parts the first (or last) text part."""
+    content = made.get("content")
+    if not isinstance(content, list):
+        made["content"] = change(content or "")
+        return
+    at = [index for index, part in enumerate(content) if part.get("type") == "text"]
+    if not at:
+        added = {"type": "text", "text": change("")}
+        made["content"] = [*content, added] if last else [added, *content]
+        return
+    index = at[-1] if last else at[0]
+    part = {**content[index], "text": change(content[index]["text"])}
+    made["content"] = [*content[:index], part, *content[index + 1 :]]
+
+
+def _alone(message: Message, call: Mapping[str, Any], at: int) -> Message:
+    return {**message, "tool_calls": [call], **({"content": ""} if at else {})}
+
+
+def _refuse_open(waiting: Mapping[str, Message]) -> None:
+    if waiting:
+        raise FunctionCallConversionError(f"Calls without a result: {', '.join(waiting)}.")

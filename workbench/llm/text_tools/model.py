@@ -1,0 +1,163 @@
+"""Streams the words of an answer in plain-text calls: the call itself is held back, thinking goes its own way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolCall
+from workbench.llm.text_tools.calls import (
+    STOP_WORD,
+    FunctionCallConversionError,
+    FunctionCallValidationError,
+    convert_fncall_messages_to_non_fncall_messages,
+)
+from workbench.llm.text_tools.values import Parameter, TextCall, as_json, parameters_of, read_calls
+
+_CALLS: Final = ("<function=", "<tool_call>")
+_THINK: Final = "<think>"
+_THOUGHT: Final = "</think>"
+
+
+class CallHider:
+    """Between a model's deltas and whoever shows them; `end` gives out what was held back and was no tag."""
+
+    def __init__(self, on_delta: Callable[[Delta], None]) -> None:
+        self._on_delta = on_delta
+        self._held = ""
+        self._inside: Literal["words", "thinking", "call"] = "words"
+
+    def take(self, delta: Delta) -> None:
+        """Pass on what can be nothing but words."""
+        if delta.kind != "text":
+            self._on_delta(delta)
+            return
+        self._held += delta.text
+        while self._inside != "call" and self._step():
+            pass
+        if self._inside == "call":
+            self._held = ""
+
+    def end(self) -> None:
+        """The answer is whole."""
+        if self._inside != "call":
+            self._say(len(self._held))
+
+    def _step(self) -> bool:
+        """Say what comes before the next tag; whether there was one."""
+        tags = (_THOUGHT,) if self._inside == "thinking" else (*_CALLS, _THINK)
+        found = [(at, tag) for tag in tags if (at := self._held.find(tag)) >= 0]
+        if not found:
+            self._say(len(self._held) - _begun(self._held, tags))
+            return False
+        at, tag = min(found)
+        self._say(at)
+        self._held = self._held[len(tag) :]
+        self._inside = "call" if tag in _CALLS else "thinking" if tag == _THINK else "words"
+        return True
+
+    def _say(self, length: int) -> None:
+        text, self._held = self._held[:length], self._held[length:]
+        if text:
+            self._on_delta(Delta("reasoning" if self._inside == "thinking" else "text", text))
+
+
+def _begun(text: str, tags: tuple[str, ...]) -> int:
+    """How many characters at the end may be the beginning of a tag."""
+    longest = max(map(len, tags)) - 1
+    for length in range(min(longest, len(text)), 0, -1):
+        if any(tag.startswith(text[-length:]) for tag in tags):
+            return length
+    return 0
+
+
+class TextCallModel:
+    """Wraps a model; `needs_text` is asked with each request whether this form is needed."""
+
+    def __init__(self, model: Model, needs_text: Callable[[], bool] = lambda: True) -> None:
+        self._model = model
+        self._needs_text = needs_text
+        self.name = model.name
+
+    @property
+    def prices(self) -> Any:
+        """What is known of the model, where anything is."""
+        return getattr(self._model, "prices", None)
+
+    def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        """Ask with tools and history as text; what comes back as text becomes tool calls."""
+        if not self._needs_text():
+            return self._model.respond(request, on_delta, cancel)
+        messages = [_readable(message) for message in request.messages]
+        tools = list(request.tools)
+        if not tools:
+            return self._model.respond(replace(request, messages=_as_text(messages, tools)), on_delta, cancel)
+        hider = CallHider(on_delta)
+        asked = replace(request, messages=_as_text(messages, tools), tools=(), stop=(STOP_WORD,))
+        response = self._model.respond(asked, hider.take, cancel)
+        hider.end()
+        return _with_calls(response, tools)
+
+    def close(self) -> None:
+        """Free what the model holds."""
+        self._model.close()
+
+
+def _as_text(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[Message]:
+    if not tools and not any(message.get("tool_calls") or message.get("role") == "tool" for message in messages):
+        return list(messages)
+    return convert_fncall_messages_to_non_fncall_messages(messages, tools, bool(tools))
+
+
+def _readable(message: Message) -> Message:
+    """Calls of the log whose arguments were no JSON object go back to the model as the text they were."""
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    return {**message, "tool_calls": [_with_object(call) for call in calls]}
+
+
+def _with_object(call: dict[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    try:
+        if isinstance(json.loads(function["arguments"] or "{}"), dict):
+            return call
+    except (ValueError, RecursionError):
+        pass  # the model reads below what it had written
+    return {**call, "function": {**function, "arguments": as_json({"arguments": function["arguments"]})}}
+
+
+def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> ModelResponse:
+    table = {tool["function"]["name"]: parameters_of(tool) for tool in tools}
+    try:
+        text, calls = read_calls(response.text)
+    except FunctionCallConversionError as error:
+        text, calls = response.text.partition("<function=")[0].rstrip(), []
+        unread = (ToolCall("", _named(response.text), str(error)),)  # no JSON: the agent answers with an error
+        return replace(response, text=text, tool_calls=() if response.incomplete else unread)
+    made = tuple(_call(call, table.get(call.name, {})) for call in calls)
+    if response.incomplete:
+        made = ()
+    return replace(response, text=text, tool_calls=made, finish_reason="tool_calls" if made else response.finish_reason)
+
+
+def _named(text: str) -> str:
+    return text.partition("<function=")[2].partition(">")[0].strip()[:80]
+
+
+def _call(call: TextCall, parameters: dict[str, Parameter]) -> ToolCall:
+    """The call for the agent, which checks it like any other; one that was cut has arguments that are no JSON."""
+    if call.is_cut:
+        return ToolCall("", call.name, "the call was cut off before its end")
+    return ToolCall(
+        "", call.name, as_json({name: _value(text, parameters.get(name)) for name, text in call.values.items()})
+    )
+
+
+def _value(text: str, parameter: Parameter | None) -> Any:
+    try:
+        return parameter.read(text) if parameter else text
+    except FunctionCallValidationError:
+        return text  # the tool's own check says what is allowed
