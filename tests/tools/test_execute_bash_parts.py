@@ -19,7 +19,7 @@ from workbench.tools.execute_bash.shell import Shell
 from workbench.tools.execute_bash.stream import Stream
 from workbench.tools.execute_bash.watch import Outcome, Watch
 
-MARKER = b"\x1b]133;D;42;3;/a;b\x1f/bin:/usr/bin;42\x07"
+MARKER = b"\x1b]133;D;42;3;/a;b\x1f/bin:/usr/bin\x1f:posix:;42\x07"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ class Mark:
     abandoned: bool
     folder: str
     path: str
+    is_sound: bool = True
+    """Whether the shell's special builtins could not be replaced by functions (POSIX mode) when it was printed."""
 
 
 class MarkScanner:
@@ -91,7 +93,9 @@ def _partial(data: bytes, at: int) -> int:
 def _parse(body: bytes) -> Mark | None:
     try:
         code, rest = body.split(b";", 1)
-        folder, _, path = rest.rpartition(b"\x1f")
-        return Mark(int(code) % 1000, int(code) >= 1000, os.fsdecode(folder), os.fsdecode(path))
+        where, _, options = rest.rpartition(b"\x1f")
+        folder, _, path = where.rpartition(b"\x1f")
+        number = int(code)
+        return Mark(number % 1000, number >= 1000, os.fsdecode(folder), os.fsdecode(path), b":posix:" in options)
     except ValueError:
         return None

@@ -12,11 +12,13 @@ confirmed in two steps:
    after that line prints the exit code with the nonce. It counts when bash has read that line and waits again. Two
    different answers to one nonce mean that one of them is forged: the shell is asked again with another nonce.
 
-A nonce is worthless once it was answered. What remains: code of the agent that runs inside bash after the end of the
-command, which is a trap for a signal sent in that instant, or functions named `builtin`, `trap` and `set`, or a DEBUG
-trap that skips every command with `extdebug`. It may change the exit code, as it may change `$?`, but not the end. A
-process that attaches to bash as a debugger can do anything. Where there is no `/proc`, step 1 is only that the shell
-has the terminal: a command that prints a hint and reads the terminal with builtins can learn its nonce there.
+Our own lines reach no function, alias or variable of the agent (see `rc`). An answer that was not printed in POSIX mode
+does not count: the shell is replaced then.
+
+A nonce is worthless once it was answered. What remains: a trap for a signal that is sent while our lines run, or a
+DEBUG trap that skips every command with `extdebug`. It may change the exit code, as it may change `$?`, but not the
+end. A process that attaches to bash as a debugger can do anything. Where there is no `/proc`, step 1 is only that the
+shell has the terminal: a command that prints a hint and reads the terminal with builtins can learn its nonce there.
 """
 
 from __future__ import annotations
@@ -153,7 +155,10 @@ class Prompt:
         if len(self._marks) == 1:
             mark = next(iter(self._marks))
             self._forget()
-            return mark
+            if mark.is_sound:
+                return mark
+            self._ask()
+            return None
         if hint and hint.abandoned and not (self._marks or self._asked or self._is_cleared):
             self._is_cleared = True
             self.reader.expect(1)

@@ -12,9 +12,18 @@ between. FOLDER is the physical directory where there is no /proc to read it fro
 other. `set -P` makes `cd ..` mean the parent of the real directory, which is what a reader of the command sees.
 
 `__ohw_mend` behind it brings back a prompt that the command took away (`source ~/.bashrc`, `exec 2>file`); the prompt
-ends a DEBUG trap, which would see the lines typed here (not in a function: bash restores it behind those). Input that
-was typed for a command and that it did not read is thrown away before the prompt, as the shell would run it
-otherwise; what has no Enter yet goes by the key in front of the line.
+ends a DEBUG trap, which would see the lines typed here (not in a function: bash restores it behind those), and a RETURN
+trap, which would run when `__ohw_begin` returns. Input that was typed for a command and that it did not read is thrown
+away before the prompt, as the shell would run it otherwise; what has no Enter yet goes by the key in front of the line.
+
+Functions go before builtins in bash, so that one of the agent's called `builtin` or `unset` would be called by our
+lines. Only POSIX mode finds special builtins (`unset`, `set`, `exit`, `trap`, `exec`) first, and assigning
+POSIXLY_CORRECT, which needs no command, switches it on. So from the end of a command to the start of the next the shell
+is in POSIX mode; the variable holds what `__ohw_begin` needs to restore the user's options: exit code, `$-`, SHELLOPTS
+and BASHOPTS, parted by colons. Where the assignment did not switch it on (`declare -n`, `readonly`) our functions do
+nothing, and the mark, which holds SHELLOPTS, shows it. In POSIX mode a function called `builtin` can be removed for
+certain; from then on `builtin` means itself. Words are quoted against aliases, our functions are read-only, and
+`enable`, which could switch builtins off, is switched off itself.
 """
 
 from __future__ import annotations
@@ -25,28 +34,54 @@ LONGEST_LINE = 3500
 """Bytes; a terminal in line mode takes at most 4,095 a line, so that longer commands go through a file."""
 
 _RC = r"""
-__ohw_kept= __ohw_flags=
+__ohw_kept= __ohw_folder=
 __ohw_prompt() {
-  local REPLY __ohw_i=0
-  [[ -t 0 ]] && while ((__ohw_i++ < 500)) && builtin read -t 0; do builtin read -r -t 0.01; done
-  builtin shopt -s promptvars
-  PS0= PS1='\e]133;A${__ohw_kept:+E}\a'
-  __ohw_folder=$PWD
-  [[ -e /proc/$$/cwd ]] || __ohw_folder=$(builtin pwd -P)
+  [[ -o posix ]] || POSIXLY_CORRECT=1
+  if [[ -o posix ]]; then
+    set -- "$POSIXLY_CORRECT"
+    unset POSIXLY_CORRECT || exit 1
+    POSIXLY_CORRECT=$1
+    builtin() { [[ x ]]; }
+    unset -f builtin || exit 1
+    unset -n PS0 PS1 __ohw_folder
+    builtin local REPLY __ohw_i=0
+    [[ -t 0 ]] && while ((__ohw_i++ < 500)) && builtin read -t 0; do builtin read -r -t 0.01; done
+    builtin shopt -s promptvars
+    PS0= PS1='\e]133;A${__ohw_kept:+E}\a'
+    __ohw_folder=$PWD
+    [[ -e /proc/$$/cwd ]] || __ohw_folder=$(builtin pwd -P)
+  fi
+  [[ -o posix ]]
 }
 __ohw_begin() {
-  PROMPT_COMMAND='{ \__ohw_prompt; \builtin trap - DEBUG; } 2>/dev/null'
-  case $__ohw_flags in *v*) builtin set -v ;; esac
-  case $__ohw_flags in *x*) builtin set -x ;; esac
-  return "$1"
+  builtin() { [[ x ]]; }
+  unset -f builtin || exit 1
+  unset -n PROMPT_COMMAND __ohw_kept
+  PROMPT_COMMAND='\__ohw_prompt 2>/dev/null && \trap - DEBUG RETURN 2>/dev/null'
+  set -- "$1" "$POSIXLY_CORRECT"
+  case $2 in *:posix:*) ;; *) unset POSIXLY_CORRECT ;; esac
+  case $2 in *:posix:* | *:inherit_errexit:*) ;; *) builtin shopt -u inherit_errexit ;; esac
+  case $2 in 1 | *:expand_aliases:*) ;; *) builtin shopt -u expand_aliases ;; esac
+  case $2 in *:shift_verbose:*) builtin shopt -s shift_verbose ;; *) builtin shopt -u shift_verbose ;; esac
+  builtin set -- "$1" "${2#*:}"
+  case ${2%%:*} in *v*) builtin set -v ;; esac
+  case ${2%%:*} in *x*) builtin set -x ;; esac
+  builtin return "$1"
 }
 __ohw_mend() {
-  { __ohw_kept=$? __ohw_flags=$-; builtin set +xv; } 2>/dev/null
-  unset PROMPT_COMMAND
-  PROMPT_COMMAND='{ \__ohw_prompt; \builtin trap - DEBUG; } 2>/dev/null'
-  [[ -t 2 ]] || exec 2>/dev/tty
+  { POSIXLY_CORRECT=$?:$-:$SHELLOPTS:$BASHOPTS:; } 2>/dev/null
+  if [[ -o posix ]]; then
+    { set +xv; } 2>/dev/null
+    unset -n __ohw_kept PROMPT_COMMAND 2>/dev/null
+    unset PROMPT_COMMAND
+    __ohw_kept=${POSIXLY_CORRECT%%:*}
+    PROMPT_COMMAND='\__ohw_prompt 2>/dev/null && \trap - DEBUG RETURN 2>/dev/null'
+    [[ -t 2 ]] || exec 2>/dev/tty
+  fi
 }
-readonly -f __ohw_prompt __ohw_begin __ohw_mend
+enable() { echo "enable: switched off in this shell, which relies on its builtins" >&2; return 1; }
+readonly -f __ohw_prompt __ohw_begin __ohw_mend enable
+builtin enable -n enable
 set +H -P +o history
 shopt -s checkwinsize expand_aliases
 unset HISTFILE MAILCHECK
@@ -87,7 +122,8 @@ def question_line(nonce: str) -> bytes:
     Assignments only: no function, alias or command of the agent takes part, and no `PROMPT_COMMAND` runs behind it. One
     to a read-only variable ends the line before the prompt is set.
     """
-    mark = f"'\\e]133;D;{nonce};'$__ohw_kept';${{__ohw_folder-}}\\037${{PATH-}};{nonce}\\a\\e]133;A\\a'"
+    where = "${__ohw_folder-}\\037${PATH-}\\037:$SHELLOPTS:"
+    mark = f"'\\e]133;D;{nonce};'$__ohw_kept';{where};{nonce}\\a\\e]133;A\\a'"
     return f"\x15PROMPT_COMMAND=() __ohw_kept=${{__ohw_kept:-$((1000+$?))}} PS1={mark} __ohw_kept=\n".encode()
 
 
