@@ -157,7 +157,7 @@ class Heard:
         while True:
             while self._left:
                 message = self._left.pop(0)
-                if kind in (getattr(message, "kind", ""), getattr(message, "type", "")):
+                if message.kind == kind:
                     return message
             self._left.extend(self._connection.receive())
 

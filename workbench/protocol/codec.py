@@ -1,6 +1,6 @@
 """Plain data as frozen structs, and their JSON.
 
-A line of JSON names its struct by a tag: `kind` for events and live messages, `type` for commands.
+A line of JSON names its struct by the tag `kind`.
 
 Any Python string survives a round trip through `encode` and `decode`. A byte that is not UTF-8 (in an argument, a file
 name or a server's answer) is a lone surrogate in Python and `\\udce9` in JSON, which msgspec neither writes nor reads.
@@ -26,11 +26,6 @@ def snake_case(name: str) -> str:
     return _WORD.sub("_", name).lower()
 
 
-def tag_of(message: msgspec.Struct) -> str:
-    """Return the tag that names the struct in JSON."""
-    return str(type(message).__struct_config__.tag)
-
-
 class _DataType(msgspec.StructMeta):
     """Makes every subclass of `Data` frozen and keyword-only, which msgspec does not inherit."""
 
@@ -43,6 +38,15 @@ class _DataType(msgspec.StructMeta):
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Data(msgspec.Struct, metaclass=_DataType, frozen=True, kw_only=True):
     """Plain data: frozen, given by keyword, without any field that is not declared."""
+
+
+class TaggedData(Data, tag_field="kind", tag=snake_case):
+    """Plain data whose JSON names its class."""
+
+    @property
+    def kind(self) -> str:
+        """The tag in JSON: the class name in snake case, unless the class says otherwise."""
+        return str(type(self).__struct_config__.tag)
 
 
 def encode(message: Data) -> bytes:

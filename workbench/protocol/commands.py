@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, Union
 from msgspec import field
 from msgspec.json import Decoder
 
-from workbench.protocol.codec import Data, decode, snake_case
+from workbench.protocol.codec import TaggedData, decode
 from workbench.protocol.events import Event, FileDelta, FileText, Verdict
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
@@ -19,7 +19,7 @@ from workbench.protocol.risk import Mode
 VERSION = 2
 
 
-class Hello(Data, tag_field="kind", tag=snake_case):
+class Hello(TaggedData):
     """Opens the conversation; `seen` is the last seq the front end has, `pid` names the engine (0 from a front end).
 
     `notices` of the engine are lines for the user about tools that were left out.
@@ -31,13 +31,13 @@ class Hello(Data, tag_field="kind", tag=snake_case):
     notices: tuple[str, ...] = ()
 
 
-class Refused(Data, tag_field="kind", tag=snake_case):
+class Refused(TaggedData):
     """The engine did not carry out a command; one line for the user."""
 
     reason: str
 
 
-class Command(Data, tag_field="kind", tag=snake_case):
+class Command(TaggedData):
     """What a front end asks of the engine."""
 
 

@@ -11,21 +11,16 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import field
 from msgspec.json import Decoder
 
-from workbench.protocol.codec import Data, decode, snake_case, tag_of
+from workbench.protocol.codec import Data, TaggedData, decode
 from workbench.protocol.risk import Mode, Risk
 
 
-class EventBase(Data, tag_field="kind", tag=snake_case):
+class EventBase(TaggedData):
     """The envelope: `seq` counts from 1 and is set by the store, `at` is UTC, `turn` counts the user's messages."""
 
     seq: int = 0
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     turn: int = 0
-
-    @property
-    def kind(self) -> str:
-        """The tag in JSON: the class name in snake case, unless the class says otherwise."""
-        return tag_of(self)
 
 
 class FileDelta(Data):

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from workbench.protocol.codec import Data, snake_case, tag_of
+from workbench.protocol.codec import TaggedData
 
 
-class LiveBase(Data, tag_field="kind", tag=snake_case):
+class LiveBase(TaggedData):
     """A message that is never stored."""
-
-    @property
-    def kind(self) -> str:
-        """The tag in JSON: the class name in snake case."""
-        return tag_of(self)
 
 
 class TextDelta(LiveBase):
