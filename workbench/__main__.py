@@ -1,5 +1,6 @@
 """`ohw` and `python -m workbench`: take nothing from the directory they are started in, then run the command."""
 
+import errno
 import os
 import sys
 
@@ -19,7 +20,11 @@ def main() -> int:
         from workbench.cli.main import main as run  # only now: before, its imports could be modules of that directory
 
         return run()
-    except MemoryError:
+    except (MemoryError, SystemError, OSError) as error:
+        # Where memory ends inside an import, C code of Python fails with an error number, or without saying why.
+        is_refused = getattr(error, "errno", 0) == errno.ENOMEM or "without exception set" in str(error)
+        if not (isinstance(error, MemoryError) or is_refused):
+            raise
         os.write(2, _NO_MEMORY)
         return 1
 

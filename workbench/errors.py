@@ -53,7 +53,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _is_out_of_memory(error: BaseException) -> bool:
     is_library = isinstance(error, ImportError | RuntimeError) and _NO_LIBRARY.search(str(error))
-    return isinstance(error, MemoryError) or bool(is_library)
+    # C code of Python that was refused memory fails without saying why.
+    is_silent = isinstance(error, SystemError) and "without exception set" in str(error)
+    return isinstance(error, MemoryError) or is_silent or bool(is_library)
 
 
 def describe_fault(error: BaseException) -> str:

@@ -77,7 +77,7 @@ def test_a_process_of_the_agent_does_not_get_the_pen_when_the_screen_leaves(worl
         os.kill(terminal.pid, signal.SIGKILL)
         terminal.wait_exit()
     wait_for(lambda: not world.processes(), "engine and shell to end", 30)
-    assert "hello" not in [json.loads(line)["type"] for line in out.read_text().splitlines() if line]
+    assert "hello" not in [json.loads(line)["kind"] for line in out.read_text().splitlines() if line]
     assert "belongs to an agent" in out.read_text()
     assert [event.by for event in log(world) if isinstance(event, ActionDecided)] == ["person"]
     assert not (world.project / "owned").exists()
@@ -96,7 +96,7 @@ def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(world: Wor
     )
     (path,) = world.locations.runtime.glob("*.sock")
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["type"] == "refused"
+    assert json.loads(done.stdout)["kind"] == "refused"
     connection.close()
 
 

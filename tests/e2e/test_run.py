@@ -12,7 +12,7 @@ from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
 from tests.world import World, bash, finish, wait_for
-from workbench.protocol.codec import to_plain
+from workbench.protocol.codec import encode
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.lock import SessionInUse, SessionLock
@@ -61,7 +61,7 @@ def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
     assert "all good" in json.dumps(last_request)
     (listed,) = list_sessions(world.locations)
     with Store.open(session_path(world.locations, listed.id), readonly=True) as store:
-        assert [to_plain(event) for event in store.events()] == events
+        assert [json.loads(encode(event)) for event in store.events()] == events
     assert (listed.ended, listed.title, listed.workspace) == ("finished", "fix add", str(world.project))
     table = world.ohw("sessions")
     assert listed.id in table.stdout

@@ -61,7 +61,7 @@ def encode(message: Data) -> bytes:
 
 
 def to_plain(message: Data) -> dict[str, Any]:
-    """Return a struct as what `json` can write: dicts, lists, strings, numbers, booleans and None."""
+    """Return a struct as what `json` can write: dicts, tuples, lists, strings, numbers, booleans and None."""
     plain: dict[str, Any] = msgspec.to_builtins(message)
     return plain
 
@@ -76,7 +76,7 @@ def _well_formed(value: Any) -> Any:
         return well_formed(value)
     if isinstance(value, dict):
         return {_well_formed(name): _well_formed(part) for name, part in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_well_formed(part) for part in value]
     return value
 
