@@ -20,6 +20,7 @@ FILES = [
         "classes.txt",
     )
 ]
+WRITTEN = [line.split("\t", 1) for line in (Path(__file__).parent / "data/written.txt").read_text().splitlines()]
 LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().splitlines()]
 PLACES = Places("/home/u/proj", "/home/u")
 
@@ -27,6 +28,12 @@ PLACES = Places("/home/u/proj", "/home/u")
 @pytest.mark.parametrize(("risk", "line"), LINES)
 def test_a_line_has_the_level_that_it_must_have(risk, line):
     assert assess_command(line.replace("\\n", "\n"), PLACES).risk == risk
+
+
+@pytest.mark.parametrize(("risk", "line"), WRITTEN)
+def test_what_a_line_writes_and_runs_or_edits_in_place_is_rated_by_what_it_is(risk, line):
+    """A line break in a heredoc is written as `\\n`; elsewhere that is an escape of the line itself."""
+    assert assess_command(line.replace("\\n", "\n") if "<<" in line else line, PLACES).risk == risk
 
 
 def test_what_lies_below_tmpdir_is_rated_by_where_that_is(monkeypatch):

@@ -151,6 +151,12 @@ def _sql(text: str) -> tuple[Risk, str]:
     return "MEDIUM", "changes data" if _WRITES.search(text) else "asks a data base"
 
 
+def rated_statements(program: str, text: str) -> tuple[Risk, str]:
+    """The risk of a text that a data base, a calculator or a debugger reads from a file; LOW for other programs."""
+    read = _READERS.get(program)
+    return read(text) if read in (_sql, _redis, _mongo, _debugger, _calculator) and read is not None else ("LOW", "")
+
+
 def _redis(text: str) -> tuple[Risk, str]:
     from workbench.risk.shell.tools.cloud import REDIS_READS
 
@@ -202,8 +208,12 @@ def _transfer(text: str) -> tuple[Risk, str]:
 
 
 def _pager(text: str) -> tuple[Risk, str]:
-    runs = re.search(r"[!|:vsoO&]", text)
+    runs = re.search(r"[!|:vsoO&]", _SEARCHES.sub("", text))
     return ("HIGH", "may make the pager run a command or write a file") if runs else ("MEDIUM", "steers a pager")
+
+
+_SEARCHES: Final = re.compile(r"^\d*[/?&][^\x00-\x1f\x7f-\x9f]*$", re.MULTILINE)
+"""Lines that search, or show only what fits; a control code may end the search, so that the rest are keys."""
 
 
 def _editor(text: str) -> tuple[Risk, str]:

@@ -16,13 +16,16 @@ _RANGE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:
 _GLOB = re.compile(r"[*?\[]")
 
 
-def spread(words: Sequence[Word]) -> list[Word]:
-    """Return the words with braces expanded, where no quote, escape or variable stands in the same word."""
+def spread(words: Sequence[Word], home: str = "~") -> list[Word]:
+    """Return the words with braces expanded, where no quote, escape or variable stands in the same word.
+
+    `home` is what a tilde in front of the results stands for, which bash expands behind the braces.
+    """
     if not any(word.is_pattern and "{" in word.raw for word in words):
         return list(words)
     found: list[Word] = []
     for word in words:
-        texts = _expanded(word)
+        texts = _expanded(word, home)
         found += [word] if texts is None else [Word(text, word.raw, bool(_GLOB.search(text))) for text in texts]
     return found
 
@@ -32,13 +35,21 @@ def is_open(word: Word) -> bool:
     return word.is_pattern and bool(_LIVE.search(word.raw))
 
 
-def _expanded(word: Word) -> list[str] | None:
+def _expanded(word: Word, home: str) -> list[str] | None:
     if not is_open(word) or _NOT_PLAIN.search(word.raw) or len(word.raw) > 1_000 or word.raw.count("{") > 8:
         return None
     try:
-        return [text for text in _texts(word.raw) if text]
+        return [_at_home(text, home) for text in _texts(word.raw) if text]
     except _TooMany:
         return None
+
+
+def _at_home(text: str, home: str) -> str:
+    """The text with its tilde expanded; the home directory of another user is not known."""
+    name, slash, rest = text.partition("/")
+    if not name.startswith("~"):
+        return text
+    return f"{home if name == '~' else UNKNOWN}{slash}{rest}"
 
 
 class _TooMany(Exception):

@@ -101,7 +101,11 @@ class Scan:
         self.origins = Origins()
         self.functions: set[str] = set()
         self.written: dict[str, str] = {}
-        """What commands of this line have written into files, by path."""
+        """What commands of this line have written into files, by path; by the empty path what it has compiled."""
+        self.printed = ""
+        """What the commands of the pipe so far print, as far as it is known."""
+        self.waiting: list[tuple[Node, bool]] = []
+        """What follows the mark of a heredoc on its line, and whether it is piped into."""
         self.parts: list[Part] = []
         self.reader = Reader(b"", self.values, self.origins)
         self.piped = False
@@ -185,6 +189,10 @@ class Scan:
         if self.room < 0:
             raise TooMuch
 
+    def refund(self, commands: int) -> None:
+        """Commands that were only tried do not count: there may again be as many as before."""
+        self.room = commands
+
     def inner(self, text: str, *, lasts: bool = False) -> Rating:
         """The rating of a command line inside this one; its parts stay, and with `lasts` its change of directory."""
         self.count()
@@ -231,8 +239,8 @@ class Scan:
             taken_over(self, child)
         self.room = child.room
         self.sets |= child.sets
-        found = summed(child.parts)
-        return found.risk, found.reasons[0] if found.reasons else ""
+        assessment = summed(child.parts)
+        return assessment.risk, assessment.reasons[0] if assessment.reasons else ""
 
     def absolute(self, word: Word) -> str | None:
         """The path of a word; None when it is not known."""

@@ -156,6 +156,20 @@ def lines_of_heredocs(text: str) -> list[str]:
     return lines + (text[odd.end() :].split("\n")[1:] if odd else [])
 
 
+def lines_behind(text: str, *, is_certain: bool) -> list[str]:
+    """The lines behind the first of a substitution, which may be commands; where the parser `is_certain` of it, without
+    the body of the one heredoc whose plain mark ends the first line: that is text.
+    """
+    first, *rest = text.split("\n")
+    marks = list(_HEREDOC.finditer(first))
+    if not is_certain or len(marks) != 1 or _NOT_QUOTED.sub("", first[: marks[0].start()]):
+        return rest
+    mark = marks[0][2]
+    plain = not marks[0][1] and _PLAIN_MARK.fullmatch(mark) and not first[marks[0].end() :].strip()
+    end = mark.strip("'\"")
+    return rest[rest.index(end) + 1 :] if plain and end in rest else rest
+
+
 def _end_of_line(text: str, at: int) -> int:
     end = text.find("\n", at)
     return end if end >= 0 else len(text)

@@ -25,6 +25,7 @@ from workbench.risk.shell.pieces import (
     words_of,
 )
 from workbench.risk.shell.reckoning import expanded, names_of_loop, reckoned
+from workbench.risk.shell.source import lines_behind
 from workbench.risk.shell.tools import judge
 from workbench.risk.shell.words import UNKNOWN, Word
 from workbench.risk.shell.written import note_emptied, note_written
@@ -72,7 +73,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     words += [word for more, _ in given for word in more]
     written = [*([name] if name is not None else ()), *words]
     if any(is_open(word) for word in written):
-        name, words = None, spread(written)
+        name, words = None, spread(written, scan.reader.home().text)
     if name is None and words:
         name = words.pop(0)
     if name is None:
@@ -87,6 +88,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     judge(call, name)
     note_written(scan, call, at)
     scan.parts.insert(at, call.part())
+    _go_on(scan)
 
 
 def _is_plain(scan: Scan, words: Sequence[Word]) -> bool:
@@ -120,6 +122,14 @@ def _redirected(scan: Scan, node: Node) -> None:
         call = scan.call(words[0], words[1:], node)
         judge(call, words[0])
         scan.parts.append(call.part())
+    _go_on(scan)
+
+
+def _go_on(scan: Scan) -> None:
+    """Rate what follows the mark of a heredoc on its line: it runs behind the command that reads the heredoc."""
+    while scan.waiting:
+        node, piped = scan.waiting.pop(0)
+        _beside(scan, lambda node=node: visit(scan, node), piped=piped)  # type: ignore[misc]
 
 
 def _beside(scan: Scan, work: Callable[[], None], *, piped: bool) -> None:
@@ -201,8 +211,8 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
                 live_backticks(scan, between(scan, child))
         elif kind in _REDIRECTS:
             words += _redirect(scan, child)[0]
-        elif kind == "pipeline":
-            _beside(scan, lambda child=child: visit(scan, child), piped=True)  # type: ignore[misc]
+        elif kind in {"pipeline", "list", "command"}:
+            scan.waiting.append((child, kind == "pipeline"))
         elif child.is_named and kind not in {"heredoc_end", "file_descriptor"}:
             visit(scan, child)
             words += [scan.reader.word(child)] if kind in {"word", "string", "concatenation", "raw_string"} else []
@@ -211,6 +221,8 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
 
 def _pipeline(scan: Scan, node: Node) -> None:
     first, certain, folder, stack = True, dict(scan.origins.certain), scan.folder, list(scan.stack)
+    if not scan.piped:
+        scan.printed = ""
     for child in node.children:
         if child.is_named:
             _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
@@ -227,7 +239,7 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
     if text.startswith("`") and "\\" in text:
         live_backticks(scan, text)
     if "<<" in text and node.type == "command_substitution":
-        scan.rescan(text.split("\n")[1:])
+        scan.rescan(lines_behind(text, is_certain=not node.has_error))
     for child in node.children:
         visit(scan, child)
     scan.return_to(folder, values)

@@ -8,10 +8,12 @@ import os
 import posixpath
 import re
 import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.risk.paths import within, words
 from workbench.risk.shell.words import UNKNOWN, Word
+from workbench.risk.typed import rated_statements
 
 if TYPE_CHECKING:
     from workbench.risk.shell.call import Call
@@ -63,13 +65,13 @@ _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "%%": "%"}
 
 def note_written(scan: Scan, call: Call, at: int) -> None:
     """Keep what a call writes into which files, and rate it; the parts of its redirects stand behind `at`."""
-    if len(scan.parts) == at and call.name not in WRITES_TEXT:
-        return
     targets = [path for part in scan.parts[at:] if not part.words for path in part.changes]
+    if call.name in _PASS:
+        targets += call.changes
+    if call.name in _PRINT | _FEED and not targets:
+        scan.printed = f"{scan.printed}{_passed(scan, call)}\n"[:_LONGEST]
     if not targets and call.name not in WRITES_TEXT:
         return
-    if call.name in {"tee", "sponge"}:
-        targets += call.changes
     if call.name in _STREAM:
         targets += [scan.absolute(word) or "" for word in call.words if word.text.endswith(_CODE_ENDINGS)]
     if _is_empty(call, targets) and any(is_code(scan, path) for path in targets):
@@ -131,9 +133,9 @@ def _is_empty(call: Call, targets: list[str]) -> bool:
 
 
 def _note_text(scan: Scan, call: Call, targets: list[str]) -> None:
-    text = _text(call) if call.name in _PRINT | _FEED else ""
+    text = _passed(scan, call) if targets else ""
     if call.name in _EDIT and call.risk != "LOW":
-        text = " ".join(word.text for word in call.words)
+        text = " ".join([*(word.text for word in call.words), text])
     elif not targets:
         return
     elif call.name == "tee" and call.piped and not text:
@@ -142,15 +144,23 @@ def _note_text(scan: Scan, call: Call, targets: list[str]) -> None:
     is_text = bool(targets) and all(_DOCUMENTS.fullmatch(path) for path in targets)
     if not is_text and _DANGEROUS.search(text):
         call.raise_to("HIGH", _REASON)
-    for path in targets if call.name in _PRINT | _FEED else ():
+    for path in targets if text and call.name not in _EDIT else ():
         path = posixpath.normpath(path)
         scan.written[path] = f"{scan.written.get(path, '')}{text}\n"[:_LONGEST]
 
 
+def _passed(scan: Scan, call: Call) -> str:
+    """What a call prints or passes on, as far as it is known: its words, what it is fed, and files written before."""
+    if call.name in _PRINT:
+        return _text(call)
+    pieces = [call.stdin or (scan.printed if call.piped else "")]
+    if scan.written:
+        pieces += [scan.written.get(path, "") for path in {posixpath.normpath(path) for path in call.paths}]
+    return "\n".join(text for text in pieces if text)
+
+
 def _text(call: Call) -> str:
-    """What echo, printf or cat print, as far as it is known."""
-    if call.name in _FEED:
-        return call.stdin or ""
+    """What echo or printf print, as far as it is known."""
     strings = [word.text for word in call.words if not _FLAG.fullmatch(word.text)]
     if call.name == "printf" and strings:
         form, *values = strings
@@ -160,9 +170,23 @@ def _text(call: Call) -> str:
     return re.sub(r"\\[nt\\]|%%", lambda match: _ESCAPES[match[0]], " ".join(strings))
 
 
+def written_text(call: Call, file: Word) -> Word | None:
+    """The text that an earlier command of the line has written into a file, as a word."""
+    path = call.scan.absolute(file)
+    text = call.scan.written.get(_written_path(call.scan, path), "") if path and call.scan.written else ""
+    return Word(text, text) if text else None
+
+
+def _written_path(scan: Scan, path: str) -> str:
+    """The path under which the text of a file is known, which may be a link to it."""
+    path = posixpath.normpath(path)
+    return path if path in scan.written else scan.places.resolved(path)
+
+
 def run_written(call: Call, path: str) -> None:
     """Rate the text that an earlier command of the line has written into the file that this one runs."""
-    text = call.scan.written.pop(posixpath.normpath(path), "")
+    written = call.scan.written
+    text = written.pop(_written_path(call.scan, path), "") if written else ""
     if not text.strip():
         return
     first = text.lstrip().partition("\n")[0]
@@ -172,7 +196,124 @@ def run_written(call: Call, path: str) -> None:
     elif language := re.search(r"\b(?:node|bun|perl|ruby|lua)\b", program):
         code = f"{language[0]} -e {shlex.quote(text)}"
         call.run_text(Word(code, code))
+    elif call.name in _OTHER_LANGUAGES:
+        _run_code(call, text, is_program=True)
     elif UNKNOWN in text:
         call.raise_to("HIGH", "runs a script that is not known before")
     else:
         call.run_text(Word(text, text))
+
+
+def run_named(call: Call, arguments: Sequence[Word], *, at_path: bool) -> None:
+    """Rate the texts written by earlier commands of the line that this call may run, or read as commands: of files that
+    its words name, and of all where it builds, tests or starts the project, or `at_path` what was built.
+    """
+    scan, name = call.scan, call.name
+    if call.risk == "HIGH" or name in _ONLY_READS:
+        return
+    named = [path for path in scan.written if path and any(_names(word.text, path) for word in arguments)]
+    if name in _COMPILES:
+        sources = named or [path for path in scan.written if path.endswith(_CODE_ENDINGS)]
+        scan.written[""] = "\n".join(scan.written[path] for path in sources)[:_LONGEST]
+        if not (name in _BUILDS and arguments[:1] and arguments[0].text in _STARTS):
+            return
+    elif name in _BUILDS:
+        named = [path for path in scan.written if path and not _DOCUMENTS.fullmatch(path)]
+    elif at_path or name == "java":
+        named += [""] if scan.written.get("") else []
+    for path in named:
+        text = scan.written.pop(path)
+        _run_code(call, text, is_program=not path or name in _COMPILES)
+        scan.written[path] = text
+
+
+def _names(text: str, path: str) -> bool:
+    """Whether a word names the file, alone or within a text or a flag."""
+    name = posixpath.basename(path)
+    return name in text and bool(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text))
+
+
+def _run_code(call: Call, text: str, *, is_program: bool) -> None:
+    """Rate a text in whatever language: commands that stand in it, statements, and files that a program takes away."""
+    scan, budget = call.scan, call.scan.room
+    if is_program and _HARMS.search(text) and _OUTSIDE.search(text):
+        call.raise_to("HIGH", "runs code that changes files outside the workspace")
+    if is_program and _RUNS_ANY.search(text):
+        call.raise_to("HIGH", "runs code that runs a command that is not known before")
+    call.raise_to(*rated_statements(call.name, text))
+    for command in list(dict.fromkeys(_commands(text)))[:_MOST_COMMANDS]:
+        if call.risk == "HIGH":
+            break
+        if reason := scan.perhaps([Word(command, command)], is_line=True):
+            call.raise_to("HIGH", reason)
+    scan.refund(budget)
+
+
+def _commands(text: str) -> Iterator[str]:
+    """What in a text may be a command line: a line behind signs or a word that starts commands, texts in quotes, and
+    lists of them.
+    """
+    pieces = [_LEAD.sub("", line) for line in text.splitlines()]
+    pieces += [match[2] for match in _QUOTED.finditer(text)]
+    pieces += [match[0] for match in _ANYWHERE.finditer(text)]
+    pieces += [" ".join(each[2] for each in _QUOTED.finditer(match[0])) for match in _LISTED.finditer(text)]
+    for piece in pieces:
+        first, _, rest = piece.strip().partition(" ")
+        if rest and first.rpartition("/")[2] in RUNNABLE and UNKNOWN not in piece:
+            yield piece.strip()
+
+
+RUNNABLE: Final = words(
+    "rm sudo doas su dd mkfs shred sh bash zsh dash fish python python3 perl ruby node php curl wget nc ncat ssh scp "
+    "rsync chmod chown git find sed awk tar mv cp tee ln kubectl docker podman psql mysql xargs env timeout nohup eval "
+    "kill pkill crontab systemctl truncate unlink"
+)
+"""Programs by whose name a text is taken for a command line."""
+_PASS: Final = words("tee sponge cp gcp install ginstall mv gmv ln link dd rsync")
+"""Programs whose files hold afterwards what they are fed, or what the files hold that they read."""
+_OTHER_LANGUAGES: Final = words(
+    "php Rscript osascript julia groovy scala elixir erl ghci tclsh wish expect guile racket sbcl clojure clj jshell "
+    "ts-node irb swipl octave deno"
+)
+_COMPILES: Final = words(
+    "gcc g++ cc c++ clang clang++ tcc rustc go javac kotlinc ghc ocamlc ocamlopt ocamlfind nim zig crystal dmd gdc "
+    "ldc2 gfortran fpc swiftc mcs csc nasm as ld valac dart cargo dotnet"
+)
+_STARTS: Final = words("run test r t bench")
+_BUILDS: Final = words(
+    "make gmake remake ninja samu meson cmake ctest just task rake ant mvn mvnw gradle gradlew bazel buck npm pnpm "
+    "yarn bun npx jest vitest mocha pytest py.test tox nox cargo go dotnet zig dart nim crystal swift mix rebar3 "
+    "stack cabal sbt lein bundle rspec composer phpunit invoke inv pre-commit tcc runghc"
+)
+"""Programs that run what the files of the project say."""
+_ONLY_READS: Final = words(
+    "cat bat nl tac head tail less more wc grep egrep fgrep rg ag chmod chown chgrp touch stat file diff cmp cksum "
+    "md5sum sha1sum sha256sum sha512sum cp gcp mv gmv ln link install rm rmdir unlink trash mkdir cd pushd echo "
+    "printf git gh glab hg svn sed gsed awk gawk mawk nawk tee sponge dd sort uniq cut tr column jq yq tree rev od "
+    "xxd hexdump strings test [ basename dirname realpath readlink du df find fd code subl nano vim vi nvim ruff "
+    "black isort mypy pyright pylint flake8 eslint prettier biome tsc shellcheck shfmt hadolint yamllint gofmt "
+    "rustfmt clang-format clang-tidy cppcheck markdownlint codespell typos tar zip gzip gunzip zcat true false : "
+    "sleep date pwd which type ls open xdg-open sh bash zsh dash ksh mksh ash fish python pypy export set local "
+    "declare read split csplit truncate shred patch ."
+)
+"""Programs that run nothing of the files that their words name, or whose rule rates what they run."""
+_MOST_COMMANDS: Final = 30
+_HARMS: Final = re.compile(
+    r"\b(?:unlink(?:at)?|remove\w*|Remove(?:All)?|rmdir|rename|truncate|nftw|deleteRecursively|[Dd]elete\w*|File\.WriteAllText|"
+    r"WriteFile|fs::write|File::create|fopen\s*\([^,]{0,200},\s*\"[wa]|ofstream|rmtree|file_put_contents)"
+)
+_OUTSIDE: Final = re.compile(
+    r"[\"'`](?:~|\.\./|/(?!tmp/|dev/(?:null|std)|usr/(?:include|bin/env)))[\w./~*]"
+    r"|\b(?:getenv|Getenv|env::var|UserHomeDir|getProperty|home_dir|GetEnvironmentVariable|GetFolderPath)\b"
+)
+_RUNS_ANY: Final = re.compile(r"\b(?:system|popen)\s*\(\s*(?![\s\"'])[^)\s]")
+_LEAD: Final = re.compile(
+    r"\A[\s@+\-:!.\\%>$*&]*(?:(?:shell|system|sys|sh|run|exec|execute|entrypoint|cmd|script|command|local|spawn)\b[:=\s\[]*)?"
+    r"(?:[\w.-]+\s*[:=]\s+)?",
+    re.IGNORECASE,
+)
+_ANYWHERE: Final = re.compile(
+    r"(?<![\w./-])(?:sudo|rm|shred|dd|mkfs|truncate|chmod|chown)[ \t]+[^\n\"'`()\[\]{}]{1,400}"
+)
+_QUOTED: Final = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\\n]){1,400})\1""")
+_LISTED: Final = re.compile(r"""(?:["'][^"'\n]{1,200}["']\s*,\s*)+["'][^"'\n]{1,200}["']""")

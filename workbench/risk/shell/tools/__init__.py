@@ -37,7 +37,7 @@ from workbench.risk.shell.tools.reaching import look_further
 from workbench.risk.shell.tools.rule import Rule, words
 from workbench.risk.shell.tools.verbs import asks_help, changes_data, destroys, verb_first
 from workbench.risk.shell.words import UNKNOWN, Word, literal
-from workbench.risk.shell.written import run_written
+from workbench.risk.shell.written import RUNNABLE, run_named, run_written
 
 RULES: dict[str, Rule] = {
     **readers.RULES,
@@ -126,6 +126,8 @@ def judge(call: Call, name: Word) -> None:
         _judge_program(call, given)
     look_further(call, given)
     _task(call, given)
+    if call.scan.written and call.name not in wrappers.RULES:
+        run_named(call, given, at_path="/" in name.text)
 
 
 def _judge_program(call: Call, given: list[Word]) -> None:
@@ -235,18 +237,24 @@ def _unknown(call: Call) -> None:
         call.raise_to("HIGH", "changes or deletes data")
     _may_run(call)
     call.is_unknown = True
+    edits = any(_EDITS.fullmatch(word.text) for word in call.words)
     before = ""
     for word in call.words:
         if word.runs:
             call.raise_to("MEDIUM", "a command that is not known here, with what another one printed")
         if word.names_secret:
             call.use(word, "text")
-        _may_touch(call, word, before)
+        _may_touch(call, word, before, writes=edits)
         before = word.text
 
 
-def _may_touch(call: Call, word: Word, before: str) -> None:
-    """Each word, and what stands in a flag, may be a path or an address; what is said to be an output is written."""
+_EDITS = re.compile(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
+
+
+def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
+    """Each word, and what stands in a flag, may be a path or an address; what is said to be an output is written, and
+    with `writes` every file, as the program edits them in place.
+    """
     flag, _, value = word.text.partition("=") if word.text.startswith("-") else (before, "", word.text)
     if not value and len(flag) > 2 and flag[0] == "-" and flag[1] != "-":
         flag, value = flag[:2], flag[2:]
@@ -258,16 +266,11 @@ def _may_touch(call: Call, word: Word, before: str) -> None:
         call.raise_to("HIGH", "writes to another machine")
     elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
         home = f"{call.scan.places.home}{value[1:]}" if value.startswith("~/") else value
-        call.use(word._replace(text=home), "write" if flag in OUTPUTS else "read")
+        call.use(word._replace(text=home), "write" if writes or flag in OUTPUTS else "read")
 
 
 _THIS_MACHINE = re.compile(r"\w+://(?:[^@/]*@)?(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/]|\Z)|file:///?(?!/)")
 _SAID = words("-m --message -t --title -b --body --description --notes --comment --subject")
-_RUNNABLE = words(
-    "rm sudo doas su dd mkfs shred sh bash zsh dash fish python python3 perl ruby node php curl wget nc ncat ssh scp "
-    "rsync chmod chown git find sed awk tar mv cp tee ln kubectl docker podman psql mysql xargs env timeout nohup eval "
-    "kill pkill crontab systemctl truncate unlink"
-)
 _MOST_WORDS = 30
 
 
@@ -276,7 +279,7 @@ def _may_run(call: Call) -> None:
     before = ""
     for at, word in enumerate(call.words[:_MOST_WORDS]):
         first = basename(word.text.split(maxsplit=1)[0]) if word.text.strip() else ""
-        if first in _RUNNABLE and word.is_literal and before not in _SAID:
+        if first in RUNNABLE and word.is_literal and before not in _SAID:
             is_line = " " in word.text
             found = call.scan.perhaps([literal(word.text)] if is_line else call.words[at:], is_line=is_line)
             if found:

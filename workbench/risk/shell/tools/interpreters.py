@@ -107,6 +107,8 @@ def interpreter(call: Call) -> None:
     rest = list(call.words)
     call.raise_to("MEDIUM", "runs code")
     _other_ways(call)
+    if call.name in _EDITS:
+        _edits(call, way)
     text = ""
     while rest:
         word = rest.pop(0)
@@ -121,6 +123,28 @@ def interpreter(call: Call) -> None:
         elif _LOADS.match(text) and rest:
             call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")
     _code_from_stdin(call)
+
+
+_EDITS = {"perl": re.compile(r"-[a-zA-HJ-LN-Z0-9]*?i"), "ruby": re.compile(r"-[a-zA-DF-HJ-Z0-9]*?i")}
+"""Flags by which the files behind the code are edited in place: `-pi`, `-i.bak`."""
+
+
+def _edits(call: Call, way: _Way) -> None:
+    """Files that a one-liner reads line by line, or edits in place."""
+    code = next((at for at, word in enumerate(call.words) if way.flag(word.text) is not None), None)
+    if code is None:
+        return
+    flags = [word.text for word in call.words[: code + 1] if word.text.startswith("-")]
+    writes = any(_EDITS[call.name].match(flag) for flag in flags)
+    behind = len(call.words[code].text) > len(way.flag(call.words[code].text) or "")
+    rest = call.words[code + (1 if behind else 2) :]
+    ended = False
+    for at, word in enumerate(rest):
+        if word.text.startswith("-") and not ended:
+            ended = word.text == "--"
+            writes |= bool(_EDITS[call.name].match(word.text))
+        elif ended or at == 0 or way.flag(rest[at - 1].text) is None:
+            call.use(word, "write" if writes else "read")
 
 
 _LOADS = re.compile(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z")

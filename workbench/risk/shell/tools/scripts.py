@@ -7,6 +7,7 @@ import re
 from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.shell.tools.rule import Rule, flag_names, shown_variables, words
 from workbench.risk.shell.words import UNKNOWN, Word
+from workbench.risk.shell.written import written_text
 
 _SED = Spec(values=words("-e --expression -l --line-length"), paths=uses("read", "-f --file"))
 _EXPRESSIONS = {"-e", "--expression"}
@@ -49,6 +50,7 @@ def _sed(call: Call) -> None:
             call.raise_to("MEDIUM", "runs a script of sed")
             _made_here(call, option.value)
             call.use(option.value, "read")
+            scripts += [text for text in (written_text(call, option.value),) if text]
     for script in scripts:
         if "--sandbox" not in names or UNKNOWN in script.text:
             _sed_script(call, script)
@@ -112,6 +114,8 @@ def _awk(call: Call) -> None:
         if option.flag in spec.paths and option.value:
             _made_here(call, option.value)
             call.use(option.value, "read")
+            if text := written_text(call, option.value):
+                _awk_script(call, text)
     for word in operands:
         call.use(word, "text" if "=" in word.text else "read")
 
