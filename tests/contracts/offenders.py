@@ -54,7 +54,8 @@ def _write(contract: str, found: dict[str, Any]) -> None:
 
 
 def _sum(values: Mapping[str, Any]) -> int:
-    return sum(value for value in values.values() if isinstance(value, int))
+    """The number of offences; an entry without a number is one."""
+    return sum(value if isinstance(value, int) else 1 for value in values.values())
 
 
 def _lower(old: Any, new: Any) -> Any:
