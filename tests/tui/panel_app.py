@@ -6,7 +6,8 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from workbench.tui.messages import ActionChosen, FileChosen, RowWanted
+from workbench.tui.messages import ActionChosen, FileChosen, RowWanted, TextChosen
+from workbench.tui.opening import open_text
 from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
@@ -74,6 +75,9 @@ class PanelApp(App[None]):
 
     def on_file_chosen(self, message: FileChosen) -> None:
         self._note(message, message.path)
+
+    def on_text_chosen(self, message: TextChosen) -> None:
+        open_text(self, message.title, message.text)
 
     def _note(self, message: Message, what: str) -> None:
         message.stop()

@@ -26,6 +26,15 @@ class DiffChosen(Message):
         self.action_id = action_id
 
 
+class TextChosen(Message):
+    """A text of several lines was opened; it is shown in the pager under `title`."""
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self.title = title
+        self.text = text
+
+
 class RowWanted(Message):
     """The row of an item is to be shown on the timeline."""
 

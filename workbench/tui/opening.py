@@ -39,6 +39,13 @@ def open_action(app: App[Any], state: SessionState, action_id: str, link: Client
         app.push_screen(ActionPage(title, text, item.copy_id, link.send, words=words, pictures=pictures))
 
 
+def open_text(app: App[Any], title: str, text: str) -> None:
+    """Show a text in the pager."""
+    from workbench.tui.screens.pager import PagerScreen
+
+    app.push_screen(PagerScreen(Content(title), text))
+
+
 def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
     """The diff viewer on everything that changed; False when there is nothing to show."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -54,10 +61,9 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
 
 def open_spending(app: App[Any], state: SessionState) -> None:
     """What the session took and what fills the model's window, in a pager."""
-    from workbench.tui.screens.pager import PagerScreen
     from workbench.view.formatting.sessions import spending_page
 
-    app.push_screen(PagerScreen(Content("Cost and context"), spending_page(state)))
+    open_text(app, "Cost and context", spending_page(state))
 
 
 def open_action_diff(app: App[Any], review: Review, action_id: str) -> bool:

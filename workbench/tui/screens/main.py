@@ -24,8 +24,8 @@ from workbench.tui.focusing import give_keys
 from workbench.tui.front_first import FrontFirst
 from workbench.tui.garbage import set_aside
 from workbench.tui.later import load_later
-from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen
-from workbench.tui.opening import open_action, open_action_diff, open_diff
+from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
+from workbench.tui.opening import open_action, open_action_diff, open_diff, open_text
 from workbench.tui.outbox import Outbox
 from workbench.tui.screens.sending import NO_MODEL, Sending
 from workbench.tui.screens.server_prompts import said_below, sent_before
@@ -205,6 +205,11 @@ class MainScreen(Sending):
     def on_file_chosen(self, chosen: FileChosen) -> None:
         """The file's diff, full screen."""
         open_diff(self.app, self._review, chosen.path)
+
+    @on(TextChosen)
+    def on_text_chosen(self, chosen: TextChosen) -> None:
+        """Show the whole text."""
+        open_text(self.app, chosen.title, chosen.text)
 
     def action_diff(self) -> None:
         """Everything that changed in this session."""

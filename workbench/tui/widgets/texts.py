@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from workbench.text import counted, first_line, visible
-from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.messages import TextChosen
 from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.markdown_stream import MarkdownStream
@@ -103,8 +103,8 @@ class MoreText(Static, can_focus=True):
         say(self, Content(visible(line, lines=False)))
 
     def action_open(self) -> None:
-        """The whole text."""
-        self.app.push_screen(PagerScreen(Content(self.title), self.text))
+        """Have the whole text shown."""
+        self.post_message(TextChosen(self.title, self.text))
 
     def on_click(self, event: events.Click) -> None:
         """A click opens as enter does."""

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.timer import Timer
 
-from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted
+from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted, TextChosen
 from workbench.tui.widgets.counting_list import FilteredList
 from workbench.view import clock
 from workbench.view.formatting.rows import has_row, row
@@ -106,9 +105,7 @@ class Timeline(FilteredList):
         if isinstance(item, ActionItem):
             self.post_message(ActionChosen(item.action_id))
         elif isinstance(item, NoticeItem) and item.detail:
-            from workbench.tui.screens.pager import PagerScreen
-
-            self.app.push_screen(PagerScreen(Content(item.title), item.detail))
+            self.post_message(TextChosen(item.title, item.detail))
 
     def _show_all(self) -> None:
         self._rows, self._index, self._older = [], {}, 0
