@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from tests.tui.waiting import until
 from workbench.config.load import Locations
-from workbench.tui.screens.setting_edit import SettingEdit
+from workbench.tui.screens.settings import SettingEdit
 from workbench.tui.widgets.setting_list import SettingList
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown
 from tests.tui.diff_app import ScreenApp, question
 from tests.tui.waiting import until
-from workbench.tui.screens.always import AlwaysScreen
+from workbench.tui.screens.confirmations import AlwaysScreen
 from workbench.view.approval.questions import Always
 from workbench.view.approval.rule_trial import Trial, try_rule
 from workbench.view.state import SessionState

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown
 from tests.tui.diff_app import Decision, ScreenApp, painted, question
 from tests.tui.waiting import until
-from workbench.tui.screens.approve_all import ApproveAllScreen
+from workbench.tui.screens.confirmations import ApproveAllScreen
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
 from workbench.view.approval.questions import All, Later, Turn, together

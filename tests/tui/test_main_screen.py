@@ -9,7 +9,7 @@ from workbench.client.client import CommandRefused, Disconnected, EngineNotice
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.approval import ApprovalScreen
-from workbench.tui.screens.approve_all import ApproveAllScreen
+from workbench.tui.screens.confirmations import ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity

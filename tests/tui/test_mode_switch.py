@@ -10,8 +10,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_main_screen import shown
 from tests.tui.trial import type_while_it_stands_still, wait_until, workbench_app
-from workbench.tui.approval.mode_switch import SETTLE
-from workbench.tui.screens.never_ask import NeverAskScreen
+from workbench.tui.screens.confirmations import NeverAskScreen
+from workbench.tui.screens.mode_switch import SETTLE
 from workbench.tui.settings.live import take_over
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine

@@ -11,7 +11,7 @@ from tests.tui.trial import wait_until
 from workbench.config.load import Locations
 from workbench.tui.palette import entries
 from workbench.tui.palette.entries import PastSession
-from workbench.tui.screens.never_ask import NeverAskScreen
+from workbench.tui.screens.confirmations import NeverAskScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.trust import TrustScreen
 from workbench.view.approval.trust import trust_question

@@ -10,8 +10,7 @@ from tests.tui.test_pictures import text_on
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.config.load import load_settings
 from workbench.tui.screens.main import MainScreen
-from workbench.tui.screens.setting_edit import SettingEdit
-from workbench.tui.screens.settings import SettingsScreen
+from workbench.tui.screens.settings import SettingEdit, SettingsScreen
 from workbench.tui.settings.book import SettingsBook
 from workbench.tui.settings.live import take_over
 from workbench.tui.widgets.setting_list import SettingList

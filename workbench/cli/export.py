@@ -112,12 +112,12 @@ def _pictured(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
         raise UsageError("the session holds no event that could be shown")
     size, themes = (look.columns, look.rows), Locations.from_environment().themes
     if wanted.form == "cast":
-        from workbench.tui.export.cast import cast
+        from workbench.tui.recording import cast
         from workbench.view.transcript.markdown import title_of
 
         yield from cast(events, size, look.theme, title_of(recorded.state()), themes)
     else:
-        from workbench.tui.export.replay import picture
+        from workbench.tui.recording import picture
 
         yield picture(events, size, look.theme, themes)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def open_action(app: App[Any], state: SessionState, action_id: str, link: Client, words: str = "") -> None:
     """Everything known about an action, in a pager that searches, and has searched for `words`."""
-    from workbench.tui.screens.action_page import ActionPage
+    from workbench.tui.screens.pager import ActionPage
     from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
 
     item = state.actions.get(action_id)
@@ -224,6 +224,6 @@ def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], No
 
 def open_never_ask(app: App[Any], question: NeverAskQuestion, typed: Callable[[str], None]) -> None:
     """Have the mode that never asks confirmed before a session begins in it."""
-    from workbench.tui.screens.never_ask import NeverAskScreen
+    from workbench.tui.screens.confirmations import NeverAskScreen
 
     app.push_screen(NeverAskScreen(typed), lambda confirmed: question.answer(bool(confirmed)))

@@ -13,8 +13,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from workbench.tui.approval.early_keys import open_text
 from workbench.tui.key_names import key_of
+from workbench.tui.screens.approval_parts import open_text
 from workbench.tui.screens.reviewing import ReviewScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.proposal import Proposal
@@ -151,7 +151,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
 
     def action_always(self) -> None:
         """Show the rule that would be saved; that screen saves it."""
-        from workbench.tui.screens.always import AlwaysScreen
+        from workbench.tui.screens.confirmations import AlwaysScreen
 
         if self._may_always and not self.is_busy:
             rule = self.item.always
@@ -164,7 +164,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
 
     def action_approve_all(self) -> None:
         """Show all that is at or below this risk; that screen approves it."""
-        from workbench.tui.screens.approve_all import ApproveAllScreen
+        from workbench.tui.screens.confirmations import ApproveAllScreen
 
         if self.is_busy or len(self._waiting) < 2:
             return

@@ -18,8 +18,6 @@ from workbench.client.client import Client
 from workbench.config.check import MODES
 from workbench.protocol.commands import Interrupt
 from workbench.text import visible
-from workbench.tui.approval.asking import Asking
-from workbench.tui.approval.mode_switch import ModeSwitch
 from workbench.tui.focusing import give_keys
 from workbench.tui.front_first import FrontFirst
 from workbench.tui.garbage import set_aside
@@ -27,6 +25,8 @@ from workbench.tui.later import load_later
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff, open_text
 from workbench.tui.outbox import Outbox
+from workbench.tui.screens.mode_switch import ModeSwitch
+from workbench.tui.screens.question_opener import Asking
 from workbench.tui.screens.sending import NO_MODEL, Sending
 from workbench.tui.screens.server_prompts import said_below, sent_before
 from workbench.tui.widgets.activity import Activity, is_working

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,8 +11,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from workbench.protocol.commands import Command, RestoreCopy
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.text_lines import TextLines
+from workbench.tui.widgets.text_lines import IllustratedLines, TextLines
 
 
 class PagerScreen(ModalScreen[None]):
@@ -93,3 +95,35 @@ class PagerScreen(ModalScreen[None]):
     def _say(self) -> None:
         keys = f"{self.own_keys}/ search · n N next, previous · home end page up, down · q close"
         self._status.update(Content.assemble((f"{self._lines.position()}   ", "$dim"), (keys, "$dim")))
+
+
+class ActionPage(PagerScreen):
+    """Opened from cards and the timeline; `b` brings the copy back, where there is one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "restore", "Bring the copy back", id="action.restore")]
+
+    def __init__(
+        self,
+        title: Content,
+        text: str,
+        copy_id: str,
+        send: Callable[[Command], None],
+        *,
+        words: str = "",
+        pictures: Mapping[int, str] | None = None,
+    ) -> None:
+        """`pictures` (base64) stand below the lines of these numbers."""
+        lines = IllustratedLines(text, pictures, headings=True, id="pager-text") if pictures else None
+        super().__init__(title, text, headings=True, words=words, lines=lines)
+        self._copy_id = copy_id
+        self._send = send
+        self.own_keys = "b bring the copy back · " if copy_id else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The key is there only where there is a copy."""
+        return bool(self._copy_id) if action == "restore" else True
+
+    def action_restore(self) -> None:
+        """Have the engine bring the copy back; what came of it is said in the conversation."""
+        self._send(RestoreCopy(copy_id=self._copy_id))
+        self.dismiss(None)

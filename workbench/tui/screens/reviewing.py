@@ -14,7 +14,7 @@ from textual.content import Content
 from workbench.errors import WorkbenchError
 from workbench.mcp.sampling import SAMPLING
 from workbench.text import visible
-from workbench.tui.approval.early_keys import EarlyKeys, open_text
+from workbench.tui.screens.approval_parts import EarlyKeys, open_text
 from workbench.tui.screens.question import QuestionScreen, ResultT
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.place_editor import PlaceEditor, can_edit

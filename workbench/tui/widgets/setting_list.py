@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
-from workbench.tui.settings.rows import SettingRow, setting_row
+from workbench.tui.settings.entries import SettingRow, setting_row
 from workbench.tui.widgets.line_list import LineList
 from workbench.view.formatting.wrapping import Line, Piece
 

@@ -45,7 +45,7 @@ class ModeSwitch:
         """To this mode at once; the one that never asks is confirmed first."""
         self._wait_for("")
         if mode == NEVER:
-            from workbench.tui.screens.never_ask import NeverAskScreen
+            from workbench.tui.screens.confirmations import NeverAskScreen
 
             self._screen.app.push_screen(NeverAskScreen(self._type), self._confirmed)
         else:

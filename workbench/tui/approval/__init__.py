@@ -1,1 +1,0 @@
-"""How the screen asks: when a question opens, which keys count, and the approval mode."""

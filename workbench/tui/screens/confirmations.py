@@ -1,0 +1,239 @@
+"""Confirmations above a question or the main screen: save a rule, approve several actions, never ask again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.config.check import NEVER_MEANS
+from workbench.tui.screens.question import QuestionScreen
+from workbench.tui.widgets.painting import as_content, css_beside
+from workbench.tui.widgets.question_box import packed
+from workbench.tui.widgets.question_text import QuestionText
+from workbench.view.approval.questions import Scope
+from workbench.view.approval.rule_trial import Trial
+from workbench.view.formatting.approval import SCOPES, Hint, all_keys, all_of, always_lines
+from workbench.view.state import ActionItem
+
+_RULE_WIDTH = 96
+_FRAME_ROWS: Final = 6
+
+
+class AlwaysScreen(QuestionScreen[Scope | None]):
+    """Dismisses with the scope in which the rule is to be kept, or None."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "scope(0)", "This session", id="always.session"),
+        Binding("2", "scope(1)", "This folder", id="always.folder"),
+        Binding("3", "scope(2)", "Everywhere", id="always.person"),
+        Binding("down", "step(1)", "Wider", show=False, id="always.wider"),
+        Binding("up", "step(-1)", "Narrower", show=False, id="always.narrower"),
+        Binding("y", "save", "Save the rule and approve", id="always.save"),
+        Binding("escape", "back", "Back", id="always.back"),
+    ]
+
+    def __init__(self, rule: str, trial: Trial, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._rule = rule
+        self._trial = trial
+        self._scope = 0
+        self._box = Vertical(id="box")
+        self._said = Static(id="said")
+        self._keys = Static(id="keys")
+
+    def compose(self) -> ComposeResult:
+        """What it says, and the keys."""
+        self._box.border_title = Content.styled("Always allow?", "bold")
+        with self._box:
+            yield self._said
+            yield self._keys
+
+    def unanswered(self) -> None:
+        """Nothing is saved."""
+
+    def on_resize(self) -> None:
+        """Take the room there is now."""
+        self._show()
+        self.call_after_refresh(self.tell)
+
+    def _show(self) -> None:
+        width = min(_RULE_WIDTH, self.size.width - 2)
+        self._box.styles.width = width
+        room = max(8, self.size.height - _FRAME_ROWS)
+        self._said.update(as_content(always_lines(self._rule, self._trial, self._scope, width=width - 4, room=room)))
+
+    def on_key(self, event: events.Key) -> None:
+        """A key before the quiet time is over begins it anew, and saves nothing."""
+        if not self.heard(event) and event.key == "y":
+            event.stop()
+        self.call_after_refresh(self.tell)
+
+    def tell(self) -> None:
+        """Show the keys that work now."""
+        save: Hint = ("y", "save the rule and approve") if self.is_armed else ("", "y in a moment…")
+        keys = (save, ("1 2 3", "where"), ("esc", "back"))
+        self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
+
+    def action_scope(self, scope: int) -> None:
+        """Keep it there."""
+        self._scope = scope
+        self._show()
+
+    def action_step(self, by: int) -> None:
+        """The next wider or narrower place."""
+        self.action_scope(min(max(self._scope + by, 0), len(SCOPES) - 1))
+
+    def action_save(self) -> None:
+        """Save it, and approve what was asked."""
+        self.leave(SCOPES[self._scope][0])
+
+    def action_back(self) -> None:
+        """Nothing is saved."""
+        self.leave(None)
+
+
+_AROUND = 5  # border, gap and keys
+
+
+class ApproveAllScreen(QuestionScreen[bool]):
+    """Shows several actions whole; dismisses with whether all of them are approved."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("Y", "approve", "Approve all of these", id="approval.all-of-these"),
+        Binding("escape", "back", "Back", id="approval.back"),
+        Binding("down", "move(1)", "Down", show=False, id="approval.all-down"),
+        Binding("up", "move(-1)", "Up", show=False, id="approval.all-up"),
+        Binding("pagedown,space", "move(10)", "Page down", show=False, id="approval.all-page-down"),
+        Binding("pageup", "move(-10)", "Page up", show=False, id="approval.all-page-up"),
+        Binding("end", "move(1000000)", "End", show=False, id="approval.all-end"),
+        Binding("home", "move(-1000000)", "Top", show=False, id="approval.all-home"),
+    ]
+
+    def __init__(
+        self, actions: Sequence[ActionItem], left_out: int = 0, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`left_out` is how many more there would be, had the person not changed something of them."""
+        super().__init__(clock)
+        self._count = len(actions)
+        self._text = QuestionText(all_of(actions, left_out), id="all")
+        self._keys = Static(id="keys")
+        self._box = Vertical(id="box")
+        self._rows = 0
+        self._seen = False
+
+    def compose(self) -> ComposeResult:
+        """The text and the keys."""
+        self._box.border_title = Content.styled(f"Approve all {self._count}?", "bold")
+        with self._box:
+            yield self._text
+            yield self._keys
+
+    def unanswered(self) -> bool:
+        """Nothing is approved."""
+        return False
+
+    def on_resize(self) -> None:
+        """Take the room there is now."""
+        width = min(104, self.size.width - (2 if self.size.width < 100 else 8))
+        self._rows = max(1, min(self._text.rows_at(width - 6), self.size.height - _AROUND))
+        self._box.styles.width = width
+        self._text.styles.height = self._rows
+        self._text.lay_out(width - 6)
+        self.call_after_refresh(self.tell)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key before the quiet time is over begins it anew, and answers nothing."""
+        if not self.heard(event) and event.key == "Y":
+            event.stop()
+        self.call_after_refresh(self.tell)
+
+    def tell(self) -> None:
+        """Show the keys that work now."""
+        text, height = self._text, self._text.size.height
+        if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
+            self._seen = True
+        lines = packed(all_keys(self._count, seen=self._seen, armed=self.is_armed), self.size.width - 8)
+        self._keys.update(Content("\n").join(lines))
+
+    def action_approve(self) -> None:
+        """Approve all of them, when all was seen."""
+        self.tell()
+        if self._seen:
+            self.leave(True)
+
+    def action_back(self) -> None:
+        """Nothing is approved."""
+        self.leave(False)
+
+    def action_move(self, lines: int) -> None:
+        """Scroll."""
+        self._text.scroll_to(y=self._text.scroll_offset.y + lines, animate=False)
+
+
+_ARMED = "y never ask · n keep asking"
+_QUIET = "y in a moment… · n keep asking"
+
+
+class NeverAskScreen(QuestionScreen[bool]):
+    """Dismisses with whether the mode is confirmed; other letters go to the prompt and begin the quiet time anew."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "Keep asking", id="never-ask.no")]
+
+    def __init__(self, typed: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`typed` takes what was meant for the prompt."""
+        super().__init__(clock)
+        self._typed = typed
+        self._keys = Static(id="never-ask-keys")
+
+    def compose(self) -> ComposeResult:
+        """What the mode means, and the keys."""
+        with Vertical(id="never-ask-box") as box:
+            box.border_title = "Never ask in this session?"
+            yield Static(Content("\n\n".join(NEVER_MEANS)), id="never-ask-said")
+            yield self._keys
+
+    def tell(self) -> None:
+        """Show the keys that work now."""
+        self._keys.update(Content(_ARMED if self.is_armed else _QUIET))
+
+    def unanswered(self) -> bool:
+        """The mode stays."""
+        return False
+
+    def on_key(self, event: events.Key) -> None:
+        """`y` confirms once the quiet time is over, `n` never waits; words are for the prompt."""
+        may_answer = self.heard(event)
+        if event.key == "n":
+            self.leave(False)
+        elif event.key == "y" and may_answer:
+            self.leave(True)
+        elif event.is_printable and event.character:
+            self._pass_on(event.character)
+        else:
+            return
+        event.stop()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste is for the prompt, and answers nothing."""
+        event.stop()
+        self._pass_on(event.text)
+
+    def _pass_on(self, text: str) -> None:
+        self._typed(text)
+        self.arming.shown(self.clock())
+        self.tell()
+
+    def action_refuse(self) -> None:
+        """Keep asking."""
+        self.leave(False)
