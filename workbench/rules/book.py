@@ -11,14 +11,17 @@ from typing import Final
 
 from workbench.risk.paths import Places
 from workbench.rules.files import RuleFile, read_rules
+from workbench.rules.hard_links import linked_by
 from workbench.rules.matching import covers, is_opaque, names, touches
 from workbench.rules.reach import base_of, reaches
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
+from workbench.rules.scripts import ruled_script
 from workbench.rules.subject import Subject
 
 FOLDER_FILE: Final = ".ohw/rules.toml"
 BROKEN: Final = "a rule file has errors, so nothing that changes anything goes without a question"
 REACHES: Final = "may reach what `{rule}` names: it takes in a folder above, or files by a pattern"
+LINKED: Final = "opens another name (a hard link) of a file that `{rule}` names"
 UNSURE: Final = "the name of a command is not known, so no rule can be held against it"
 
 
@@ -102,11 +105,17 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
         found = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
         if found is not None:
             return found
+        linked = linked_by((rule for rule in rules if rule.verdict == verdict), subject)
+        if linked is not None:
+            return replace(linked, reason=LINKED.format(rule=linked.text))
     above = next((rule for rule in rules if rule.verdict != "allow" and reaches(rule, subject)), None)
     if above is not None:
         return replace(above, verdict="ask", reason=REACHES.format(rule=above.text))
     if is_opaque(rules, subject):
         return Rule("ask", subject.tool, reason=UNSURE)
+    held = ruled_script(rules, subject)
+    if held is not None:
+        return held
     return covers(rules, subject)
 
 

@@ -49,6 +49,15 @@ _SAME: Final[Mapping[str, Mapping[str, str]]] = {
     "cargo": {"b": "build", "c": "check", "t": "test", "r": "run", "rm": "remove", "d": "doc"},
 }
 """Verbs that do what another verb does, by program."""
+_DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    "git": {"commit": words("merge pull cherry-pick revert am rebase stash notes subtree commit-tree fast-import")},
+    "npm": {
+        "publish": words("version"),
+        "run": words("start test stop restart"),
+        "install": words("ci install-test it"),
+    },
+}
+"""Verbs that, among other things, do what the named verb does."""
 _KINDS: Final = words("container image volume network system builder")
 """Words of docker that may stand before a verb or be left out."""
 _SHORTENED: Final = frozenset({"npm", "pnpm", "hg", "svn", "ip", "btrfs", "nmcli"})
@@ -121,6 +130,8 @@ def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
 def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
     """Whether the words behind the program's name may be the pattern's; the first that differs tells."""
     for wanted, word in zip(then, _from_verb(name, command[1:]), strict=False):
+        if wanted != word and word in _DOES_TOO.get(name, {}).get(wanted, ()):
+            return True
         if wanted != word:
             short = name in _SHORTENED and len(word) > 1 and wanted.startswith(word)
             return "*" not in wanted and (short or _may_be(word, wanted))

@@ -148,6 +148,8 @@ def _may_run(part: Part, pattern: str) -> bool:
         return True
     if part.risk != "LOW" and any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
         return True
+    if is_exact(pattern) and any(command_pattern(f"{pattern} *").fullmatch(text) for text in _texts(part)):
+        return True
     return hides_from(pattern, part.words, part.program)
 
 

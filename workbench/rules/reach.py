@@ -29,10 +29,14 @@ _SHOWS_IF_TOLD: Final = words("log reflog diff-tree diff-index diff-files")
 """Verbs of git that show what is in files, by themselves or with a flag for patches."""
 _DEEP_GIT: Final = (
     words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
-    | words("read-tree fast-export rm range-diff")
+    | words("read-tree fast-export rm range-diff pull merge rebase cherry-pick revert submodule update-index commit")
+    | words("sparse-checkout bisect filter-branch filter-repo difftool mergetool rerere fast-import checkout-index mv")
+    | words("subtree unpack-file hash-object replay unpack-objects")
     | _SHOWS_GIT
     | _SHOWS_IF_TOLD
 )
+_OF_WHOLE_TREE: Final = words("apply am pull merge rebase cherry-pick revert sparse-checkout bisect fast-import")
+"""Verbs whose words are no files, and that may write any file."""
 _ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
 _PATCH: Final = re.compile(
     r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
@@ -40,8 +44,15 @@ _PATCH: Final = re.compile(
 )
 _PATHSPEC: Final = re.compile(r":[/(!^]|.*[*?\[]")
 """A word that stands for any path, or for a message, to git itself."""
-_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file)|-T\Z|-a\Z|-@\Z")
-"""Flags whose value is a list of files."""
+_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file|index-info|cacheinfo)\b")
+_LISTED_BY: Final = {
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), "-T"),
+    **dict.fromkeys(("zip", "7z"), "-@"),
+    **dict.fromkeys(("xargs", "gxargs", "parallel"), "-a"),
+}
+"""Flags whose value is a list of files, of any program and of single ones."""
+_COMMITS_CHANGED: Final = re.compile(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
+_MESSAGE: Final = re.compile(r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)")
 _MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
 _CONTAINERS: Final = words("docker podman nerdctl")
 _DATA_BASES: Final = words("sqlite3 duckdb psql mysql gdb lldb")
@@ -109,6 +120,11 @@ def _places(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
         )
 
 
+def takes_in_folders(subject: Subject) -> bool:
+    """Whether it opens all files below the folders that it names."""
+    return any(map(_is_deep, subject.parts)) if subject.is_shell else subject.tool in _DEEP
+
+
 def _is_deep(part: Part) -> bool:
     if not part.words:
         return False
@@ -136,17 +152,24 @@ def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
     behind = rest[rest.index(verb) + 1 :] if verb else []
     if not verb or not _is_of_contents(verb, behind):
         return []
-    if verb in {"apply", "am"} or any(_PATHSPEC.match(word) for word in _paths_of(verb, behind)):
+    if verb in _OF_WHOLE_TREE or any(_PATHSPEC.match(word) for word in _paths_of(verb, behind)):
         return [subject.workspace]
+    if verb == "commit":
+        behind = _without_messages(behind)
     if verb == "grep":
         behind = behind[next((at for at, word in enumerate(behind, 1) if not word.startswith("-")), 0) :]
-    found = _candidates(part, behind)
+    found = candidates(part, behind)
     folders = [path for path in found if os.path.isdir(path)]  # noqa: PTH112 - asked for each word
     if folders and verb not in {"clone", "worktree"}:
         return folders
     named = "--" in behind[:-1] or any(":" in word for word in behind)
     is_named = (named and verb != "clean") or any(os.path.lexists(path) for path in found)
     return [] if is_named and verb not in {"clone", "worktree"} else [subject.workspace]
+
+
+def _without_messages(behind: Sequence[str]) -> list[str]:
+    """The words of `git commit` without texts, which name no file."""
+    return [word for before, word in zip(["", *behind], behind, strict=False) if not _MESSAGE.fullmatch(before)]
 
 
 def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
@@ -163,6 +186,9 @@ def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
         return is_patch
     if verb in {"checkout", "switch", "worktree"} and not {"-b", "-B", "-c", "-C", "list", "prune"}.isdisjoint(behind):
         return "add" in behind or sum(not word.startswith("-") for word in behind) > 1  # a start to check out
+    if verb == "commit":
+        plain = _without_messages(behind)
+        return any(_COMMITS_CHANGED.fullmatch(word) or not word.startswith("-") for word in plain)
     if verb in _SHOWS_GIT:
         return is_patch or _ONLY_NAMES.isdisjoint(behind)
     return verb != "reset" or "--hard" in behind or "--merge" in behind or "--keep" in behind
@@ -172,7 +198,7 @@ def _patterns(part: Part) -> list[str]:
     """The words that are patterns of files, as paths; the ratings may know them by one file that fits."""
     if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
         return []
-    return [path for path in _candidates(part, part.words[1:]) if _SIGNS.search(path)]
+    return [path for path in candidates(part, part.words[1:]) if _SIGNS.search(path)]
 
 
 def _is_unplaced(part: Part) -> bool:
@@ -184,7 +210,8 @@ def _is_unplaced(part: Part) -> bool:
         return True
     if part.unplaced or "not known" in part.reason or any(_ANOTHER_NAME.search(path) for path in part.paths):
         return True
-    return any(UNKNOWN in word or _LISTED.match(word) for word in part.words[1:])
+    listed = _LISTED_BY.get(name)
+    return any(UNKNOWN in word or word == listed or _LISTED.match(word) for word in part.words[1:])
 
 
 def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
@@ -195,7 +222,7 @@ def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
     if part.words[0].rpartition("/")[2] in _SEARCHES:
         pattern = next((word for word in operands if not word.startswith("-")), "")
         operands = [word for word in operands if word != pattern]
-    found = dict.fromkeys([*_candidates(part, operands), *mentioned(part)])
+    found = dict.fromkeys([*candidates(part, operands), *mentioned(part)])
     whole = _whole_folder(rule, subject)
     return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in found)
 
@@ -206,7 +233,7 @@ def _whole_folder(rule: Rule, subject: Subject) -> str:
     return real(base_of(folder, subject)) if folder != rule.path and not _SIGNS.search(folder) else ""
 
 
-def _candidates(part: Part, operands: Sequence[str]) -> list[str]:
+def candidates(part: Part, operands: Sequence[str]) -> list[str]:
     """All that may be a path in the words: as they are, behind a flag's letter, `=`, `:` or `@`."""
     names: dict[str, None] = {}
     for word in operands[:_MOST_WORDS]:

@@ -16,6 +16,7 @@ from workbench.files.anchored import real_path
 from workbench.risk.assessment import Part
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
+from workbench.risk.executed.recipes import targets_of
 from workbench.risk.executed.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
 from workbench.risk.paths import within
 from workbench.risk.shell.words import UNKNOWN
@@ -55,6 +56,19 @@ def executed_files(
     `parts` are those of the assessment, `text` the command line, `code` the Python where it is that. Of files that
     earlier actions write (`beneath`), it is what these will leave. Never more than MOST_FILES, never blocks.
     """
+    return finder_of(parts, workspace, folder, text=text, code=code, beneath=beneath).files
+
+
+def finder_of(
+    parts: Sequence[Part],
+    workspace: str,
+    folder: str,
+    *,
+    text: str = "",
+    code: str = "",
+    beneath: Mapping[str, str | None] | None = None,
+) -> Finder:
+    """Return the finder of an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
     workspace, start = real_path(workspace), (real_path(folder),)
     finder = Finder(workspace, _search_path(workspace, text), beneath or {}, command)
@@ -73,7 +87,7 @@ def executed_files(
         finder.python_text(code, start, 0)
         for line in _CELL_RUNS.findall(code):
             command(finder, ("python", *line.split()), start, 0)
-    return finder.files
+    return finder
 
 
 def command(found: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
@@ -227,6 +241,8 @@ def _looked_for(found: Finder, program: str, rest: list[str], bases: Bases, dept
     names = table.LOOKED_FOR.get(program, ())
     kind: Kind = "recipes" if program in table.RECIPES else ""
     folders = [folder for base in dict.fromkeys(bases) for folder in _upwards(base, found.workspace)] if names else []
+    if kind:
+        found.targets += targets_of(rest)
     for name in names:
         found.program(name, tuple(folders), depth, kind)
     for word, value in _with_next(rest) if kind else ():
@@ -268,6 +284,7 @@ def _package_scripts(found: Finder, rest: list[str], bases: Bases, depth: int) -
         for folder in _upwards(base, found.workspace):
             for name, line in _scripts_of(f"{folder}/package.json", found.beneath):
                 if name in wanted and depth < _DEEPEST:
+                    found.lines.append((f"{folder}/package.json", line))
                     _inline(found, line, (folder, *bases), depth + 1, "shell")
     for word in plain[:2]:
         if word in table.CONFIGURED:

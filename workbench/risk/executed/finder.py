@@ -50,6 +50,13 @@ class Finder:
     ) -> None:
         """`search` are folders with programs; `command` takes what one command of a script executes."""
         self.files: dict[str, str] = {}
+        self.scripts: dict[str, tuple[Kind, int]] = {}
+        """Files whose text names commands or is a program, by path: their language and how far they are from the
+        command line."""
+        self.lines: list[tuple[str, str]] = []
+        """Command lines that stand in settings and will be run, with the path of the settings."""
+        self.targets: list[str] = []
+        """What recipes are asked for, as in `make test`."""
         self.workspace = workspace
         self.beneath = beneath
         self._steps = iter(range(_MOST_STEPS))
@@ -105,6 +112,7 @@ class Finder:
         if source is None:
             return
         self.files[path] = source.digest if real == path else f"{source.digest} {real}"
+        self.scripts.setdefault(path, (source.kind, depth))
         if depth < _DEEPEST:
             self._follow(path, real, source, bases, depth + 1)
 

@@ -71,6 +71,8 @@ class Source(NamedTuple):
     """Modules of Python that it imports; dots in front are relative ones."""
     names: tuple[str, ...] = ()
     """Files that it may load or run, as they stand in its text."""
+    kind: Kind = ""
+    """The language its text was read in."""
 
 
 _KNOWN: dict[tuple[str, str, int, int, int, int, int], Source] = {}
@@ -168,11 +170,12 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
     if kind == "python":
         dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
         modules = (*modules_in(text), *dict.fromkeys(dotted))
-        return Source(digest, shebang, modules=modules, names=tuple(quoted_names(text, any_name=_runs_text(text))))
+        named = tuple(quoted_names(text, any_name=_runs_text(text)))
+        return Source(digest, shebang, modules=modules, names=named, kind=kind)
     if kind in {"shell", "recipes"}:
-        return Source(digest, shebang, commands=tuple(commands_in(text)), names=tuple(scripts_named(text)))
+        return Source(digest, shebang, tuple(commands_in(text)), names=tuple(scripts_named(text)), kind=kind)
     names = dict.fromkeys((*loaded_names(text), *quoted_names(text), *scripts_named(text)))
-    return Source(digest, shebang, names=tuple(names))
+    return Source(digest, shebang, names=tuple(names), kind=kind)
 
 
 def _runs_text(text: str) -> bool:

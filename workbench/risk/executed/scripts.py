@@ -1,0 +1,51 @@
+"""The texts that an action will run besides its own: scripts, recipes, scripts of packages; `rules` are held against
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from workbench.risk.assessment import Part
+from workbench.risk.executed.commands import finder_of
+from workbench.risk.executed.recipes import recipe_text
+
+_LARGEST: Final = 256_000
+_MOST: Final = 40
+_MOST_DEPTH_OF_CODE: Final = 1
+"""How far a program that is no shell script may be from the command line: what it imports is not looked through."""
+
+
+class Script(NamedTuple):
+    """A text that will run: where it stands, and whether it is for a shell."""
+
+    path: str
+    text: str
+    is_shell: bool
+
+
+def scripts_run(parts: Sequence[Part], workspace: str, text: str = "", code: str = "") -> Iterator[Script]:
+    """Yield the scripts that an action runs, and what these run, at most _MOST of them.
+
+    Of recipes it is those that are asked for and what they need; of programs in other languages those that the command
+    line itself names.
+    """
+    folder = next((folder for part in parts for folder in part.folders), workspace)
+    finder = finder_of(parts, workspace, folder, text=text, code=code)
+    for path, line in finder.lines[:_MOST]:
+        yield Script(path, line, is_shell=True)
+    for path, (kind, depth) in list(finder.scripts.items())[:_MOST]:
+        if kind == "shell" or (kind in {"python", "other"} and depth <= _MOST_DEPTH_OF_CODE):
+            yield Script(path, _content(path), kind == "shell")
+        elif kind == "recipes":
+            yield Script(path, recipe_text(_content(path), finder.targets), is_shell=True)
+
+
+def _content(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(_LARGEST).decode(errors="replace")
+    except OSError:
+        return ""
