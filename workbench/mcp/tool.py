@@ -82,6 +82,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
             "tool": self.definition["name"],
             "description": self.definition.get("description"),
             "args": dict(arguments),
+            "server": self.server,
         }
         told["call"] = f"{self.definition['name']} of the MCP server {self.server}"
         return {**told, "annotations": self.definition.get("annotations") or {}, "pinned": self.is_approved}

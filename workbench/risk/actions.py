@@ -90,6 +90,8 @@ def assess_foreign(described: Mapping[str, Any]) -> Assessment:
     A `call` says in a line what is done and by whom: it stands behind each reason.
     """
     rated, call = _rated(described), str(described.get("call", ""))
+    if described.get("server"):
+        rated = rated._replace(server_tool=f"{described['server']}/{described.get('tool', '')}")
     return rated._replace(reasons=tuple(f"{reason}: {call}" for reason in rated.reasons)) if call else rated
 
 

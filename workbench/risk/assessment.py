@@ -60,6 +60,8 @@ class Assessment(NamedTuple):
     risk: Risk
     reasons: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
+    server_tool: str = ""
+    """For a tool of a server, `SERVER/TOOL` as the server names it; rules that allow it have to name it so."""
 
 
 def one(risk: Risk, reason: str = "", text: str = "", paths: tuple[str, ...] = ()) -> Assessment:

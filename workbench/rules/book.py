@@ -68,7 +68,7 @@ class RuleBook:
             f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): no tool here is called {rule.tool!r}"
             f"{near(rule.tool, known)}"
             for rule in self.rules()
-            if rule.tool and not any(fnmatchcase(name, rule.tool) for name in known)
+            if rule.tool and not any(fnmatchcase(name, each) for name in known for each in _names_of(rule.tool))
         )
 
     def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:
@@ -83,6 +83,12 @@ class RuleBook:
         if known is None or known[0] != now:
             known = self._read[source] = (now, read_rules(path, source))
         return known[1]
+
+
+def _names_of(tool: str) -> tuple[str, ...]:
+    """What models may call the tool of a rule: one of a server also with the server's name before its own."""
+    server, _, name = tool.rpartition("/")
+    return (name, f"{server}_{name}") if server else (tool,)
 
 
 def session_rules(lines: Iterable[str]) -> list[Rule]:
@@ -130,7 +136,7 @@ def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
         if rule.verdict == "allow" and rule.path and not rule.command and rule.source != "folder"
         if places.protects(base_of(rule.path, subject))
     ]
-    lifting = [rule for rule in lifting if not rule.tool or fnmatchcase(subject.tool, rule.tool)]
+    lifting = [rule for rule in lifting if subject.is_allowed_tool(rule.tool)]
     return next((path for path in subject.protected if not any(names(rule, path, subject) for rule in lifting)), "")
 
 

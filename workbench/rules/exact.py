@@ -22,6 +22,7 @@ _NEVER: Final = frozenset(
     {"python_execute", "execute_ipython_cell", "browser", "delegate", "ask_human", "finish", "think"}
 )
 _MODULE = re.compile(r"(?:python|pypy)[\d.]*")
+_PLAIN_TOOL: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _RUNS: Final = frozenset({"exec", "x", "dlx", "run-script"})
 
 
@@ -54,15 +55,21 @@ def _runs_code(words: Sequence[str]) -> bool:
 
 
 def _for_call(subject: Subject) -> Rule | None:
-    """A tool on the files it names, an editor only on those of the workspace; of the web all of the one host."""
+    """A tool on the files it names, an editor only on those of the workspace; of the web all of the one host.
+
+    A tool of a server goes by the name of the server too.
+    """
+    tool = subject.server_tool or subject.tool
+    if subject.server_tool and not _PLAIN_TOOL.fullmatch(tool):
+        return None
     if not subject.paths:
-        return None if subject.tool in _EDITORS else Rule("allow", subject.tool)
+        return None if subject.tool in _EDITORS else Rule("allow", tool)
     (path, *more) = subject.paths
     if is_address(path) and not more:
-        return Rule("allow", subject.tool, path=f"{'/'.join(path.split('/')[:3])}/**")
+        return Rule("allow", tool, path=f"{'/'.join(path.split('/')[:3])}/**")
     if more or any(sign in path for sign in "*?'\"\\") or real_path(path) != path:
         return None
     is_inside = within(path, subject.workspace) and path != subject.workspace
     if subject.tool in _EDITORS and not is_inside:
         return None
-    return Rule("allow", subject.tool, path=path[len(subject.workspace) + 1 :] if is_inside else path)
+    return Rule("allow", tool, path=path[len(subject.workspace) + 1 :] if is_inside else path)

@@ -42,7 +42,8 @@ def _example(rule: Rule, example: str) -> Subject:
         path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
         tool = rule.tool or "str_replace_editor"
         return subject_of(tool, {"path": path}, assess_file("edit", path, Places(_WORKSPACE, home)), _WORKSPACE, home)
-    return subject_of(example, {}, Assessment("UNKNOWN"), _WORKSPACE, home)
+    server_tool = example if "/" in example else ""
+    return subject_of(example, {}, Assessment("UNKNOWN", server_tool=server_tool), _WORKSPACE, home)
 
 
 def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, folder: str = "") -> Subject:

@@ -12,7 +12,7 @@ from typing import Final
 from workbench.risk.deletion import mentioned
 from workbench.rules.matching import is_in_force
 from workbench.rules.patterns import path_pattern
-from workbench.rules.reach import base_of, candidates, takes_in_folders
+from workbench.rules.reach import base_of, candidates, is_recursive
 from workbench.rules.rule import Rule
 from workbench.rules.subject import Subject
 
@@ -35,10 +35,10 @@ def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
         return None
     paths = list(_named(subject))
     opened = set(filter(None, map(_linked, paths)))
-    folders = [path for path in paths if os.path.isdir(path)] if takes_in_folders(subject) else []  # noqa: PTH112
-    if not opened and not folders:
+    directories = [path for path in paths if os.path.isdir(path)] if is_recursive(subject) else []  # noqa: PTH112
+    if not opened and not directories:
         return None
-    return next((rule for rule in rules if _opens_one_of(rule, opened, folders, subject)), None)
+    return next((rule for rule in rules if _opens_one_of(rule, opened, directories, subject)), None)
 
 
 def _named(subject: Subject) -> Iterator[str]:

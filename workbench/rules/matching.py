@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import Final
 
 from workbench.files.anchored import real_path
@@ -35,7 +34,7 @@ def fits(rule: Rule, subject: Subject) -> bool:
 
 def touches(rule: Rule, subject: Subject) -> bool:
     """Whether any part of the action fits the rule."""
-    if not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
+    if not is_in_force(rule, subject) or not subject.is_tool(rule.tool):
         return False
     if not rule.command:
         return not rule.path or any(is_at(rule, path, subject) for path in subject.paths)
@@ -53,7 +52,7 @@ def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
     Of a command line each part must be LOW by itself or be a plain command that a rule names.
     """
     usable = [rule for rule in rules if rule.verdict == "allow" and is_in_force(rule, subject)]
-    usable = [rule for rule in usable if not rule.tool or fnmatchcase(subject.tool, rule.tool)]
+    usable = [rule for rule in usable if subject.is_allowed_tool(rule.tool)]
     if not subject.is_shell:
         return next((rule for rule in usable if _covers_call(rule, subject)), None)
     return _covers_line([rule for rule in usable if rule.command], subject)

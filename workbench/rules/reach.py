@@ -76,7 +76,7 @@ def reaches(rule: Rule, subject: Subject) -> bool:
 
     A rule that begins with `**` names nothing that lies in a certain folder; for it only what is named counts.
     """
-    if not rule.path or not is_in_force(rule, subject) or (rule.tool and not fnmatchcase(subject.tool, rule.tool)):
+    if not rule.path or not is_in_force(rule, subject) or not subject.is_tool(rule.tool):
         return False
     parts = [part for part in subject.parts if not rule.command or runs(rule, part)]
     if any(_is_unplaced(part) or _may_name(rule, part, subject) for part in parts):
@@ -99,8 +99,8 @@ def base_of(pattern: str, subject: Subject) -> str:
         if _SIGNS.search(part):
             break
         plain.append(part)
-    found = os.path.normpath("/".join(plain).replace("//", "/"))
-    return "" if found == "/" else found
+    base = os.path.normpath("/".join(plain).replace("//", "/"))
+    return "" if base == "/" else base
 
 
 def _places(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
@@ -120,7 +120,7 @@ def _places(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
         )
 
 
-def takes_in_folders(subject: Subject) -> bool:
+def is_recursive(subject: Subject) -> bool:
     """Whether it opens all files below the folders that it names."""
     return any(map(_is_deep, subject.parts)) if subject.is_shell else subject.tool in _DEEP
 
@@ -158,12 +158,12 @@ def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
         behind = _without_messages(behind)
     if verb == "grep":
         behind = behind[next((at for at, word in enumerate(behind, 1) if not word.startswith("-")), 0) :]
-    found = candidates(part, behind)
-    folders = [path for path in found if os.path.isdir(path)]  # noqa: PTH112 - asked for each word
-    if folders and verb not in {"clone", "worktree"}:
-        return folders
+    candidate_paths = candidates(part, behind)
+    directories = [path for path in candidate_paths if os.path.isdir(path)]  # noqa: PTH112 - asked for each word
+    if directories and verb not in {"clone", "worktree"}:
+        return directories
     named = "--" in behind[:-1] or any(":" in word for word in behind)
-    is_named = (named and verb != "clean") or any(os.path.lexists(path) for path in found)
+    is_named = (named and verb != "clean") or any(os.path.lexists(path) for path in candidate_paths)
     return [] if is_named and verb not in {"clone", "worktree"} else [subject.workspace]
 
 
@@ -222,9 +222,9 @@ def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
     if part.words[0].rpartition("/")[2] in _SEARCHES:
         pattern = next((word for word in operands if not word.startswith("-")), "")
         operands = [word for word in operands if word != pattern]
-    found = dict.fromkeys([*candidates(part, operands), *mentioned(part)])
+    named = dict.fromkeys([*candidates(part, operands), *mentioned(part)])
     whole = _whole_folder(rule, subject)
-    return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in found)
+    return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in named)
 
 
 def _whole_folder(rule: Rule, subject: Subject) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from workbench.risk.actions import named_paths
@@ -22,6 +23,22 @@ class Subject:
     paths: tuple[str, ...]
     workspace: str
     home: str
+    server_tool: str = ""
+    """For a tool of a server, `SERVER/TOOL` as the server names it."""
+
+    def is_tool(self, pattern: str) -> bool:
+        """Whether an `ask` or `deny` rule for tools of this pattern means its tool; an empty pattern means all."""
+        return not pattern or any(fnmatchcase(name, pattern) for name in (self.tool, self.server_tool) if name)
+
+    def is_allowed_tool(self, name: str) -> bool:
+        """Whether an `allow` rule for this tool means its tool: one of a server only with the name of the server.
+
+        Another server may offer a tool of the same name tomorrow.
+        """
+        if not self.server_tool:
+            return not name or fnmatchcase(self.tool, name)
+        server = self.server_tool.partition("/")[0]
+        return name in {self.server_tool, f"{server}/{self.tool}"}
 
     @property
     def is_shell(self) -> bool:
@@ -46,4 +63,5 @@ def subject_of(
     named = named_paths(arguments, workspace) if tool != SHELL else []
     found = (path for part in assessment.parts for path in part.paths)
     paths = tuple(dict.fromkeys((*found, *named)))
-    return Subject(tool, arguments, assessment.parts, paths, workspace, home or os.path.expanduser("~"))  # noqa: PTH111
+    home = home or os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    return Subject(tool, arguments, assessment.parts, paths, workspace, home, assessment.server_tool)

@@ -90,7 +90,7 @@ def finder_of(
     return finder
 
 
-def command(found: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
+def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
     """Take what one command executes: its program, and what this reads as code."""
     words = [word for word in words if not is_redirect(word)]
     while words and (_ASSIGNMENT.match(words[0]) or words[0].lstrip(_RECIPE_SIGNS) == ""):
@@ -101,46 +101,46 @@ def command(found: Finder, words: Sequence[str], bases: Bases, depth: int) -> No
     name, rest = (words[0] if is_include else words[0].lstrip(_RECIPE_SIGNS)), words[1:]
     if is_include or name in {"source", "."}:
         for word in rest if is_include else rest[:1]:
-            found.program(word, (*bases, *found.search), depth, "recipes" if is_include else "shell")
+            finder.program(word, (*bases, *finder.search), depth, "recipes" if is_include else "shell")
         return
     program, is_own = _plain_name(name), "/" in name
     if is_own:
-        found.program(name, bases, depth)
+        finder.program(name, bases, depth)
     else:
-        _in_path(found, name, bases, depth)
+        _in_path(finder, name, bases, depth)
     if not is_own or program in table.KNOWN:  # what follows a script of the project is its own
-        _program_reads(found, program, rest, bases, depth)
+        _program_reads(finder, program, rest, bases, depth)
 
 
-def _in_path(found: Finder, name: str, bases: Bases, depth: int) -> None:
-    if (name, bases[0]) in found.searched:
+def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
+    if (name, bases[0]) in finder.searched:
         return
-    found.searched.add((name, bases[0]))
-    for folder in found.search:
-        found.program(name, (folder,), depth)
-    if not within(bases[0], found.workspace) or bases[0] == found.workspace:
+    finder.searched.add((name, bases[0]))
+    for folder in finder.search:
+        finder.program(name, (folder,), depth)
+    if not within(bases[0], finder.workspace) or bases[0] == finder.workspace:
         return
-    for folder in _upwards(bases[0], found.workspace):
-        found.program(name, tuple(f"{folder}/{each}" for each in table.BESIDE[:2]), depth)
+    for folder in _upwards(bases[0], finder.workspace):
+        finder.program(name, tuple(f"{folder}/{each}" for each in table.BESIDE[:2]), depth)
 
 
-def _program_reads(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     program = table.SAME.get(program, program)
     works_in = (*_folders(rest, bases), *bases)
     if program in table.SCRIPTED:
-        _interpreted(found, program, rest, works_in, depth)
-        _looked_for(found, program, rest, works_in, depth)  # bun and deno run what package.json and deno.json say
+        _interpreted(finder, program, rest, works_in, depth)
+        _looked_for(finder, program, rest, works_in, depth)  # bun and deno run what package.json and deno.json say
     elif program in table.WRAPPERS:
-        _wrapped(found, rest, works_in, depth)
+        _wrapped(finder, rest, works_in, depth)
     elif program in {"awk", "gawk", "mawk", "nawk", "sed", "gsed"}:
-        _flag_files(found, rest, works_in, depth)
+        _flag_files(finder, rest, works_in, depth)
     elif program not in table.DATA:
-        _unknown(found, program, rest, works_in, depth)
+        _unknown(finder, program, rest, works_in, depth)
     elif program == "git":
-        _git(found, rest, bases, depth)
+        _git(finder, rest, bases, depth)
 
 
-def _interpreted(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     """The script of an interpreter, with what its flags load; the words behind the script are its own."""
     kind = table.kind_of(program)
     values = table.SCRIPTED[program]
@@ -149,112 +149,112 @@ def _interpreted(found: Finder, program: str, rest: list[str], bases: Bases, dep
         flag, equals, value = word.partition("=")
         inline = table.INLINE[kind].fullmatch(word)
         if inline is not None:
-            _inline(found, inline[1] or next(words, ""), bases, depth, kind)
+            _inline(finder, inline[1] or next(words, ""), bases, depth, kind)
             return
         if kind == "python" and (module := table.MODULE.fullmatch(word)):
-            _run_module(found, [*filter(None, (module[1],)), *words], bases, depth)
+            _run_module(finder, [*filter(None, (module[1],)), *words], bases, depth)
             return
         if flag in table.CODE_FLAGS:
-            _loaded(found, value if equals else next(words, ""), bases, depth, kind)
+            _loaded(finder, value if equals else next(words, ""), bases, depth, kind)
         elif word in values:
             next(words, None)
         elif not word.startswith(("-", "+")) and word not in table.VERBS.get(program, ()):
-            _script(found, word, bases, depth, kind)
+            _script(finder, word, bases, depth, kind)
             return
 
 
-def _script(found: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
-    if not found.program(word, bases, depth, kind):
+def _script(finder: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
+    if not finder.program(word, bases, depth, kind):
         for inner in ("__main__.py", "index.js", "package.json"):
-            found.program(f"{word}/{inner}", bases, depth, kind)
-        _loaded(found, word, bases, depth, kind)
+            finder.program(f"{word}/{inner}", bases, depth, kind)
+        _loaded(finder, word, bases, depth, kind)
 
 
-def _loaded(found: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
+def _loaded(finder: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
     for ending in LOADED_ENDINGS:
-        if found.program(f"{word}{ending}", bases, depth, kind):
+        if finder.program(f"{word}{ending}", bases, depth, kind):
             return
 
 
-def _inline(found: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> None:
+def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> None:
     if kind == "python":
-        found.python_text(code, bases, depth)
+        finder.python_text(code, bases, depth)
     elif kind == "shell":
         for words in commands_in(code):
-            command(found, words, bases, depth + 1)
+            command(finder, words, bases, depth + 1)
     else:
         for name in quoted_names(code):
-            _loaded(found, name, bases, depth, kind)
+            _loaded(finder, name, bases, depth, kind)
 
 
-def _wrapped(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+def _wrapped(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """The words behind a wrapper: which of them is the command is not known for all flags, so any may be."""
     for at, word in enumerate(rest[:12]):
         if " " in word and depth < _DEEPEST:  # env -S 'program word', watch 'program word'
-            _inline(found, word.removeprefix("-S").removeprefix("--split-string="), bases, depth + 1, "shell")
+            _inline(finder, word.removeprefix("-S").removeprefix("--split-string="), bases, depth + 1, "shell")
         elif word.startswith("-S") and len(word) > 2:
-            command(found, (word[2:], *rest[at + 1 :]), bases, depth)
+            command(finder, (word[2:], *rest[at + 1 :]), bases, depth)
         elif not word.startswith("-") and not _ASSIGNMENT.match(word):
             if depth < _DEEPEST:
-                command(found, rest[at:], bases, depth + 1)
+                command(finder, rest[at:], bases, depth + 1)
             if not word.isdecimal() and not re.fullmatch(r"[\d.]+[smhd]?|\{\}", word):
                 return
 
 
-def _flag_files(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+def _flag_files(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     for word, value in _with_next(rest):
         flag, equals, given = word.partition("=")
         if flag in table.FILE_FLAGS or flag in {"-E", "--exec", "-i", "--include"}:
-            found.program(given if equals else value, bases, depth)
+            finder.program(given if equals else value, bases, depth)
         elif word[:2] in {"-f", "-E"} and len(word) > 2:
-            found.program(word[2:], bases, depth)
+            finder.program(word[2:], bases, depth)
 
 
-def _unknown(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     """Other programs: what they look for by themselves, and operands that are scripts or may be executed."""
-    _looked_for(found, program, rest, bases, depth)
-    _flag_files(found, rest, bases, depth)
-    _named_modules(found, rest, bases, depth)
+    _looked_for(finder, program, rest, bases, depth)
+    _flag_files(finder, rest, bases, depth)
+    _named_modules(finder, rest, bases, depth)
     for at, word in enumerate(rest[:20]):
         if program in table.RUNNERS and word in table.SCRIPTED and depth < _DEEPEST:
-            command(found, rest[at:], bases, depth + 1)
+            command(finder, rest[at:], bases, depth + 1)
             return
         if word.startswith("-") or _ASSIGNMENT.match(word):
             continue
         if program in table.RUNNERS or program in table.NODE_MANAGERS:
-            _in_path(found, word, bases, depth)
+            _in_path(finder, word, bases, depth)
         if program in table.RUNS_OPERANDS:
-            found.program(word, bases, depth)
+            finder.program(word, bases, depth)
         module, colon, attribute = word.partition(":")
         if program == "unittest" or (colon and attribute.isidentifier()):  # `uvicorn package.module:app`
-            found.module(module, bases, depth)
-        _operand(found, word.partition("::")[0], bases, depth)
+            finder.module(module, bases, depth)
+        _operand(finder, word.partition("::")[0], bases, depth)
 
 
-def _operand(found: Finder, word: str, bases: Bases, depth: int) -> None:
-    for path in found.at(word, bases):
+def _operand(finder: Finder, word: str, bases: Bases, depth: int) -> None:
+    for path in finder.at(word, bases):
         if path.endswith(CODE_ENDINGS) or is_program(path):
-            found.add(path, bases, depth)
+            finder.add(path, bases, depth)
 
 
-def _looked_for(found: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     names = table.LOOKED_FOR.get(program, ())
     kind: Kind = "recipes" if program in table.RECIPES else ""
-    folders = [folder for base in dict.fromkeys(bases) for folder in _upwards(base, found.workspace)] if names else []
+    folders = [folder for base in dict.fromkeys(bases) for folder in _upwards(base, finder.workspace)] if names else []
     if kind:
-        found.targets += targets_of(rest)
+        finder.targets += targets_of(rest)
     for name in names:
-        found.program(name, tuple(folders), depth, kind)
+        finder.program(name, tuple(folders), depth, kind)
     for word, value in _with_next(rest) if kind else ():
         if word in {"-f", "--file", "--makefile", "--justfile"}:
-            found.program(value, bases, depth, kind)
+            finder.program(value, bases, depth, kind)
     for pattern in table.PATTERNS.get(program, ()):
-        found.program(pattern, bases, depth)
+        finder.program(pattern, bases, depth)
     if program in table.NODE_MANAGERS:
-        _package_scripts(found, rest, bases, depth)
+        _package_scripts(finder, rest, bases, depth)
     elif program == "pytest":
-        _tests(found, rest, bases, depth)
-        _plugins(found, names, tuple(folders), depth)
+        _tests(finder, rest, bases, depth)
+        _plugins(finder, names, tuple(folders), depth)
 
 
 def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -273,7 +273,7 @@ def _plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> 
                 finder.module(module, bases, depth)
 
 
-def _package_scripts(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """The command lines of a package.json that a call of its manager runs."""
     plain = [word for word in rest if not word.startswith("-")]
     verb = plain[0] if plain else ""
@@ -281,28 +281,28 @@ def _package_scripts(found: Finder, rest: list[str], bases: Bases, depth: int) -
     for name in plain[:3]:
         wanted |= {name, f"pre{name}", f"post{name}"}
     for base in dict.fromkeys(bases):
-        for folder in _upwards(base, found.workspace):
-            for name, line in _scripts_of(f"{folder}/package.json", found.beneath):
+        for folder in _upwards(base, finder.workspace):
+            for name, line in _scripts_of(f"{folder}/package.json", finder.beneath):
                 if name in wanted and depth < _DEEPEST:
-                    found.lines.append((f"{folder}/package.json", line))
-                    _inline(found, line, (folder, *bases), depth + 1, "shell")
+                    finder.lines.append((f"{folder}/package.json", line))
+                    _inline(finder, line, (folder, *bases), depth + 1, "shell")
     for word in plain[:2]:
         if word in table.CONFIGURED:
-            _program_reads(found, word, [], bases, depth + 1)
+            _program_reads(finder, word, [], bases, depth + 1)
 
 
-def _tests(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+def _tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """The test files that are named, or lie below what is named, and each conftest.py on the way to them."""
     named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
-    for path in _existing(found, named or ["."], bases):
+    for path in _existing(finder, named or ["."], bases):
         folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
-        for each in _upwards(folder, found.workspace):
-            found.program("conftest.py", (each,), depth, "python")
+        for each in _upwards(folder, finder.workspace):
+            finder.program("conftest.py", (each,), depth, "python")
         for file in _test_files(path) if folder == path else [path]:
-            found.add(file, bases, depth, "python")
+            finder.add(file, bases, depth, "python")
 
 
-def _existing(found: Finder, names: Iterable[str], bases: Bases) -> Iterator[str]:
+def _existing(finder: Finder, names: Iterable[str], bases: Bases) -> Iterator[str]:
     for name in names:
         for base in dict.fromkeys(bases):
             path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
@@ -311,38 +311,38 @@ def _existing(found: Finder, names: Iterable[str], bases: Bases) -> Iterator[str
                 break
 
 
-def _git(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """Hooks that a verb runs, and the command lines that some verbs are given."""
     if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
-        _hooks(found, bases, depth)
+        _hooks(finder, bases, depth)
     for word in rest[:8]:
         key, _, path = word.partition("=")
         if key.casefold() == "core.hookspath":
-            found.program(f"{path}/*", bases, depth, "shell")
+            finder.program(f"{path}/*", bases, depth, "shell")
     for at, word in enumerate(rest[:8]):
         if word in table.GIT_RUNS:
-            _wrapped(found, rest[at + 1 :], bases, depth)
+            _wrapped(finder, rest[at + 1 :], bases, depth)
 
 
-def _hooks(found: Finder, bases: Bases, depth: int) -> None:
+def _hooks(finder: Finder, bases: Bases, depth: int) -> None:
     for pattern in (".git/hooks/*", ".husky/*", ".githooks/*"):
-        for path in found.at(pattern, (*bases[:1], found.workspace)):
+        for path in finder.at(pattern, (*bases[:1], finder.workspace)):
             if not path.endswith(".sample"):
-                found.add(path, (found.workspace,), depth, "shell")
+                finder.add(path, (finder.workspace,), depth, "shell")
 
 
-def _run_module(found: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """`python -m`: a module of the workspace, or a program like pytest with words of its own."""
     if not rest:
         return
     inner = (*bases, *(f"{base}/src" for base in bases))
-    found.module(rest[0], inner, depth)
-    found.program(f"{rest[0].replace('.', '/')}/__main__.py", inner, depth, "python")
+    finder.module(rest[0], inner, depth)
+    finder.program(f"{rest[0].replace('.', '/')}/__main__.py", inner, depth, "python")
     if rest[0] in table.RUN_SCRIPTS:
         words = re.sub(r"(?:^|\0)(?:-[os]\0[^\0]*|run)(?=\0|$)", "", "\0".join(rest[1:])).split("\0")
-        _interpreted(found, "python", [word for word in words if word], bases, depth)
+        _interpreted(finder, "python", [word for word in words if word], bases, depth)
     elif depth < _DEEPEST:
-        _program_reads(found, rest[0], rest[1:], bases, depth + 1)
+        _program_reads(finder, rest[0], rest[1:], bases, depth + 1)
 
 
 def _unknown_before(finder: Finder, parts: Sequence[Part], text: str, start: Bases) -> None:
@@ -428,10 +428,10 @@ def _scripts_of(path: str, beneath: Mapping[str, str | None]) -> list[tuple[str,
             if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a string comes in
                 return []
             text = Path(path).read_text(errors="replace")[:1_000_000]
-        found = json.loads(text)
+        settings = json.loads(text)
     except (OSError, ValueError, RecursionError):
         return []
-    scripts = found.get("scripts") if isinstance(found, dict) else None
+    scripts = settings.get("scripts") if isinstance(settings, dict) else None
     return (
         [(name, line) for name, line in scripts.items() if isinstance(line, str)] if isinstance(scripts, dict) else []
     )

@@ -93,6 +93,7 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
             "pinned": self._is_settled,
             "args": dict(arguments),
             "call": call,
+            "server": self.server,
         }
 
 

@@ -36,11 +36,11 @@ def try_rule(text: str, state: SessionState) -> Trial:
     except RuleError:
         return Trial()
     past = [item for item in state.actions.values() if not item.error][-TRIED_ACTIONS:]
-    matched = tuple(item for item in past if fits(rule, _subject(item.tool, item.arguments, state.workspace)))
+    matched = tuple(item for item in past if fits(rule, _subject(rule, item.tool, item.arguments, state.workspace)))
     return Trial(matched, len(past))
 
 
-def _subject(tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
+def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
     import os
 
     from workbench.risk.assessment import Assessment
@@ -51,7 +51,9 @@ def _subject(tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home)
-    return subject_of(tool, arguments, Assessment("UNKNOWN"), workspace, home)
+    # the log holds no server of a tool: the one that the rule names is taken for it
+    server_tool = rule.tool if rule.tool.endswith(f"/{tool}") else ""
+    return subject_of(tool, arguments, Assessment("UNKNOWN", server_tool=server_tool), workspace, home)
 
 
 CHECKED_ACTIONS = 500
