@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from tests.delegating import delegating
 from tests.plain.test_plain import answer, leave
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
@@ -90,4 +91,25 @@ def test_the_screen_shows_it_and_asks(project: World):
         assert not (project.project / "after").exists()
         terminal.press("ctrl+q")
     wait_for(lambda: not project.processes(), "every process to be gone")
+    assert not (project.project / HOOK).exists()
+
+
+def test_what_a_sub_agent_changes_is_put_back_and_said(project: World):
+    agents = {"ann": [bash("python3 hook.py; python3 shell.py"), finish("Ann is done.")]}
+    model = delegating(project.home / "script.toml", agents, bash("touch after"))
+    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    assert done.returncode == 3, done.stdout
+    said = done.stdout + done.stderr
+    assert f"{HOOK} (new), which no question showed, and put back" in said
+    assert "~/.bashrc" in said
+    assert not (project.project / HOOK).exists()
+    assert not (project.project / "after").exists()
+
+
+@pytest.mark.parametrize("line", ["(sleep 1; python3 hook.py) &", "setsid -f sh -c 'sleep 1; python3 hook.py'"])
+def test_what_a_background_process_changes_during_a_later_action_is_put_back(project: World, line: str):
+    later = "while ! test -e .git/hooks/pre-commit; do sleep 0.1; done"
+    model = project.script(bash(f"{line} > /dev/null 2>&1"), bash(later), finish())
+    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    assert f"{HOOK} (new), which no question showed, and put back" in done.stdout + done.stderr
     assert not (project.project / HOOK).exists()

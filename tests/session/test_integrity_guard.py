@@ -311,10 +311,21 @@ def test_everyday_work_with_git_leaves_nothing_to_put_back(watched, repo, home, 
 
 def test_commands_of_the_user_change_what_they_like(watched, repo, home):
     one = watched(says("done"))
-    one.session.own.add("python3 w.py")
+    one.session.own.add("cp hook .git/hooks/pre-commit")
     one.run()
     assert (repo / ".git/hooks/pre-commit").exists()
     assert not said(one)
+
+
+def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(watched, repo, home):
+    one = watched(calls(("execute_bash", {"command": "touch made"})), says("done"))
+    one.session.own.add("python3 w.py")
+    one.run()
+    assert (repo / ".git/hooks/pre-commit").exists()
+    assert said(one) == "protected files changed: .git/hooks/pre-commit (new) while your command ran"
+    one.session.send("go")
+    one.run()
+    assert one.session.question is None
 
 
 def test_rules_that_the_workbench_saves_meanwhile_are_nothing_to_report(watched, repo, home):

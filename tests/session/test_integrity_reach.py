@@ -202,3 +202,18 @@ def test_many_protected_files_of_the_home_folder_hide_none_of_the_workspace(repo
     before = protected.scan()
     (repo / ".git/hooks/pre-commit").write_text("evil")
     assert [change.path for change in changes(before, protected.scan())] == [f"{repo}/.git/hooks/pre-commit"]
+
+
+def test_a_new_protected_file_deep_in_a_large_workspace_is_found(repo, home):  # noqa: F811
+    for number in range(1500):
+        (repo / f"d{number % 20}/e{number % 200}/f{number}").mkdir(parents=True)
+    protected = ProtectedFiles(str(repo), str(home))
+    before = protected.scan()
+    deep = repo / "d19/e199/f1199"
+    (deep / ".vscode").mkdir()
+    for name in ("AGENTS.md", ".vscode/tasks.json"):
+        (deep / name).write_text("evil")
+    assert {change.path for change in changes(before, protected.scan())} == {
+        f"{deep}/AGENTS.md",
+        f"{deep}/.vscode/tasks.json",
+    }

@@ -20,9 +20,9 @@ from workbench.risk import git_settings
 from workbench.risk import paths as names
 from workbench.risk.paths import CODE_BEGINNINGS, code_reason, within, words
 
-MOST_DIRECTORIES: Final = 500
+MOST_DIRECTORIES: Final = 3_000
 """Directories without protected files that are looked at in each scan, those nearest to the workspace first."""
-MOST_NEW_DIRECTORIES: Final = 1_000
+MOST_NEW_DIRECTORIES: Final = 5_000
 """Directories that are looked through for the first time in one scan."""
 MOST_FILES: Final = 1_000
 """Protected files that are compared."""

@@ -14,6 +14,7 @@ from workbench.config.load import Locations, Settings, private_folder
 from workbench.processes.start import keep_out_of
 from workbench.protocol.live import LiveEvent, Notice
 from workbench.secrets.masker import KNOWN
+from workbench.session.actions.integrity_guard import IntegrityGuard
 from workbench.session.names import state_folder
 from workbench.session.subagents.delegates import Delegates
 from workbench.tools.context import ToolContext
@@ -86,6 +87,8 @@ def equip(resources: ExitStack, place: Place, on_live: Callable[[LiveEvent], Non
     if found:
         from workbench.mcp.offered import OfferedServers
 
+        # a server may write from its first moment on, long before the first action
+        IntegrityGuard(str(workspace)).compare()
         servers = OfferedServers(*found, tools, table, lambda text: on_live(Notice(text=text)))
         resources.callback(servers.close)
         asks = _asks(servers, complete)

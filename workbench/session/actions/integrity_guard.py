@@ -173,6 +173,18 @@ class IntegrityGuard:
             self._ask_about(left)
         return self._intrusion(undone, left, aside)
 
+    def end_own(self, permit: Permit) -> Intrusion:
+        """A command of the user's has ended: what changed stays, and is said where the command did not name it, since a
+        process that an action left running may have written it.
+        """
+        with self._shared.lock:
+            self._shared.running.remove(ALL_CHANGES)
+            unnamed = self._changed(permit)
+        if not unnamed:
+            return Intrusion()
+        notice = f"{self._described(unnamed)} while your command ran"
+        return Intrusion(tuple(change.path for change in unnamed), notice)
+
     def _changed(self, permit: Permit) -> list[PathChange]:
         """What differs from the baseline and is shown by no action that runs; the scan is the new baseline."""
         before, now = self._shared.baseline, self._shared.files.scan()

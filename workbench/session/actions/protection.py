@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from workbench.protocol.events import ActionObserved, Event
 from workbench.session.actions.assess import Rater
-from workbench.session.actions.integrity_guard import IntegrityGuard, Permit, permit_of
+from workbench.session.actions.integrity_guard import ALL_CHANGES, IntegrityGuard, Permit, permit_of
 from workbench.session.actions.record import with_text
 from workbench.session.actions.run import Result, Run
 from workbench.session.log import Journal
@@ -66,6 +67,22 @@ class Protection:
         )
         self._permits[run.proposed.action_id] = permit
         self.guard.begin(permit)
+
+    @contextmanager
+    def own_command(self, run: Run | None) -> Iterator[None]:
+        """While a command of the user's runs: it may change anything, and what it does not name is said afterwards."""
+        if run is None:
+            yield
+            return
+        local = self._rater.local(run.proposed, run.readied.tool)
+        permit = permit_of(local, self._journal.ledger.workspace, (), by_user=True, by_rule=False)
+        self.guard.begin(ALL_CHANGES)
+        try:
+            yield
+        finally:
+            intrusion = self.guard.end_own(permit)
+        if intrusion.paths:
+            self._journal.commit(intrusion.event(run.proposed.action_id), happened=True)
 
     def ended(self, run: Run, result: Result) -> tuple[Result, Sequence[Event]]:
         """The result with what the model is told of protected files that the action changed unshown, and the event."""

@@ -9,7 +9,6 @@ from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionAbandoned, ActionProposed, ActionStarted, Event, UserCommand
 from workbench.session.actions.actions import Actions
 from workbench.session.actions.decide import Refused
-from workbench.session.actions.integrity_guard import ALL_CHANGES
 from workbench.session.actions.record import not_run
 from workbench.session.actions.run import Run
 from workbench.session.log import Journal
@@ -61,13 +60,12 @@ class OwnCommands:
         self._prepare(waiting, cancel)
         with self._journal.lock:
             run = self._started(waiting)
-        self._actions.protection.guard.begin(ALL_CHANGES)
         try:
-            for _, result in self._actions.runner.results([run], cancel) if run else ():
-                self._journal.commit(result, happened=True)
+            with self._actions.protection.own_command(run):
+                for _, result in self._actions.runner.results([run], cancel) if run else ():
+                    self._journal.commit(result, happened=True)
         finally:
             self._cancel = None
-            self._actions.protection.guard.end(ALL_CHANGES)
         return True
 
     def _started(self, command: UserCommand) -> Run | None:

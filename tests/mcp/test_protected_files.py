@@ -1,0 +1,75 @@
+"""What an MCP server writes into protected files is put back or asked about, and said, whenever it writes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_turns import Called, Turn
+from tests.mcp.desk import mcp_desk
+from tests.mcp.test_runs import approve, bring, call, run, settings
+from tests.session.fake_agent import says
+from tests.world import World, wait_for
+
+HOOK = ".git/hooks/pre-commit"
+
+
+@pytest.fixture
+def repo(world: World) -> World:
+    subprocess.run(["git", "init", "-q", "."], cwd=world.project, check=True)
+    settings(world, f'trusted = ["{world.project}"]\n')
+    return world
+
+
+def touch(name: str) -> Turn:
+    arguments = {"security_risk": "LOW", "summary": "Touch", "command": f"touch {name}"}
+    return Turn("I touch.", calls=(Called("execute_bash", arguments),))
+
+
+def guarded(events) -> list[str]:
+    return [path for event in events for path in event.get("guarded") or ()]
+
+
+@pytest.mark.parametrize("name", [HOOK, ".vscode/tasks.json", "AGENTS.md"])
+@pytest.mark.parametrize("tool", ["echo", "peek"])
+def test_what_a_call_writes_is_put_back_and_said(repo: World, tool: str, name: str):
+    bring(repo)
+    approve(repo)
+    done, events, _ = run(repo, call(tool, f"write {repo.project / name}"), mode="never")
+    assert guarded(events) == [str(repo.project / name)]
+    assert "put back" in done.stderr + done.stdout
+    assert not (repo.project / name).exists()
+
+
+def test_what_a_call_writes_at_home_stops_the_run_at_the_next_action(repo: World):
+    bring(repo)
+    approve(repo)
+    done, events, _ = run(repo, call("echo", "write ~/.bashrc"), touch("after"), mode="never")
+    assert done.returncode == 3
+    assert guarded(events) == [str(repo.home / ".bashrc")]
+    assert not (repo.project / "after").exists()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_a_server_writes_when_it_starts_is_said_and_asked_about(repo: World, known: bool):
+    bring(repo, options={"plants": str(repo.project / HOOK)})
+    if known:
+        approve(repo)
+        (repo.project / HOOK).unlink()
+    done, events, _ = run(repo, call("echo", "hello"), touch("after"), mode="never")
+    assert guarded(events)[:1] == [str(repo.project / HOOK)], done.stderr
+    assert not (repo.project / HOOK).exists() or not (repo.project / "after").exists()
+
+
+def test_what_a_server_writes_before_the_first_message_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    hook = tmp_path / "project" / HOOK
+    monkeypatch.setenv("HOME", str(tmp_path))
+    subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)
+    with mcp_desk(tmp_path, monkeypatch, says("done"), options={"plants": str(hook)}) as desk:
+        wait_for(hook.exists, "the server to write")
+        desk.say("go")
+        (said,) = [event for event in desk.of("version_taken") if event.guarded]
+        assert said.guarded == (str(hook),)
+        assert "the next action is asked about" in said.notice
