@@ -10,7 +10,7 @@ import pytest
 from workbench import __version__
 from workbench import cli as commands
 from workbench.cli.main import main
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.protocol.events import RunEnded, SessionStarted, UserMessage
 from workbench.session.names import new_id, session_path
 from workbench.session.storage.store import Store
@@ -19,7 +19,7 @@ from workbench.session.storage.store import Store
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Namespace]]:
     calls: list[tuple[str, Namespace]] = []
-    monkeypatch.setattr(commands, "function_of", lambda name: lambda args: calls.append((name, args)) or 0)
+    monkeypatch.setattr("workbench.cli.main.function_of", lambda name: lambda args: calls.append((name, args)) or 0)
     return calls
 
 
@@ -93,7 +93,7 @@ def test_a_wrong_command_line_is_one_visible_line_and_code_2(words: list[str], c
 def test_version_and_help_load_nothing_heavy():
     check = (
         "import sys; from workbench.cli.main import main\n"
-        "try: main([sys.argv[1]])\n"
+        "try: print(main([sys.argv[1]]))\n"
         "except SystemExit as end: print(end.code)\n"
         "print([name for name in ('textual', 'pydantic', 'litellm', 'rich', 'typing') if name in sys.modules])"
     )

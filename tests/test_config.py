@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config.load import Locations, load_settings, private_folder
+from workbench.config.locations import Locations, private_directory
+from workbench.config.settings import load_settings
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError
 
@@ -42,7 +43,10 @@ def test_without_a_runtime_folder_the_private_one_stands_in_the_common_one_by_it
 
 def test_settings_are_utf8_in_every_locale(tmp_path: Path):
     written(tmp_path, 'theme = "sch\u00f6n"\n')
-    code = "from workbench.config.load import *; print(ascii(load_settings(Locations.from_environment()).theme))"
+    code = (
+        "from workbench.config.locations import *; from workbench.config.settings import *; "
+        "print(ascii(load_settings(Locations.from_environment()).theme))"
+    )
     env = {"HOME": str(tmp_path), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == (ascii("sch\u00f6n"), "")
@@ -53,7 +57,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path):
     env = {"OHW_MODEL": "b/environment", "OHW_MODE": "high"}
     settings = load_settings(where, env, model="c/flag", mode=None)
     assert (settings.model, settings.mode, settings.max_steps) == ("c/flag", "high", 3)
-    assert settings.given == ("model",)
+    assert settings.from_flags == ("model",)
 
 
 def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
@@ -77,7 +81,7 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("model = 1", "must be text"),
         ('api_base = "localhost:8000"', "api_base must be an address such as http://"),
         ('api_base = "http:///v1"', "api_base must be an address"),
-        ('mode = "wild"', "no mode 'wild'"),
+        ('mode = "wild"', "mode must be one of medium, ask, high, never, plan, not 'wild'"),
         ("max_steps = 0", "whole number"),
         ("max_steps = true", "whole number"),
         ("max_observe = 10", "max_observe must be a whole number from 200"),
@@ -86,19 +90,19 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("max_cost = -1", "max_cost must be an amount of dollars"),
         ("max_cost = true", "max_cost must be an amount of dollars"),
         ("max_cost = nan", "max_cost must be an amount of dollars"),
-        ('tool_choice = "any"', "no tool_choice 'any'; choose one of none, auto, required"),
-        ('mode = "hihg"', "no mode 'hihg'; choose one of medium, ask, high, never, plan; did you mean 'high'?"),
-        ('tool_choice = "requird"', "choose one of none, auto, required; did you mean 'required'?"),
+        ('tool_choice = "any"', "tool_choice must be one of none, auto, required, not 'any'"),
+        ('mode = "hihg"', "mode must be one of medium, ask, high, never, plan, not 'hihg'; did you mean 'high'?"),
+        ('tool_choice = "requird"', "must be one of none, auto, required, not 'requird'; did you mean 'required'?"),
         ('calls = "nativ"', "must be one of auto, native, text, not 'nativ'; did you mean 'native'?"),
         ("[tools]\nset = 'pln'", "must be one of code, plan, not 'pln'; did you mean 'plan'?"),
         ("[models.a]\nmodel = 'x/y'\nreasoning_effort = 'hgih'", "not 'hgih'; did you mean 'high'?"),
         ("[models.a]\nmodle = 'x/y'", "price, reasoning_effort, temperature; did you mean 'model'?"),
         ("stop_loops = 3", "stop_loops must be true or false"),
         ("keys = 3", "table"),
-        ("given = ['model']", "no setting 'given'"),
-        ("model = ", "settings.toml:1: no value can be read here"),
-        ("trusted = '/a'", "trusted must be a list of folders"),
-        ("trusted = [3]", "trusted must be a list of folders"),
+        ("from_flags = ['model']", "no setting 'from_flags'"),
+        ("model = ", "settings.toml:1: this is not a value"),
+        ("trusted = '/a'", "trusted must be a list of directories"),
+        ("trusted = [3]", "trusted must be a list of directories"),
         ("tools = 3", "tools must be a table"),
         ("[tools]\nset = 'all'", "tools.set must be one of code, plan, not 'all'"),
         ("[tools]\nbash = 'off'", "tools.bash must be true, false or a table of parameters, not 'off'"),
@@ -133,10 +137,10 @@ def test_a_key_does_not_show_in_the_settings(tmp_path: Path):
 def test_private_folders_are_private(tmp_path: Path):
     folder = tmp_path / "a"
     folder.mkdir(mode=0o755)
-    assert private_folder(folder).stat().st_mode & 0o777 == 0o700
+    assert private_directory(folder).stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(folder)
     with pytest.raises(UsageError):
-        private_folder(tmp_path / "link")
+        private_directory(tmp_path / "link")
 
 
 def test_what_is_wrong_in_the_file_is_told_with_its_line_and_the_rest_counts(tmp_path: Path):

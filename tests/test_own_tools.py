@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from tests.world import World, bash, finish
 from workbench.client.connection import EngineConnection
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError
 from workbench.protocol.commands import Leave

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workbench.__main__ import without_workspace
-from workbench.config.load import load_settings
+from workbench.config.settings import load_settings
 from workbench.engine.launch import Launch, start_engine
 from workbench.engine.trial import Trial
 from workbench.errors import WorkbenchError

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config.load import Locations, Settings, load_settings
-from workbench.config.profiles import Profile
+from workbench.config.locations import Locations
+from workbench.config.settings import Profile, Settings, load_settings
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError
 

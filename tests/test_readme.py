@@ -7,7 +7,8 @@ import pytest
 
 from tests.readme_pictures import FOLDER, PICTURES, readme_with_pictures
 from workbench.cli import main as cli
-from workbench.config import load as config
+from workbench.config.locations import Locations
+from workbench.config.settings import load_settings
 from workbench.tools import BUILTIN_TOOLS, ToolContext
 from workbench.tools.selection import select_tools
 from workbench.tui.app import WorkbenchApp
@@ -30,10 +31,10 @@ def test_the_tools_run_from_plain_python_as_it_says(tmp_path):
 def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
     (example,) = blocks("toml")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    places = config.Locations.from_environment()
+    places = Locations.from_environment()
     places.settings_file.parent.mkdir()
     places.settings_file.write_text(re.sub("^# ", "", example, flags=re.MULTILINE))
-    settings = config.load_settings(places, {})
+    settings = load_settings(places, {})
     assert settings.model == "anthropic/claude-sonnet-4-5"
     assert settings.trusted == ("/home/me/project",)
     selection = select_tools(settings, places.settings_file, ToolContext(str(tmp_path)))

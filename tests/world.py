@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 
 PATIENCE = 40.0
 

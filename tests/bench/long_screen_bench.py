@@ -83,7 +83,7 @@ _SCREEN = (
     _KEYS
     + """
 from tests.tui.fake_link import FakeLink
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store
 from workbench.tui.app import Opened, WorkbenchApp

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.measure import Measure
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
 from workbench.mcp.executor import MCPToolExecutor

@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.bench.measure import Measure
 from tests.bench.starting import in_turns, to_request
 from tests.terminal.terminal import Terminal
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.servers import find_servers
 

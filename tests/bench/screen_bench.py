@@ -58,7 +58,7 @@ _OURS = (
     + """
 begun = cpu()
 from tests.tui.fake_link import FakeLink
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.tui.app import Opened, WorkbenchApp
 START = cpu() - begun
 app = WorkbenchApp(Opened(FakeLink(), Path.cwd()), Settings(model="scripted/demo"))

@@ -22,7 +22,7 @@ import pexpect
 from tests.bench.measure import Measure
 from tests.bench.terminal_bench import environment, read_all
 from tests.tui.sample_session import Script
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.engine.broadcast import Broadcast
 from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import listen, socket_path

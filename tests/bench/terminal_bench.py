@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from tests.bench.measure import Measure
 from tests.terminal.screen import Screen
 from tests.tui.sample_session import long_session
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.engine.sockets import socket_path
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.files.git import OwnRepository, run_git
 from workbench.session.workspace.deltas import deltas
 from workbench.session.workspace.repository import Repository

@@ -7,7 +7,7 @@ import subprocess
 
 from tests.world import World, bash, finish, wait_for
 from workbench.client.connection import EngineConnection
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.protocol.commands import SendMessage
 from workbench.protocol.events import Event

@@ -11,7 +11,7 @@ import pytest
 
 from tests.world import World, bash, finish, wait_for
 from workbench.client.connection import EngineConnection, EngineGone
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.sockets import socket_path
 from workbench.protocol.commands import AnswerQuestion, Decide, Interrupt, Message, Refused, RevertFiles, SendMessage

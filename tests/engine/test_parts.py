@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.engine.broadcast import Broadcast
 from workbench.engine.launch import Launch
 from workbench.engine.logs import prune
@@ -101,7 +102,7 @@ def test_a_workspace_must_be_a_folder_one_can_write(tmp_path: Path):
 
 
 def test_a_launch_survives_its_way_through_the_pipe(tmp_path: Path):
-    launch = Launch(places(tmp_path), Settings(api_key="k", keys={"a": "b"}, given=("model",)), "id", "/w", True)
+    launch = Launch(places(tmp_path), Settings(api_key="k", keys={"a": "b"}, from_flags=("model",)), "id", "/w", True)
     assert Launch.from_json(launch.to_json()) == launch
 
 

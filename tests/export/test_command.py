@@ -7,7 +7,7 @@ import pytest
 
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.protocol.events import Event, event_from_json
 from workbench.session.names import session_path

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
-from workbench.config.profiles import Profile
+from workbench.config.settings import Profile
 from workbench.llm.addresses import takes_usual_key
 from workbench.llm.model import Cancel, ModelError, ModelRequest
 from workbench.llm.router import open_profile

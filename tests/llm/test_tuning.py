@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn
-from workbench.config.profiles import read_profile
+from workbench.config.settings import read_profile
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
 from workbench.mcp.executor import MCPToolExecutor

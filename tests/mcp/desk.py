@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.mcp.conftest import approve_all, fake_server
 from tests.session.fake_agent import NamedModel
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.protocol.events import Event
 from workbench.protocol.live import LiveEvent
 from workbench.session.opening import OpenedSession, start_session

@@ -10,7 +10,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from tests.world import wait_for
 from workbench.client.connection import EngineConnection
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.mcp.mentions import Argument, Prompt
 from workbench.protocol.commands import AnswerQuestion, GetPrompt, SendMessage

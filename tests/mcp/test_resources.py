@@ -9,7 +9,8 @@ from tests.session.fake_agent import says
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from tests.world import wait_for
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.mentions import offers_of
 from workbench.mcp.servers import find_servers

@@ -4,7 +4,7 @@ import json
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.tui.screens.trust import TrustScreen
 from workbench.view.approval.trust import started_by, trust_question
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.config.check import MODE_NAMES
+from workbench.config.modes import MODE_NAMES
 from workbench.protocol.risk import effective
 from workbench.rules.policy import rule_on
 from workbench.rules.rule import Rule

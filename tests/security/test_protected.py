@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.config.load import Settings, load_settings
+from workbench.config.settings import Settings, load_settings
 from workbench.risk.actions import assess_file
 from workbench.risk.assess import assess_action
 from workbench.risk.assessment import Assessment

@@ -3,7 +3,8 @@
 import pytest
 
 from workbench.cli.rules import tried_call
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.protocol.risk import effective
 from workbench.risk.actions import assess_address, canonical
 from workbench.risk.assess import assess_action

@@ -6,7 +6,7 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.session.long_run import NAME, locations
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.llm.model import ModelUsage
 from workbench.protocol.events import ActionObserved, ActionProposed, ModelAsked, RunEnded
 from workbench.session.opening import start_session

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from tests.delegating import delegating
 from tests.session.fake_agent import faults_of
 from tests.world import bash, finish, wait_for
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.protocol.events import (
     ActionObserved,
     DelegateStep,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes import leftovers
 from workbench.processes.sweep import sweep as end_marked

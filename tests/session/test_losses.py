@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.test_versions import repository
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.risk.paths import Places
 from workbench.risk.shell.scan import assess_command
 from workbench.session.workspace.deletions import Losses

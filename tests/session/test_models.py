@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config.load import Settings
-from workbench.config.profiles import Profile
+from workbench.config.settings import Profile, Settings
 from workbench.llm.model import Model, ModelError
 from workbench.session.turn import models
 from workbench.session.turn.models import SessionModels

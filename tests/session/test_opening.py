@@ -6,7 +6,8 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import NamedModel
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage
 from workbench.session.names import session_path, state_folder
 from workbench.session.opening import OpenedSession, open_session, start_session

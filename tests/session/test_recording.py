@@ -8,7 +8,7 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.world import wait_for
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
 from workbench.session.workspace.repository import Repository

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config.check import MODE_NAMES
+from workbench.config.modes import MODE_NAMES
 from workbench.protocol.events import ActionAssessed, ActionDecided, ActionProposed, RunEnded, UserMessage
 from workbench.rules.book import RuleBook
 from workbench.session.actions.assess import Rater

@@ -6,7 +6,7 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.world import wait_for
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.session.workspace.repository import Repository
 from workbench.session.workspace.safety_copies import Copies
 from workbench.session.workspace.snapshots import Recorder

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.pairing import openai_faults
 from tests.session.fake_agent import Desk, calls, says
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionDecided, AgentNudged, Event, SettingsChanged, UserMessage
 from workbench.session.names import session_path

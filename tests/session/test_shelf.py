@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionObserved, SessionStarted, UserMessage
 from workbench.session.names import session_path, state_folder

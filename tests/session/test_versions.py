@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.session.workspace.deltas import deltas
 from workbench.session.workspace.repository import LARGEST, Repository, VersionsFail
 from workbench.session.workspace.restore import restore

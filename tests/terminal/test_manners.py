@@ -8,7 +8,7 @@ from textual.color import Color
 
 from tests.terminal.allowed import strange
 from tests.world import World
-from workbench.config.terminal import TerminalSettings, read_terminal
+from workbench.config.settings import TerminalSettings, read_terminal
 from workbench.errors import UsageError
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import Abilities, Window, abilities, clipboard_program

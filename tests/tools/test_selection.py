@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.tools import BUILTIN_TOOLS, ToolContext, list_registered_tools
 from workbench.tools.selection import Selection, checked_params, choose, select_tools, settable

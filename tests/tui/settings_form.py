@@ -8,7 +8,7 @@ from typing import Any
 from textual.widgets import Input
 
 from tests.tui.waiting import until
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.tui.screens.settings import SettingEdit
 from workbench.tui.widgets.setting_list import SettingList
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.tui.sample_session import START
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.protocol import events as ev
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store

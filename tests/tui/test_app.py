@@ -151,7 +151,7 @@ SCREEN = """
 import sys
 from pathlib import Path
 from tests.tui.fake_link import FakeLink
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.tui.app import Opened, WorkbenchApp
 app = WorkbenchApp(Opened(FakeLink(), Path("/")), Settings(model="scripted/demo"))
 app.call_later(lambda: app.call_after_refresh(lambda: app.set_timer(0.01, lambda: None)))

@@ -9,7 +9,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import armed, wait_until, workbench_app
-from workbench.config.load import Locations, Settings, load_settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings, load_settings
 from workbench.tui.app import Opened
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.screens.help import HelpScreen
@@ -41,7 +42,7 @@ def first_app(where, found, **more):
 
     look = found if callable(found) else lambda: found
     app = workbench_app(None, set={"model": None}, book=book, ways=look, start=start, **more)
-    book.tell(lambda settings: take_over(app, settings))
+    book.subscribe(lambda settings: take_over(app, settings))
     return app, started
 
 

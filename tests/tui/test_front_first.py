@@ -17,7 +17,7 @@ from textual.widgets import Static, TextArea
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import long_session
 from tests.tui.waiting import until
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.tui import garbage, pressed
 from workbench.tui.app import Opened, WorkbenchApp
 from workbench.tui.front_first import FrontFirst

@@ -10,7 +10,8 @@ from textual.widgets import Input, Markdown
 from tests.tui.fake_link import FakeLink
 from tests.tui.picture_sessions import finished
 from tests.tui.trial import wait_until, workbench_app
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.tui.key_names import key_groups, key_name
 from workbench.tui.screens.help import GUIDES, topics
 from workbench.tui.settings.book import SettingsBook

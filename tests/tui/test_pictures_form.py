@@ -11,7 +11,8 @@ from tests.tui.picture_sessions import finished
 from tests.tui.settings_form import edited, find
 from tests.tui.test_pictures import folder, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.config.load import Locations, load_settings
+from workbench.config.locations import Locations
+from workbench.config.settings import load_settings
 from workbench.tui.screens.settings import SettingsScreen
 from workbench.tui.settings import entries
 from workbench.tui.settings.book import SettingsBook
@@ -37,7 +38,7 @@ def _these_rows(monkeypatch):
         each.id: each for each in entries.all_bindings() if each.id in ("send", "mode", "timeline", "tasks", "diff")
     }
     monkeypatch.setattr(entries, "all_bindings", lambda: list(kept.values()))
-    monkeypatch.setattr(entries, "BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
+    monkeypatch.setattr("workbench.tools.builtin.BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -53,18 +54,18 @@ async def test_settings(case, folder, picture):
     async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         app.action_settings()
-        await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "counts" in text_on(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "takes effect" in text_on(app))
         if case == "setting_line":
             await find(pilot, "max_steps")
             await edited(pilot)
             app.screen.query_one(Input).value = "many"
-            await wait_until(pilot, lambda: "✗ write a whole number" in text_on(app))
+            await wait_until(pilot, lambda: "✗ max_steps must be a whole number" in text_on(app))
         elif case == "setting_choices":
-            await find(pilot, "asked before")
+            await find(pilot, "when to ask before")
             await edited(pilot)
             await pilot.press("down")
             await pilot.press("enter")
-            await wait_until(pilot, lambda: "Enter again" in text_on(app))
+            await wait_until(pilot, lambda: "Press Enter again" in text_on(app))
         elif case == "setting_adds":
             await find(pilot, "enter adds one")
             await edited(pilot)

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.picture_sessions import begun, finished
 from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
 from tests.tui.trial import wait_until
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.forms import elicit

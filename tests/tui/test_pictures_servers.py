@@ -8,7 +8,7 @@ from tests.tui.looks import DARK, FIRST, LIGHT, unlike
 from tests.tui.picture_sessions import assess, begun, finished
 from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.servers import find_servers
 from workbench.protocol import live

@@ -8,7 +8,7 @@ from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished
 from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.tui.palette import entries
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.screens.confirmations import NeverAskScreen

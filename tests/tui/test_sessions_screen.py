@@ -8,7 +8,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import START, Script
 from tests.tui.shelved import answer, ended, keep, touched
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.protocol import events as ev
 from workbench.session.storage.catalog import find_session
 from workbench.session.storage.lock import SessionLock

@@ -1,6 +1,5 @@
 """The settings as the form sees them: names, checks, sources, and a file that keeps its shape."""
 
-import dataclasses
 import os
 import stat
 
@@ -8,10 +7,7 @@ import pytest
 
 from tests.tui.settings_form import settings_in
 from workbench.config.edit import write_settings
-from workbench.config.load import Settings, load_settings
-from workbench.config.model import ProfileModel, SettingsModel, TerminalModel
-from workbench.config.profiles import read_profile
-from workbench.config.terminal import TerminalSettings
+from workbench.config.settings import load_settings
 from workbench.errors import UsageError
 from workbench.tui.settings.book import SettingsBook
 
@@ -46,47 +42,31 @@ def entry(book, name):
     return next(each for each in book.read(THEMES) if each.name == name)
 
 
-def test_the_models_have_the_names_and_the_usual_values_of_the_settings():
-    tables = {"keys", "tools", "models", "terminal", "mcpServers"}
-    plain = {each.name: getattr(Settings(), each.name) for each in dataclasses.fields(Settings) if not each.metadata}
-    assert {name: info.default for name, info in SettingsModel.model_fields.items()} == {
-        name: value for name, value in plain.items() if name not in tables
-    }
-    assert {name: info.default for name, info in TerminalModel.model_fields.items()} == vars(TerminalSettings())
-    usual = vars(read_profile("x", {"model": "a/b"}))
-    told = {name: info.default for name, info in ProfileModel.model_fields.items() if not info.is_required()}
-    assert told == {name: usual[name] for name in told}
-    assert {*usual} - {*told} == {"name", "model", "price"}
-
-
-def test_every_field_has_a_title_and_says_what_it_is():
-    for model in (SettingsModel, TerminalModel, ProfileModel):
-        assert all(info.title and info.description for info in model.model_fields.values())
-
-
 def test_it_says_where_each_value_comes_from(where):
     book = book_of(where, {"OHW_MODE": "high", "OHW_MAX_COST": "2"}, theme="nord")
-    held = {name: book.held(entry(book, name)) for name in ("model", "mode", "max_cost", "theme", "max_steps", "calls")}
+    held = {
+        name: book.current(entry(book, name)) for name in ("model", "mode", "max_cost", "theme", "max_steps", "calls")
+    }
     assert {name: (each.text, each.source) for name, each in held.items()} == {
         "model": ("fast", "your file"),
         "mode": ("high", "environment"),
         "max_cost": ("2", "environment"),
         "theme": ("nord", "command line"),
         "max_steps": ("40", "your file"),
-        "calls": ("auto", "usual"),
+        "calls": ("auto", "default"),
     }
-    assert held["mode"].note == "OHW_MODE wins over your file; what stands there counts without it"
-    assert held["max_cost"].note == "OHW_MAX_COST wins over your file; what you save counts without it"
+    assert held["mode"].note == "OHW_MODE overrides your file while it is set"
+    assert held["max_cost"].note == "OHW_MAX_COST overrides your file while it is set"
 
 
 def test_secrets_are_neither_shown_nor_written(where):
     book = book_of(where, {"OHW_API_KEY": "sk-very-secret"})
     key = entry(book, "api_key")
-    address = book.held(entry(book, "models.fast.api_base"))
-    assert book.held(key).text == "set, not shown"
+    address = book.current(entry(book, "models.fast.api_base"))
+    assert book.current(key).text == "set, not shown"
     assert (address.text, address.is_masked) == ("http://house:8000/v1", True)
-    assert "secret" not in repr([book.held(each) for each in book.read(THEMES)])
-    with pytest.raises(UsageError, match="not written here"):
+    assert "secret" not in repr([book.current(each) for each in book.read(THEMES)])
+    with pytest.raises(UsageError, match="not stored in settings"):
         book.save(key, "sk-other")
     assert where.settings_file.read_text() == FILE
 
@@ -94,17 +74,17 @@ def test_secrets_are_neither_shown_nor_written(where):
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("max_steps", "many", "write a whole number"),
-        ("max_steps", "0", "from 1 on"),
-        ("max_steps", "1.5", "write a whole number"),
-        ("max_observe", "10", "from 200 on"),
-        ("max_cost", "-1", "from 0 on"),
-        ("max_cost", "nan", "from 0 on"),
+        ("max_steps", "many", "must be a whole number from 1, not 'many'"),
+        ("max_steps", "0", "a whole number from 1, not"),
+        ("max_steps", "1.5", "a whole number from 1"),
+        ("max_observe", "10", "a whole number from 200"),
+        ("max_cost", "-1", "an amount of dollars"),
+        ("max_cost", "nan", "an amount of dollars"),
         ("api_base", "localhost", "api_base must be an address such as"),
         ("api_key_env", "sk-abc-123", "the key itself does not belong here"),
-        ("mode", "wild", "write one of"),
+        ("mode", "wild", "must be one of medium, ask"),
         ("terminal.bell", "auto", "yes or no"),
-        ("models.fast.temperature", "3", "2 at most"),
+        ("models.fast.temperature", "3", "a number from 0 to 2"),
         ("models.fast.api_key_keyring", "x", "must be SERVICE/NAME"),
         ("models.fast.model", "", "models.fast.model is missing"),
         ("keys.mode", "f77x", "there is no key 'f77x'"),
@@ -124,7 +104,7 @@ def test_what_cannot_be_saved_says_why_and_changes_nothing(where, name, text, sa
 def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
     taken = []
     book = book_of(where, theme="nord")
-    book.tell(taken.append)
+    book.subscribe(taken.append)
     for name, text in {
         "max_steps": "55",
         "mode": "high",
@@ -144,7 +124,7 @@ def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
     kept = FILE.replace('"ask"', '"high"').replace("40", "55").splitlines()
     assert [line for line in text.splitlines() if line in kept and line] == [line for line in kept if line]
     assert taken[-1] is book.settings
-    assert (taken[-1].theme, taken[-1].given) == ("nord", ("theme",))  # the command line still wins
+    assert (taken[-1].theme, taken[-1].from_flags) == ("nord", ("theme",))  # the command line still wins
     after = load_settings(where, {})
     assert (after.max_steps, after.mode, after.max_cost, after.trusted) == (55, "high", 0.5, ("/a/b", "~/c"))
     assert after.max_observe == 40_000
@@ -156,13 +136,13 @@ def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("context_window", "0", "0 · what is known of it"),
+        ("context_window", "0", "0 · auto-detected"),
         ("context_window", "65536", "65,536 tokens"),
         ("max_cost", "0", "0 · no limit"),
         ("max_cost", "2.5", "$2.50"),
         ("max_cost", "0.005", "$0.005"),
         ("max_steps", "1", "1 call"),
-        ("condense_percent", "80", "80 % of the window"),
+        ("condense_percent", "80", "80% of the window"),
         ("confirm_unknown", "yes", "yes"),
         ("models.fast.api_base", "", "the provider's own"),
         ("models.fast.temperature", "0", "0"),
@@ -176,7 +156,7 @@ def test_on_and_off_are_yes_and_no_also_as_usual_values_and_choices(where):
     book = book_of(where)
     found = entry(book, "terminal.ascii")
     assert [name for name, _ in found.choices] == ["auto", "yes", "no"]
-    assert book.held(entry(book, "stop_loops")).text == "yes"
+    assert book.current(entry(book, "stop_loops")).text == "yes"
     assert [found.read(text) for text in ("auto", "yes", "no", "true")] == ["auto", True, False, True]
 
 
@@ -185,17 +165,17 @@ def test_an_empty_text_takes_the_entry_out_and_leaves_the_rest(where):
     book.save(entry(book, "max_steps"), "")
     book.save(entry(book, "keys.mode"), "")
     assert where.settings_file.read_text() == FILE.replace("max_steps = 40\n", "").replace('mode = "f7"\n', "")
-    assert book.held(entry(book, "max_steps")).source == "usual"
+    assert book.current(entry(book, "max_steps")).source == "default"
 
 
 def test_what_is_wrong_in_the_file_is_told_at_its_field_and_mended_there(where):
     where.settings_file.write_text('max_steps = "many"\n[terminal]\nbell = 3\n')
     book = book_of(where)
-    assert book.held(entry(book, "max_steps")).problem == "'many' does not count: write a whole number"
-    assert "does not count" in book.held(entry(book, "terminal.bell")).problem
+    assert book.current(entry(book, "max_steps")).problem == "max_steps must be a whole number from 1, not 'many'"
+    assert "must be yes or no, not '3'" in book.current(entry(book, "terminal.bell")).problem
     assert len(book.problems) == 2
     book.save(entry(book, "max_steps"), "7")
-    assert book.held(entry(book, "max_steps")).problem == ""
+    assert book.current(entry(book, "max_steps")).problem == ""
     assert book.settings.max_steps == 7
 
 
@@ -243,9 +223,9 @@ def test_a_profile_is_added_renamed_and_removed_and_the_comments_stay(where):
     assert book.save(add, "openai/big http://house:9000/v1") == "big"
     assert book.save(add, "other/big") == "big-2"  # names never clash
     name = entry(book, "models.fast")
-    assert book.check(name, "big") == "there is a profile big already"
+    assert book.check(name, "big") == "there is a saved model big already"
     assert "a name is made of" in book.check(name, "a b")
-    assert "removes the profile" in book.check(name, "")
+    assert "deletes the saved model" in book.check(name, "")
     assert book.save(name, "quick:1") == "quick:1"
     text = where.settings_file.read_text()
     assert '[models."quick:1"]  # of the house' in text
@@ -264,6 +244,6 @@ def test_a_profile_written_in_one_line_is_left_as_it_is_when_it_cannot_be_rename
     text = 'models = { fast = { model = "a/b" } }\n'
     where.settings_file.write_text(text)
     book = book_of(where)
-    with pytest.raises(UsageError, match="leaves no room"):
+    with pytest.raises(UsageError, match="does not allow this edit"):
         book.save(entry(book, "models.fast"), "quick")
     assert where.settings_file.read_text() == text

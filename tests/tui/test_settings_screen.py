@@ -8,7 +8,7 @@ from tests.tui.sample_session import Script
 from tests.tui.settings_form import edited, find, settings_in
 from tests.tui.test_pictures import text_on
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
-from workbench.config.load import load_settings
+from workbench.config.settings import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.settings import SettingEdit, SettingsScreen
 from workbench.tui.settings.book import SettingsBook
@@ -28,7 +28,7 @@ def app_on(where):
     book = SettingsBook(where, load_settings(where, {}), {})
     app = workbench_app(link, book=book, set={"model": "scripted/demo"})
     app.settings = book.settings
-    book.tell(lambda settings: take_over(app, settings))
+    book.subscribe(lambda settings: take_over(app, settings))
     return link, app
 
 
@@ -54,15 +54,15 @@ async def test_a_number_is_checked_while_it_is_written_and_saved_with_the_commen
         line = app.screen.query_one(Input)
         assert line.value == "40"
         line.value = "0"
-        await wait_until(pilot, lambda: "✗ from 1 on" in text_on(app))
+        await wait_until(pilot, lambda: "✗ max_steps must be a whole number from 1" in text_on(app))
         await pilot.press("enter")
         assert isinstance(app.screen, SettingEdit)
         line.value = "60"
         await pilot.press("enter")
-        await wait_until(pilot, lambda: "✓ saved; this counts from the next session on" in text_on(app))
+        await wait_until(pilot, lambda: "✓ saved; takes effect in the next session" in text_on(app))
         assert where.settings_file.read_text() == FILE.replace("40", "60")
         await pilot.press("u")
-        await wait_until(pilot, lambda: "✓ taken out of your file" in text_on(app))
+        await wait_until(pilot, lambda: "✓ removed from your file" in text_on(app))
         assert "max_steps" not in where.settings_file.read_text()
         await pilot.press("escape")  # first every row again
         await wait_until(pilot, lambda: "Asking" in text_on(app))
@@ -73,7 +73,7 @@ async def test_a_number_is_checked_while_it_is_written_and_saved_with_the_commen
 async def test_theme_key_and_mode_count_at_once(where):
     link, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot, "colours shows")
+        await opened(pilot, "color theme")
         await edited(pilot)
         rows = app.screen.query_one(OptionList)
         rows.highlighted = next(
@@ -86,7 +86,7 @@ async def test_theme_key_and_mode_count_at_once(where):
         app.screen.query_one(Input).value = "f12"
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.keymap.get("tasks") == "f12" and is_back(app)())
-        await find(pilot, "asked before")
+        await find(pilot, "when to ask before")
         await edited(pilot)
         rows = app.screen.query_one(OptionList)
         rows.highlighted = 2
@@ -103,7 +103,7 @@ async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(wh
     monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3_600.0)
     link, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot, "asked before")
+        await opened(pilot, "when to ask before")
         await edited(pilot)
         app.screen.query_one(OptionList).highlighted = 3
         await pilot.press("enter", "enter")  # the second comes too soon to be one
@@ -118,7 +118,7 @@ async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(wh
 async def test_what_was_typed_while_the_screen_stood_still_confirms_no_mode(where):
     _, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot, "asked before")
+        await opened(pilot, "when to ask before")
         await edited(pilot)
         app.screen.query_one(OptionList).highlighted = 3
         await pilot.press("enter")
@@ -135,9 +135,9 @@ async def test_what_was_typed_while_the_screen_stood_still_confirms_no_mode(wher
 async def test_a_key_is_never_asked_for_and_a_file_that_cannot_be_written_is_said(where):
     _, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot, "api_key neither")
+        await opened(pilot, "api_key itself never")
         await pilot.press("enter")
-        await wait_until(pilot, lambda: "a key is not written here" in text_on(app))
+        await wait_until(pilot, lambda: "Keys are not stored in settings" in text_on(app))
         assert isinstance(app.screen, SettingsScreen)
         where.settings_file.write_text("mode = ")
         await find(pilot, "max_steps")
@@ -167,7 +167,7 @@ async def test_a_profile_is_added_named_anew_and_removed_by_keys(where):
         await wait_until(pilot, lambda: is_back(app)() and "Profile quick" in text_on(app))
         await find(pilot, "profile quick name")
         await pilot.press("u")
-        await wait_until(pilot, lambda: "removes all of the profile quick" in text_on(app))
+        await wait_until(pilot, lambda: "Delete saved model quick?" in text_on(app))
         assert "quick" in load_settings(where, {}).models
         await armed(pilot)
         await pilot.press("u")

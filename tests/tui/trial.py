@@ -12,7 +12,7 @@ from textual import events
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE
 from tests.tui.waiting import until as wait_until
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.tui.app import Opened, WorkbenchApp
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
 from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 _PLACES = {
     "": "start:start",
@@ -21,6 +24,7 @@ _PLACES = {
     "risk": "risk:risk",
     "rules": "rules:rules",
     "restore": "restore:restore",
+    "config": "config:config",
     "locate": "locate:locate",
 }
 """Module and function of each; imported when it is given, as some need what takes long to load."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.cli.given import chosen_session, say, settings_of, tell
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.session.names import session_path
 from workbench.session.storage.store import Store

@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.config.load import Locations, Settings, load_settings
+from workbench.config.locations import Locations
+from workbench.config.setting import declared
+from workbench.config.settings import Settings, load_settings
 from workbench.errors import UsageError
 from workbench.processes.start import keep_out_of
 
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
     """The places, and the settings with what the arguments change in them."""
     where = Locations.from_environment()
-    names = ("model", "api_base", "theme", "mode", "max_steps", "token_limit", "max_cost", "max_observe", "tool_choice")
-    settings = load_settings(where, lenient=lenient, **{name: getattr(arguments, name) for name in names})
+    flags = {name: getattr(arguments, name) for name, each in declared(Settings).items() if each.flag}
+    settings = load_settings(where, lenient=lenient, **flags)
     from workbench.tools.trust import agreed
 
     return where, replace(settings, trusted=(*settings.trusted, *agreed(where, settings.trusted)))

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from workbench.cli.given import say, settings_of, tell
-from workbench.config.check import NEVER
-from workbench.config.load import Locations, Settings, private_folder
-from workbench.config.profiles import NO_MODEL
+from workbench.config.locations import Locations, private_directory
+from workbench.config.modes import NEVER
+from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import UsageError
 from workbench.session.names import new_id, session_path
 from workbench.session.storage.exchange import import_lines
@@ -57,7 +57,7 @@ def _imported(locations: Locations, settings: Settings, source: Iterable[str]) -
     if not _is_free(locations, name):
         name = new_id("imported")
     path = session_path(locations, name)
-    private_folder(path.parent)
+    private_directory(path.parent)
     lock = SessionLock.take(path)
     try:
         chained = _chain(json.dumps({**first, "id": name}), lines)

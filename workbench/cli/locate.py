@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from workbench.cli.given import say
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.text import visible
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.cli.given import say, settings_of, workspace_of
 from workbench.config.edit import write_settings
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.mcp.approval import approve, show_changes
 from workbench.mcp.catalog import Catalog, Entry

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from workbench.cli.given import say, settings_of, tell
-from workbench.config.load import Locations, Settings
-from workbench.config.profiles import Profile
+from workbench.config.locations import Locations
+from workbench.config.settings import Profile, Settings
 from workbench.errors import UsageError
 from workbench.llm.discovery import Found, found_keys, found_servers
 from workbench.llm.faults import shown_address

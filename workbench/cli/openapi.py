@@ -6,7 +6,8 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 
 from workbench.cli.given import say, settings_of
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.text import visible
 from workbench.tools.openapi.documents import BadDocument

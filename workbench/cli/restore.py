@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.given import say, workspace_of
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions

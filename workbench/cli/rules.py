@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import cast
 
 from workbench.cli.given import say, settings_of, tell, workspace_of
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.protocol.risk import Mode, effective
 from workbench.risk.assess import assess_action

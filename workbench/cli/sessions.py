@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.cli.given import say, settings_of, tell, workspace_of
-from workbench.config.check import NEVER
-from workbench.config.load import Locations, Settings
-from workbench.config.profiles import NO_MODEL
+from workbench.config.locations import Locations
+from workbench.config.modes import NEVER
+from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import WorkbenchError
 from workbench.llm.router import is_scripted
 from workbench.session.names import session_path

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from workbench.cli.given import chosen_session, settings_of, workspace_of
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.text import visible
 
@@ -58,7 +59,7 @@ def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() != "yes":
         raise UsageError("the session was not opened")
-    return replace(settings, takes_foreign=True)
+    return replace(settings, accepts_foreign=True)
 
 
 def _opener(arguments: Namespace) -> Callable[..., int]:

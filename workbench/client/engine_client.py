@@ -153,8 +153,8 @@ class EngineClient:
         connection = EngineConnection.open(launch, seen=self._seen)
         self._connection = connection
         # A flag sets mode, model and limit once: an engine that is started again goes on with what was chosen since.
-        kept = tuple(name for name in launch.settings.given if name not in ("mode", "model", "max_steps"))
-        self._launch = replace(self._launch, settings=replace(launch.settings, given=kept))
+        kept = tuple(name for name in launch.settings.from_flags if name not in ("mode", "model", "max_steps"))
+        self._launch = replace(self._launch, settings=replace(launch.settings, from_flags=kept))
         if fresh := [text for text in connection.notices if text not in self._noticed]:
             self._inbox.put([EngineNotice(text) for text in fresh])
             self._noticed.update(fresh)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec.structs
 
-from workbench.config.check import NEVER
+from workbench.config.modes import NEVER
 from workbench.engine.prompts import fetch_prompt
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import (

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.config.load import Locations, Settings, private_folder
+from workbench.config.locations import Locations, private_directory
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.processes.start import isolated_python, python_variables, start
 from workbench.text import visible
@@ -50,7 +51,7 @@ class Launch:
         """The inverse of `to_json`; raises ValueError, KeyError or TypeError on anything else."""
         data: dict[str, Any] = json.loads(text)
         folders = Locations(**{name: Path(data["locations"][name]) for name in _FOLDERS})
-        lists = {name: tuple(data["settings"][name]) for name in ("given", "trusted", "pass_env", "rules", "problems")}
+        lists = {name: tuple(value) for name, value in data["settings"].items() if isinstance(value, list)}
         settings = Settings(**{**data["settings"], **lists})
         return cls(folders, settings, data["session_id"], data["workspace"], data["is_new"], data["variables"])
 
@@ -78,7 +79,7 @@ def log_path(locations: Locations, session_id: str) -> Path:
 
 
 def _spawn(launch: Launch) -> subprocess.Popen[bytes]:
-    private_folder(launch.locations.logs)
+    private_directory(launch.locations.logs)
     log = log_path(launch.locations, launch.session_id)
     command = isolated_python("workbench.engine")
     env = {name: value for name, value in os.environ.items() if name != "OHW_API_KEY"}

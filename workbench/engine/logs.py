@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from workbench.config.load import private_folder
+from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.secrets.masker import KNOWN
 from workbench.text import visible
@@ -39,7 +39,7 @@ def write_logs_to(path: Path) -> None:
     """
     logging.raiseExceptions = False
     try:
-        private_folder(path.parent)
+        private_directory(path.parent)
         prune(path.parent)
         log: logging.Handler = _PrivateFile(path, maxBytes=_LIMIT, backupCount=1, encoding="utf-8", delay=True)
     except (OSError, WorkbenchError):

@@ -7,7 +7,7 @@ import socket
 import struct
 from pathlib import Path
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.engine.peers import is_of_an_agent
 from workbench.errors import WorkbenchError
 
@@ -22,7 +22,7 @@ def socket_path(locations: Locations, session_id: str) -> Path:
 
 def listen(path: Path) -> socket.socket:
     """Listen on `path`, mode 0600; whoever calls holds the session's lock, so a socket in the way is a stale one."""
-    private_folder(path.parent)
+    private_directory(path.parent)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.config.profiles import NO_MODEL as NONE
-from workbench.config.profiles import Profile
+from workbench.config.settings import NO_MODEL as NONE
+from workbench.config.settings import Profile
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Model, ModelError
 from workbench.llm.pricing import calls_no_tools

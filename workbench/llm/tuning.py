@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.config.profiles import Profile
+from workbench.config.settings import Profile
 from workbench.llm.model import ModelRequest
 
 _PRICES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.config.profiles import NO_MODEL
+from workbench.config.settings import NO_MODEL
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 
 

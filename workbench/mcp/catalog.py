@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.mcp.definitions import Definition, checked, digest, name_of
 from workbench.mcp.faults import StartChanged
 from workbench.mcp.servers import Server
@@ -170,7 +170,7 @@ class Catalog:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        private_folder(self.folder)
+        private_directory(self.folder)
         with (self.folder / "lock").open("a", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

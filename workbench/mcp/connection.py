@@ -31,7 +31,7 @@ from workbench.mcp.stdio import StderrTail
 if TYPE_CHECKING:
     from mcp import Client
 
-    from workbench.config.load import Locations
+    from workbench.config.locations import Locations
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

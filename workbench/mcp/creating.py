@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient

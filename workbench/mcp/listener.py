@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.definitions import MOST_TOOLS, Definition
@@ -118,7 +118,7 @@ def write_log(path: Path, line: str) -> None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
     text = f"{stamp} {KNOWN.masked(first_line(line, 600))}\n"
     try:
-        private_folder(path.parent)
+        private_directory(path.parent)
         if path.exists() and path.stat().st_size > _LARGEST_LOG:
             path.write_bytes(path.read_bytes()[-_LARGEST_LOG // 2 :])
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.servers import Server, find_servers
 from workbench.text import first_line

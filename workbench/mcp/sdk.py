@@ -17,7 +17,7 @@ from mcp import types as t
 from mcp.client.session import ClientRequestContext
 
 from workbench import __version__
-from workbench.config.load import private_folder
+from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.mcp.environment import server_environment
 from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
@@ -26,7 +26,7 @@ from workbench.mcp.stdio import LINE_LIMIT, StderrTail, TooLong, started_files, 
 from workbench.mcp.tokens import TokenStore
 
 if TYPE_CHECKING:
-    from workbench.config.load import Locations
+    from workbench.config.locations import Locations
     from workbench.mcp.connection import Heard
     from workbench.mcp.tokens import Signed
 
@@ -202,7 +202,7 @@ async def _apart(
     argv: list[str], env: Mapping[str, str], tail: StderrTail, gone: Gone, locations: Locations
 ) -> AsyncIterator[Any]:
     """In a new, empty folder: `python -m` and `npx` would take code from the one they run in, or from one above it."""
-    above = private_folder(locations.data / "mcp" / "running")
+    above = private_directory(locations.data / "mcp" / "running")
     with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as folder:
         async with stdio_transport(argv, folder, env, tail, gone) as streams:
             yield streams

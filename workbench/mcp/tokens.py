@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
 from workbench.mcp.faults import SignInNeeded
 from workbench.mcp.servers import Server, expanded
@@ -102,7 +102,7 @@ class TokenStore:
     def write(self, sign_in: SignIn) -> str:
         """Keep it; says where. Raises UsageError."""
         sign_in.known_to_masks(self._server.name)
-        private_folder(self._folder)
+        private_directory(self._folder)
         told = asdict(sign_in)
         if self._to_keyring(json.dumps(told)):
             replace_json(self._path, {"place": "keyring"})
@@ -121,7 +121,7 @@ class TokenStore:
     @contextmanager
     def renewing(self) -> Iterator[None]:
         """Hold this while a token is renewed: one that is used twice may end the whole sign-in. Blocks."""
-        with (private_folder(self._folder) / f"{self._key}.lock").open("a", encoding="ascii") as file:
+        with (private_directory(self._folder) / f"{self._key}.lock").open("a", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient

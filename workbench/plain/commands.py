@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 from workbench.client.client import Client
-from workbench.config.check import MODES, NEVER
+from workbench.config.modes import MODES, NEVER
 from workbench.plain.telling import change_lines, file_line, standing, tasks, told
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt
 from workbench.text import first_line

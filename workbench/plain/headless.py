@@ -14,7 +14,8 @@ from types import FrameType
 
 import pydantic  # noqa: F401 - whole before litellm's thread starts: two threads must not import it at once
 
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.engine.launch import log_path
 from workbench.engine.logs import write_logs_to
 from workbench.engine.worker import Worker, end_without_memory

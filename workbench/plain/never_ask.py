@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from workbench.client.client import Client
-from workbench.config.check import NEVER_MEANS
-from workbench.config.load import Settings
+from workbench.config.modes import NEVER_MEANS
+from workbench.config.settings import Settings
 from workbench.plain.console import Console, LineAsker
 from workbench.protocol.commands import ChangeSettings
 from workbench.view.approval.never_ask import without_never

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.ascii import wants_ascii
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.errors import UsageError
 from workbench.llm.router import NO_MODEL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from workbench.config.check import MODE_NAMES
+from workbench.config.modes import MODE_NAMES
 from workbench.protocol.risk import Mode, Risk
 from workbench.rules.rule import Rule
 

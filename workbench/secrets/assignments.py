@@ -80,7 +80,7 @@ _PATH = re.compile(
 _CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.compile(r"[^\w\s]"))
 
 
-class Setting(NamedTuple):
+class Assignment(NamedTuple):
     """A secret value: its place and the name it is set to."""
 
     start: int
@@ -93,9 +93,9 @@ def marks_in(lowered: str) -> list[str]:
     return [mark for mark in MARKS if mark in lowered]
 
 
-def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list[Setting]:
+def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list[Assignment]:
     """Each setting of a secret, in order; `lowered` is the text in lower case, as long as it."""
-    found: list[Setting] = []
+    found: list[Assignment] = []
     places = {place for mark in marks for place in _places(lowered, mark) if _SET.match(lowered, place)}
     for place in sorted(places):
         if (not found or place >= found[-1].end) and (setting := _setting_at(text, place)):
@@ -129,7 +129,7 @@ def _places(text: str, mark: str) -> Iterator[int]:
         place = text.find(mark, place + 1)
 
 
-def _setting_at(text: str, place: int) -> Setting | None:
+def _setting_at(text: str, place: int) -> Assignment | None:
     """The setting in whose name the mark at this place stands."""
     name_end = _ended(_NAME_END, text, place)
     place -= len(_HEAD.findall(text[max(0, place - _LONGEST_NAME) : place])[0])
@@ -148,7 +148,7 @@ def _setting_at(text: str, place: int) -> Setting | None:
         return None
     if not _looks_secret(found, word, is_quoted=kind != "bare", is_variable=is_variable):
         return None
-    return Setting(value.start(kind), value.start(kind) + len(found), name.strip("-.")[-80:])
+    return Assignment(value.start(kind), value.start(kind) + len(found), name.strip("-.")[-80:])
 
 
 def _ended(pattern: re.Pattern[str], text: str, place: int) -> int:

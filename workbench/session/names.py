@@ -10,7 +10,7 @@ import unicodedata
 from datetime import datetime
 from pathlib import Path
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import UsageError
 
 SUFFIX = ".session"

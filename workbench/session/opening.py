@@ -15,9 +15,9 @@ import msgspec.structs
 
 from workbench import __version__
 from workbench.agent.agent import Agent
-from workbench.config.check import NEVER
-from workbench.config.load import Locations, Settings, private_folder
-from workbench.config.profiles import NO_MODEL
+from workbench.config.locations import Locations, private_directory
+from workbench.config.modes import NEVER
+from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import UsageError
 from workbench.llm.model import ToolChoice
 from workbench.llm.router import is_scripted
@@ -146,7 +146,7 @@ def start_session(
 ) -> OpenedSession:
     """A new session in that folder; raises UsageError, ModelError, StoreError or SessionInUse with one line each."""
     folder = checked_workspace(workspace)
-    private_folder(locations.sessions)
+    private_directory(locations.sessions)
     path = session_path(locations, session_id)
     models = parent.models if parent else SessionModels(settings)
     models.open(settings.model).close()  # a bad name makes no file
@@ -192,9 +192,11 @@ def open_session(
         started = _as_set(store, settings, models, is_foreign=is_foreign)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
-        given = {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.given}
+        given = {
+            name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags
+        }
         started = msgspec.structs.replace(started, model=given.get("model", started.model))
-        if "api_base" in settings.given:
+        if "api_base" in settings.from_flags:
             models.remember(started.model, settings.api_base)
         folder = checked_workspace(Path(started.workspace))
         place = Place(locations, settings, folder, session_id)
@@ -223,7 +225,7 @@ def _swept(locations: Locations, parent: Parent | None) -> tuple[str, ...]:
 def _is_foreign(path: Path, settings: Settings) -> bool:
     """Whether the file may be somebody else's; raises UsageError unless the user agreed to open it."""
     why = not_ours(path)
-    if why and not settings.takes_foreign:
+    if why and not settings.accepts_foreign:
         raise UsageError(f"the session file {path.stem} {why}; `ohw resume {path.stem}` asks whether to open it")
     return bool(why)
 
@@ -344,7 +346,7 @@ def _start_child(
     """A sub-agent's session, new or the one of that id, with the model and the mode its parent has now."""
     model, mode, rules = session.chosen
     if session_id:
-        same = replace(settings, model=model, mode=mode, max_steps=max_steps, given=("model", "mode"))
+        same = replace(settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))
         opened = open_session(locations, same, session_id, parent=parent, **heard)
     else:
         steps = session.allowance.steps(max_steps)

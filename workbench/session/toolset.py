@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from workbench.agent.completion import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
-from workbench.config.load import Locations, Settings, private_folder
+from workbench.config.locations import Locations, private_directory
+from workbench.config.settings import Settings
 from workbench.processes.start import keep_out_of
 from workbench.protocol.live import LiveEvent, Notice
 from workbench.secrets.masker import KNOWN
@@ -73,7 +74,7 @@ def equip(resources: ExitStack, place: Place, on_live: Callable[[LiveEvent], Non
     complete, delegates = ModelCompletion(), Delegates()
     locations, settings, workspace = place.locations, place.settings, place.workspace
     keep_out_of(workspace)
-    folder = private_folder(state_folder(locations, place.session_id))
+    folder = private_directory(state_folder(locations, place.session_id))
     context = ToolContext(str(workspace), folder, complete, delegates, merges=True)
     table = {**settings.tools, "delegate": False} if is_child else settings.tools  # a sub-agent has none of its own
     found = _servers(locations, settings, workspace)

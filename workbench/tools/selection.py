@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.suggest import nearest
 from workbench.tools.builtin import BUILTIN_TOOLS

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
 from workbench.whole_files import replace_json
 
@@ -111,7 +111,7 @@ def agree(locations: Locations, workspace: Path, content: str) -> None:
 
 
 def _write(locations: Locations, known: Mapping[str, str]) -> None:
-    private_folder(locations.data)
+    private_directory(locations.data)
     replace_json(_file(locations), known)
 
 

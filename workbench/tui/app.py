@@ -22,7 +22,7 @@ from textual.screen import Screen
 from workbench.client.client import Client
 from workbench.client.deferred import DeferredClient
 from workbench.client.threads import in_daemon
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.tui.app_keys import AppKeys
 from workbench.tui.messages import BehindScrolled

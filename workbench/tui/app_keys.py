@@ -114,7 +114,7 @@ class AppKeys(AppSessions):
         if way is DEMO:
             await self.action_demo(anywhere=True)
             return
-        name, problem = self.book.keep(way)
+        name, problem = self.book.save_model(way)
         if problem:
             self.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
         await self.show(lambda: start(name))

@@ -16,7 +16,7 @@ from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
 
-from workbench.config.edit import line_of
+from workbench.config.toml_file import line_of
 from workbench.suggest import near
 
 ANSWERS: Final = frozenset(

@@ -10,7 +10,7 @@ from textual.app import App
 from textual.content import Content
 
 from workbench.client.client import Client
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.view.state import SessionState
@@ -89,7 +89,7 @@ def open_rules(
     app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Client | None
 ) -> None:
     """The rules and what they fit; not twice."""
-    from workbench.config.load import Locations
+    from workbench.config.locations import Locations
     from workbench.rules.book import RuleBook
     from workbench.tools.trust import is_trusted
     from workbench.tui.screens.rules import RulesScreen
@@ -102,7 +102,7 @@ def open_rules(
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     """The MCP servers of the person and of the folder; not twice."""
-    from workbench.config.load import Locations
+    from workbench.config.locations import Locations
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.servers import find_servers
     from workbench.tools.trust import agreed
@@ -126,7 +126,7 @@ def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
 
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
     """The profiles of the settings, or else what a key was found for, to change to another one; not twice."""
-    from workbench.config.profiles import Profile
+    from workbench.config.settings import Profile
     from workbench.llm.discovery import found_keys
     from workbench.tui.screens.model_choice import ModelChoice
 
@@ -149,7 +149,7 @@ def open_sessions(
     chosen: Callable[[str | None], Awaitable[None]],
 ) -> None:
     """All sessions, or those in which these words stand; not twice."""
-    from workbench.config.load import Locations
+    from workbench.config.locations import Locations
     from workbench.tui.screens.sessions import SessionsScreen
     from workbench.view.sessions import Shelf
 
@@ -180,7 +180,7 @@ def open_settings(app: App[Any], book: SettingsBook) -> None:
 async def export_session(name: str, file: str) -> str:
     """Write a session; one line on where it is now, or why not."""
     from workbench.client.threads import in_daemon
-    from workbench.config.load import Locations
+    from workbench.config.locations import Locations
     from workbench.errors import WorkbenchError
     from workbench.view.sessions import Shelf
 

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
 from workbench.client.client import Incoming
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.later import load_later
 from workbench.tui.widgets.status_line import StatusLine

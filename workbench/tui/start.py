@@ -11,8 +11,8 @@ from pathlib import Path
 
 from workbench.client.client import Client
 from workbench.client.deferred import DeferredClient
-from workbench.config.load import Locations, Settings
-from workbench.config.profiles import NO_MODEL
+from workbench.config.locations import Locations
+from workbench.config.settings import NO_MODEL, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.processes.start import keep_out_of
 from workbench.secrets.names import PASSED_ON
@@ -64,8 +64,8 @@ def open_screen(
         book=book,
         problems=settings.problems,
     )
-    book.tell(opener.take)
-    book.tell(partial(take_over, app))
+    book.subscribe(opener.take)
+    book.subscribe(partial(take_over, app))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it

@@ -13,7 +13,7 @@ from typing import Any
 from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
-from workbench.config.edit import broken, line_of
+from workbench.config.toml_file import line_of, syntax_problem
 from workbench.suggest import near, nearest
 from workbench.text import first_line, visible
 
@@ -191,7 +191,7 @@ def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ThemeError(broken(error, text)) from None
+        raise ThemeError(syntax_problem(error, text)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ThemeError((1, first_line(str(error), 160))) from None
     if is_checked:

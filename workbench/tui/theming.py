@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.app import App
 
-from workbench.config.edit import line_of
+from workbench.config.toml_file import line_of
 from workbench.suggest import near
 from workbench.text import visible
 from workbench.tui.mistakes import Mistakes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from workbench.config.check import MODE_NAMES
+from workbench.config.modes import MODE_NAMES
 from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
 from workbench.protocol.events import ActionProposed, ModelResponded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.view.state import SessionState, UserItem

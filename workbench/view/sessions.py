@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes.start import isolated_python, run
 from workbench.session.names import session_path

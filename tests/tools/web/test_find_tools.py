@@ -10,7 +10,8 @@ import pytest
 from tests.tools.web.small_api import document, given, operation
 from workbench.agent.agent import Agent
 from workbench.agent.responses import read_response
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.llm.model import Cancel, ModelRequest, ModelResponse, ToolCall
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, open_session, start_session

@@ -16,7 +16,8 @@ import pytest
 from tests.tools.web.site import Site, Visit, free_port
 from tests.tools.web.small_api import PET, content, document, given, operation
 from workbench.cli.main import main
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.risk.assess import assess_action
 from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool

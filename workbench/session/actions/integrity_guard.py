@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.files.anchored import Entry, Root
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import VersionTaken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 from workbench.protocol.events import (
     ActionObserved,
     DelegateStep,

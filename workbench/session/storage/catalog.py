@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.protocol.events import UserMessage
 from workbench.session.names import SUFFIX

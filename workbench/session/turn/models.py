@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.config.load import Settings
-from workbench.config.profiles import Profile
+from workbench.config.settings import Profile, Settings
 from workbench.llm.addresses import other_address, takes_usual_key
 from workbench.llm.faults import key_variable
 from workbench.llm.model import Model, ModelError

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.anchored import Root, real_path
 from workbench.files.git import GitAnswer, OwnRepository, run_git
@@ -144,7 +144,7 @@ class Repository:
 
     def _prepare(self) -> None:
         try:
-            private_folder(self.folder)
+            private_directory(self.folder)
             for part in ("objects", "refs", "info"):
                 (self.folder / part).mkdir(exist_ok=True)
             put_file(self.folder / "config", _CONFIG.encode())

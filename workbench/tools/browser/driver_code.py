@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 
 _VARIABLE: Final = "NODE_COMPILE_CACHE"
@@ -21,7 +21,7 @@ _AFTER = 3.0
 def kept_code() -> dict[str, str]:
     """Where the driver is to keep it: a private folder of the person's; nothing where there can be none."""
     try:
-        folder = private_folder(Locations.from_environment().data / "browser-code")
+        folder = private_directory(Locations.from_environment().data / "browser-code")
     except WorkbenchError:
         return {}
     return {_VARIABLE: str(folder)}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.config.load import Locations, private_folder
+from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
 from workbench.tools.openapi.documents import BadDocument, checked, parsed
 from workbench.whole_files import replace_file
@@ -123,7 +123,7 @@ class Pinned:
     def _keep(place: Path, content: bytes) -> None:
         """Where that fails there is no copy."""
         try:
-            private_folder(place.parent)
+            private_directory(place.parent)
             replace_file(place, content)
         except (OSError, UsageError):
             return

@@ -10,8 +10,8 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from workbench.config.check import MODE_NAMES, MODES
-from workbench.config.load import Settings
+from workbench.config.modes import MODE_NAMES, MODES
+from workbench.config.settings import Settings
 from workbench.tui.key_names import key_name
 from workbench.tui.themes import theme_order
 from workbench.view.commands import COMMANDS

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.config.check import NEVER_MEANS
+from workbench.config.modes import NEVER_MEANS
 from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.question_box import packed

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from workbench.client.client import Client
-from workbench.config.check import MODES
+from workbench.config.modes import MODES
 from workbench.protocol.commands import Interrupt
 from workbench.text import visible
 from workbench.tui.focusing import give_keys

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, cast
 
-from workbench.config.check import MODE_CYCLE, NEVER
+from workbench.config.modes import MODE_CYCLE, NEVER
 from workbench.protocol.commands import ChangeSettings
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine

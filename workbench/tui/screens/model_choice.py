@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
-from workbench.config.profiles import Profile
+from workbench.config.settings import Profile
 from workbench.engine.trial import Trial
 from workbench.text import visible
 from workbench.tui.key_names import key_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual import on
 
-from workbench.config.profiles import NO_MODEL as NONE
+from workbench.config.settings import NO_MODEL as NONE
 from workbench.protocol.commands import RunUserCommand, SendMessage
 from workbench.tui.opening import open_tools
 from workbench.tui.screens.server_prompts import ServerPrompts

@@ -1,4 +1,4 @@
-"""The Settings screen: every setting with what holds and where it comes from; filtered, changed, taken back."""
+"""The Settings screen, with the editor of one setting."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.mistakes import Mistakes
 from workbench.tui.settings.book import SettingsBook
-from workbench.tui.settings.entries import SettingRow, about, fitting, is_profile
+from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList
@@ -30,20 +30,19 @@ from workbench.view.formatting.rows import from_home
 from workbench.view.formatting.wrapping import Piece
 
 if TYPE_CHECKING:
-    from workbench.config.edit import Place
-    from workbench.tui.settings.entries import Entry
+    from workbench.config.edit import KeyPath
 
-_KEYS = "enter change · / filter · u usual value · esc close"
+_KEYS = "enter change · / filter · u reset to default · esc close"
 
 
 class SettingsScreen(ModalScreen[None]):
-    """Shows the settings of a book; what is changed is saved at once."""
+    """Shows the settings of a book; a change is saved at once."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", id="settings.close"),
         Binding("slash", "filter", "Filter", id="settings.filter"),
-        Binding("u", "usual", "Back to the usual value", id="settings.usual"),
+        Binding("u", "reset", "Reset to default", id="settings.usual"),
         Binding("down", "rows", "To the rows", show=False, id="settings.rows"),
     ]
 
@@ -52,15 +51,15 @@ class SettingsScreen(ModalScreen[None]):
         self._book = book
         self._rows: list[SettingRow] = []
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
-        self._said: tuple[Place, str] = ((), "")
+        self._notice: tuple[KeyPath, str] = ((), "")
 
     def compose(self) -> ComposeResult:
-        """A line to filter by, the rows, and what there is to say of one."""
+        """Show the filter, the rows and the description of the current one."""
         with Vertical(id="settings-box") as box:
             box.border_title = "Settings"
             box.border_subtitle = _KEYS
             line = Input(
-                placeholder="words of a name, a value or a meaning", select_on_focus=False, id="settings-filter"
+                placeholder="filter by name, value or description", select_on_focus=False, id="settings-filter"
             )
             line.display = False
             yield Static(id="settings-wrong")
@@ -69,7 +68,7 @@ class SettingsScreen(ModalScreen[None]):
             yield Static(id="settings-about")
 
     def on_mount(self) -> None:
-        """Read them beside the screen."""
+        """Load the rows in the background."""
         self.set_focus(self.query_one(SettingList))
         self.run_worker(self._load())
 
@@ -78,22 +77,21 @@ class SettingsScreen(ModalScreen[None]):
         entries = await in_daemon(lambda: self._book.read(themes))
         if not self.is_attached:
             return
-        self._rows = [SettingRow(entry, self._book.held(entry)) for entry in entries]
+        self._rows = [SettingRow(entry, self._book.current(entry)) for entry in entries]
         title = f"Settings · {visible(from_home(self._book.file), lines=False)}"
         self.query_one("#settings-box").border_title = Content(title)
-        self._tell_mistakes()
+        self._show_problems()
         self._show()
 
-    def _tell_mistakes(self) -> None:
-        """A line on what does not count, where there is any."""
+    def _show_problems(self) -> None:
+        """Count the invalid settings in a line, where there are any."""
         mistakes = getattr(self.app, "mistakes", None)
         if isinstance(mistakes, Mistakes):
             mistakes.found("settings", self._book.problems)
         count = len(mistakes.lines if isinstance(mistakes, Mistakes) else self._book.problems)
         key = key_of(self.app, "mistakes", "f10")
-        words = "1 mistake, which does" if count == 1 else f"{count} mistakes, which do"
         line = self.query_one("#settings-wrong", Static)
-        line.update(Content(f"! {words} not count · {key} reads {'it' if count == 1 else 'them'}"))
+        line.update(Content(f"! {counted(count, 'invalid setting')} (ignored) · {key} for details"))
         line.display = bool(count)
 
     def _show(self) -> None:
@@ -101,23 +99,23 @@ class SettingsScreen(ModalScreen[None]):
 
     @on(Input.Changed)
     def on_typed(self) -> None:
-        """Other words."""
+        """Filter while typing."""
         self._show()
 
     @on(Input.Submitted)
     def action_rows(self) -> None:
-        """From the line to the rows; it stays while it says something."""
+        """Move from the filter to the rows; the filter stays visible while it has text."""
         line = self.query_one(Input)
         line.display = bool(line.value.strip())
         self.set_focus(self.query_one(SettingList))
 
     def action_filter(self) -> None:
-        """Write what to filter by."""
+        """Open the filter."""
         self.query_one(Input).display = True
         self.set_focus(self.query_one(Input))
 
     def action_leave(self) -> None:
-        """Back to all the rows, then out."""
+        """Clear the filter first, then close."""
         line = self.query_one(Input)
         if line.value or line.has_focus:
             line.value = ""
@@ -127,21 +125,21 @@ class SettingsScreen(ModalScreen[None]):
 
     @on(SettingList.Moved)
     def on_moved(self) -> None:
-        """What the row under the cursor is about."""
+        """Describe the current row."""
         row = self.query_one(SettingList).current
-        if row is None or not self.confirmation.is_asked(row.entry.place):
+        if row is None or not self.confirmation.is_asked(row.entry.path):
             self.confirmation.forget()
         lines = about(row) if row is not None else []
-        place, said = self._said
-        if row is not None and row.entry.place == place:
-            lines.append([Piece(visible(said, lines=False), "accent")])
+        path, notice = self._notice
+        if row is not None and row.entry.path == path:
+            lines.append([Piece(visible(notice, lines=False), "accent")])
         self.query_one("#settings-about", Static).update(as_content(lines))
 
     @on(SettingList.Chosen)
     def on_chosen(self, chosen: SettingList.Chosen) -> None:
-        """Change it."""
+        """Open the editor of the row."""
         if chosen.row.entry.is_secret:
-            self._say(self._book.check(chosen.row.entry, "-"))
+            self._show_notice(self._book.check(chosen.row.entry, "-"))
             return
 
         def written(text: str | None) -> None:
@@ -150,23 +148,23 @@ class SettingsScreen(ModalScreen[None]):
 
         self.app.push_screen(SettingEdit(chosen.row, self._book.check), written)
 
-    def action_usual(self) -> None:
-        """Take what stands in the file out of it."""
+    def action_reset(self) -> None:
+        """Remove the entry from the file."""
         row = self.query_one(SettingList).current
         if row is None or isinstance(self.focused, Input):
             return
-        if is_profile(row.entry.place) and row.held.is_yours:
+        if is_profile(row.entry.path) and row.value.is_yours:
             self._remove(row)
-        elif row.held.is_yours or row.held.problem:
+        elif row.value.is_yours or row.value.problem:
             self.run_worker(self._save(row, ""))
         else:
-            self._say("it does not stand in your file")
+            self._show_notice("Not set in your file")
 
     async def _save(self, row: SettingRow, text: str) -> None:
         try:
             profile = self._book.save(row.entry, text)
         except WorkbenchError as error:
-            self._say(f"✗ {error}")
+            self._show_notice(f"✗ {error}")
             return
         if profile:
             line = self.query_one(Input)
@@ -174,35 +172,35 @@ class SettingsScreen(ModalScreen[None]):
         await self._load()
         if not self.is_attached:
             return
-        said = "saved" if text else "taken out of your file"
-        self._say(f"✓ {said}" if row.held.note else f"✓ {said}; this counts {row.entry.when}")
+        done = "saved" if text else "removed from your file"
+        self._show_notice(f"✓ {done}" if row.value.note else f"✓ {done}; takes effect {row.entry.takes_effect}")
 
     def _remove(self, row: SettingRow) -> None:
-        """A whole profile, when it is asked for twice."""
-        warning = f"This removes all of the profile {row.held.text}; the same key again does it."
-        if self._said != (row.entry.place, warning) or not self.confirmation.is_answered(row.entry.place):
-            self.confirmation.ask(row.entry.place)
-            self._say(warning)
+        """Delete a whole saved model after a confirmation."""
+        warning = f"Delete saved model {row.value.text}? Press u again to confirm."
+        if self._notice != (row.entry.path, warning) or not self.confirmation.is_answered(row.entry.path):
+            self.confirmation.ask(row.entry.path)
+            self._show_notice(warning)
             return
         self.confirmation.forget()
         try:
             self._book.remove(row.entry)
         except WorkbenchError as error:
-            self._say(f"✗ {error}")
+            self._show_notice(f"✗ {error}")
             return
         self.query_one(Input).value = ""
         self.action_rows()
         self.run_worker(self._load())
 
     def on_key(self, event: events.Key) -> None:
-        """A key that was pressed before the warning stood there removes nothing."""
+        """Ignore a key that was pressed before the warning was shown."""
         if not self.confirmation.hears(event.key, time.monotonic() - event.time):
             event.stop()
 
-    def _say(self, text: str) -> None:
-        """A line below the setting under the cursor."""
+    def _show_notice(self, text: str) -> None:
+        """Show a line below the description of the current row."""
         row = self.query_one(SettingList).current
-        self._said = (row.entry.place if row is not None else (), text)
+        self._notice = (row.entry.path if row is not None else (), text)
         self.on_moved()
 
 
@@ -210,52 +208,55 @@ _RISKY: Final = {("mode", "never"): "Every action would run without a question, 
 
 
 class SettingEdit(ModalScreen[str | None]):
-    """Dismisses with the text to save, or None; `check` says what is wrong with a text."""
+    """Dismisses with the text to save, or None; `check` returns what is wrong with a text."""
 
     DEFAULT_CSS = css_beside(__file__)
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Leave it as it is", id="setting.close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", id="setting.close")]
 
-    def __init__(self, row: SettingRow, check: Callable[[Entry, str], str]) -> None:
+    def __init__(self, row: SettingRow, check: Callable[[SettingEntry, str], str]) -> None:
         super().__init__(id="setting")
         self._entry = row.entry
-        self._held = row.held
+        self._value = row.value
         self._check = check
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
-        """What it is, the line or the values, and what is wrong."""
+        """Show the description, the line or the choices, and the note about what is typed."""
         entry = self._entry
         with Vertical(id="setting-box") as box:
             box.border_title = Content(visible(f"{entry.group} · {entry.title}", lines=False))
-            box.border_subtitle = "↑↓ enter saves · esc leaves it" if entry.choices else "enter saves · esc leaves it"
-            yield Static(Content(visible(entry.words, lines=False)), id="setting-words")
+            box.border_subtitle = "↑↓ Enter save · Esc cancel" if entry.choices else "Enter save · Esc cancel"
+            yield Static(Content(visible(entry.about, lines=False)), id="setting-words")
             if entry.choices:
                 yield OptionList(*(Option(self._option(*choice)) for choice in entry.choices), id="setting-choices")
             else:
                 yield Input(
-                    self._begin(), placeholder=entry.explained(entry.usual), select_on_focus=False, id="setting-line"
+                    self._start_text(),
+                    placeholder=entry.explained(entry.default),
+                    select_on_focus=False,
+                    id="setting-line",
                 )
             yield Static(id="setting-note")
 
     def on_mount(self) -> None:
-        """The cursor stands on what holds."""
+        """Start at the current value."""
         if self._entry.choices:
             rows = self.query_one(OptionList)
             rows.focus()
             names = [name for name, _ in self._entry.choices]
-            rows.highlighted = names.index(self._held.text) if self._held.text in names else 0
+            rows.highlighted = names.index(self._value.text) if self._value.text in names else 0
         else:
             self.query_one(Input).focus()
         self._note("")
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:
-        """Check it."""
+        """Check the text while it is typed."""
         self._note(self._check(self._entry, event.value))
 
     @on(Input.Submitted)
     def on_submitted(self, event: Input.Submitted) -> None:
-        """Save what can be saved."""
+        """Save the text if it is valid."""
         problem = self._check(self._entry, event.value)
         if problem:
             self._note(problem)
@@ -264,43 +265,43 @@ class SettingEdit(ModalScreen[str | None]):
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """That value; one that takes a guard away is asked for twice."""
+        """Save that choice; one that removes a safeguard is confirmed first."""
         name, _ = self._entry.choices[chosen.option_index]
         warning = _RISKY.get((self._entry.name, name), "")
         if warning and not self.confirmation.is_answered(name):
             self.confirmation.ask(name)
-            self._note(f"{warning} Enter again saves it.")
+            self._note(f"{warning} Press Enter again to save it.")
         elif problem := self._check(self._entry, name):
             self._note(problem)
         else:
             self.dismiss(name)
 
     @on(OptionList.OptionHighlighted)
-    def on_looked_at(self) -> None:
-        """What was warned of is left."""
+    def on_highlighted(self) -> None:
+        """Moving on withdraws the confirmation."""
         self.confirmation.forget()
         self._note("")
 
     def on_key(self, event: events.Key) -> None:
-        """A key that was pressed before the warning stood there saves nothing."""
+        """Ignore a key that was pressed before the warning was shown."""
         if not self.confirmation.hears(event.key, time.monotonic() - event.time):
             event.stop()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Nor does such a click."""
+        """Ignore such a click too."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
-    def _begin(self) -> str:
-        """What one goes on from: the text that holds, where one can go on from it."""
-        is_set = self._held.source != "usual" or self._held.is_yours
-        return self._held.text if is_set and not self._held.is_masked else ""
+    def _start_text(self) -> str:
+        """Return the current value if it can be edited: not a default, and nothing in it masked."""
+        is_set = self._value.source != "default" or self._value.is_yours
+        return self._value.text if is_set and not self._value.is_masked else ""
 
     def _option(self, name: str, words: str) -> Content:
-        mark = "● " if name == self._held.text else "  "
+        mark = "● " if name == self._value.text else "  "
         return Content.assemble((mark, "$primary"), visible(name.ljust(10), lines=False), (f"  {words}", "$dim"))
 
     def _note(self, problem: str) -> None:
         note = self.query_one("#setting-note", Static)
-        usual = f"usual: {self._entry.explained(self._entry.usual)} · " if self._entry.usual else ""
-        said = f"✗ {problem}" if problem else f"{usual}counts {self._entry.when}"
-        note.update(Content.styled(visible(said, lines=False), "$sign-failed" if problem else "$dim"))
+        default = f"default: {self._entry.explained(self._entry.default)} · " if self._entry.default else ""
+        text = f"✗ {problem}" if problem else f"{default}takes effect {self._entry.takes_effect}"
+        note.update(Content.styled(visible(text, lines=False), "$sign-failed" if problem else "$dim"))

@@ -1,71 +1,124 @@
-"""Values as a person reads and writes them on the settings form: yes and no, units, and what 0 stands for."""
+"""The rows of the Settings screen, made from the table of settings: profiles, tools and keyboard shortcuts included."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
-
-from workbench.config.check import MODE_NAMES
-from workbench.config.edit import Place
-from workbench.config.load import Settings
-from workbench.config.model import (
-    NEXT_SESSION,
-    NOW,
-    ProfileModel,
-    SettingsModel,
-    TerminalModel,
-    fields_of,
-    measured,
-    told,
-)
-from workbench.config.profiles import read_profile
+from workbench.config.setting import NEXT_SESSION, NOW, REQUIRED, Setting, declared
+from workbench.config.settings import Profile, Settings, TerminalSettings, read_profile
+from workbench.config.table import TOOL_SETS
 from workbench.text import visible
-from workbench.tools.builtin import BUILTIN_TOOLS
 from workbench.tui.keys import ANSWERS, all_bindings
 from workbench.tui.settings.providers import kept, read_way, wrong_way
 from workbench.view.formatting.wrapping import Line, Piece, pad
 
 if TYPE_CHECKING:
-    from workbench.tui.settings.book import Held
+    from workbench.config.edit import KeyPath
+    from workbench.tui.settings.book import CurrentValue
 
-SWITCH: Final = {"yes": True, "no": False, "true": True, "false": False}
-"""The words for on and off; the first two are those that are shown."""
+ADD: Final = ("models",)
+"""The path of the row that adds a model."""
+_ADDS: Final = "Add a model: provider/model, then optionally a URL after a space. Set the rest in its rows."
+
+
+def is_profile(path: KeyPath) -> bool:
+    """Whether a row is about a whole saved model, not about one of its settings."""
+    return path[0] == "models" and len(path) < 3
+
+
+def check_profile(path: KeyPath, text: str, names: Collection[str]) -> None:
+    """Check what is written for a new saved model, or its new name. Raises ValueError or UsageError."""
+    if path == ADD:
+        if problem := wrong_way(read_way(text)):
+            raise ValueError(problem)
+    elif not text:
+        raise ValueError("write a name; u in the list deletes the saved model")
+    elif text != path[1]:
+        read_profile(text, {"model": "provider/name"})
+        if text in names:
+            raise ValueError(f"there is a saved model {text} already")
+
+
+def added(text: str, names: Collection[str]) -> tuple[str, dict[KeyPath, Any]]:
+    """Return the name of a new saved model and the changes of the file; the model of new sessions stays."""
+    name, changes = kept(read_way(text), names)
+    return name, {path: value for path, value in changes.items() if path != ("model",)}
+
+
+def removed(name: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
+    """Return the changes that delete a saved model, also as the model of new sessions."""
+    is_last = set(raw.get("models", ())) <= {name}
+    changes: dict[KeyPath, Any] = {ADD if is_last else ("models", name): None}
+    return changes | ({("model",): None} if raw.get("model") == name else {})
+
+
+_ON_OFF: Final = (("yes", "the agent has it"), ("no", "it does not"))
+_SWITCH: Final = {"yes": True, "no": False, "true": True, "false": False}
 
 
 def shown(value: object) -> str:
-    """A value as it is written in the form."""
+    """Return a value that no setting declares, as the form shows it: the state of a tool, or what a file holds."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+    return str(value)
 
 
-def explained(text: str, info: FieldInfo | None) -> str:
-    """The same with its unit, and with what nothing or 0 means."""
-    unit, none = measured(info) if info is not None else ("", "")
-    number = _number(text) if unit else None
-    if not text or (number == 0 and none):
-        return " · ".join(part for part in (text, none) if part)
+@dataclass(frozen=True)
+class SettingEntry:
+    """One row of the form: its path in the file, what people read about it, and what it may hold."""
+
+    path: KeyPath
+    group: str
+    title: str
+    about: str
+    default: str
+    """The default as the form shows it."""
+    takes_effect: str = NEXT_SESSION
+    choices: Sequence[tuple[str, str]] = ()
+    """The allowed values, each with a few words; empty where any text can be written."""
+    setting: Setting | None = None
+    """Its declaration; None for a tool, a key or a whole profile."""
+
+    @property
+    def name(self) -> str:
+        """Its dotted name, such as `terminal.bell`."""
+        return ".".join(self.path)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether its value is neither shown nor written."""
+        return self.setting is not None and self.setting.is_secret
+
+    def show(self, value: object) -> str:
+        """Return a value as the form shows and reads it."""
+        return shown(value) if self.setting is None or value is None else self.setting.kind.show(value)
+
+    def explained(self, text: str) -> str:
+        """Return a shown value with its unit, and with what nothing or 0 means."""
+        return _explained(text, self.setting) if self.setting is not None else text
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text stands for. Raises UsageError."""
+        return _SWITCH.get(text, text) if self.setting is None else self.setting.kind.parse(self.name, text)
+
+
+def _explained(text: str, setting: Setting) -> str:
+    number = _number(text) if setting.unit else None
+    if not text or (number == 0 and setting.unset):
+        return " · ".join(part for part in (text, setting.unset) if part)
     if number is None:
         return text
-    if unit == "$":
+    if setting.unit == "$":
         return f"${number:,.2f}" if round(number, 2) == number else f"${text}"
-    return f"{number:,.0f} {unit.removesuffix('s') if number == 1 else unit}"
-
-
-def plain_number(text: str, info: FieldInfo) -> str:
-    """Without the commas that part the thousands, where whole things are counted."""
-    unit, _ = measured(info)
-    is_parted = unit and unit != "$" and re.fullmatch(r"\d{1,3}(,\d{3})+", text)
-    return text.replace(",", "") if is_parted else text
+    if setting.unit.startswith("%"):
+        return f"{number:,.0f}{setting.unit}"
+    return f"{number:,.0f} {setting.unit.removesuffix('s') if number == 1 else setting.unit}"
 
 
 def _number(text: str) -> float | None:
@@ -75,170 +128,58 @@ def _number(text: str) -> float | None:
         return None
 
 
-ADD: Final = ("models",)
-"""The place of the row that adds one."""
-
-
-def is_profile(place: Place) -> bool:
-    """Whether a row is about a whole profile, not about an entry of it."""
-    return place[0] == "models" and len(place) < 3
-
-
-def check_profile(place: Place, text: str, taken: Collection[str]) -> None:
-    """What is written for a new profile, or as the new name of one; raises ValueError or UsageError."""
-    if place == ADD:
-        if wrong := wrong_way(read_way(text)):
-            raise ValueError(wrong)
-    elif not text:
-        raise ValueError("write a name; u in the list removes the profile")
-    elif text != place[1]:
-        read_profile(text, {"model": "provider/name"})
-        if text in taken:
-            raise ValueError(f"there is a profile {text} already")
-
-
-def added(text: str, taken: Collection[str]) -> tuple[str, dict[Place, Any]]:
-    """The name of a new profile and what is to be written; sessions begin with what they began with."""
-    name, changes = kept(read_way(text), taken)
-    return name, {place: value for place, value in changes.items() if place != ("model",)}
-
-
-def removed(name: str, raw: Mapping[str, Any]) -> dict[Place, Any]:
-    """What to write so that a profile is gone, and no session begins with it."""
-    is_last = set(raw.get("models", ())) <= {name}
-    changes: dict[Place, Any] = {ADD if is_last else ("models", name): None}
-    return changes | ({("model",): None} if raw.get("model") == name else {})
-
-
-_ADDS: Final = "A profile: write PROVIDER/NAME, and behind a blank http://… of a server of your own."
-SECRET: Final = ("api_key",)
-_WORDS: Final = {
-    "int_parsing": "write a whole number",
-    "int_from_float": "write a whole number",
-    "float_parsing": "write a number such as 0.5",
-    "greater_than_equal": "from {ge:g} on",
-    "less_than_equal": "{le:g} at most",
-    "string_pattern_mismatch": "write the name of a variable, such as MY_KEY; the key itself does not belong here",
-    "string_too_short": "write something, or nothing at all for the usual value",
-    "literal_error": "write one of {expected}",
-    "finite_number": "write a number",
-    "bool_parsing": "write yes or no",
-}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One setting: where it stands in the file, what is said of it, and what it may be."""
-
-    place: Place
-    group: str
-    title: str
-    words: str
-    usual: str
-    """What holds when nothing is set."""
-    when: str = NEXT_SESSION
-    choices: Sequence[tuple[str, str]] = ()
-    """Values with a word on each; empty where any text can be written."""
-    info: FieldInfo | None = None
-
-    @property
-    def name(self) -> str:
-        """As one would say it: `terminal.bell`."""
-        return ".".join(self.place)
-
-    @property
-    def is_secret(self) -> bool:
-        """Whether its value is neither shown nor written."""
-        return self.place == SECRET
-
-    def explained(self, text: str) -> str:
-        """A value with its unit, and with what nothing or 0 means."""
-        return explained(text, self.info)
-
-    def read(self, text: str) -> Any:
-        """The value that a text stands for; raises ValueError in words for the person."""
-        if self.info is None:
-            return SWITCH.get(text, text)
-        is_list = self.place in (("trusted",), ("pass_env",))
-        parts = [part.strip() for part in text.split(",") if part.strip()]
-        value: Any = parts if is_list else plain_number(text, self.info)
-        try:
-            read = TypeAdapter(_checked_type(self.info)).validate_python(value)
-        except ValidationError as error:
-            found = error.errors()[-1]
-            said = _WORDS.get(found["type"], found["msg"])
-            raise ValueError(said.format_map(found.get("ctx", {}))) from None
-        return list(read) if isinstance(read, tuple) else read
-
-
-def entries_of(settings: Settings, themes: Sequence[str]) -> list[Entry]:
-    """Everything there is to set."""
+def entries_of(settings: Settings, themes: Sequence[str]) -> list[SettingEntry]:
+    """Return every row of the form."""
     return [
-        *_of_model(SettingsModel, (), {"theme": [(name, "") for name in themes]}),
-        *_of_model(TerminalModel, ("terminal",), {}),
+        *_of_table(Settings, (), "", {"theme": [(name, "") for name in themes]}),
+        *_of_table(TerminalSettings, ("terminal",), "Terminal", {}),
         *_tools(),
-        Entry(ADD, "Models", "Add a model", f"{_ADDS} What else it has is set in its rows.", ""),
+        SettingEntry(ADD, "Models", "Add a model", _ADDS, ""),
         *(entry for name in settings.models for entry in _profile(name)),
         *_keys(),
     ]
 
 
-def _of_model(model: type[BaseModel], table: Place, more: Mapping[str, Any]) -> Iterator[Entry]:
-    for name, info in fields_of(model):
-        group, when = told(info)
-        choices = more.get(name) or _choices(info.annotation, MODE_NAMES if name == "mode" else {})
-        usual = shown(info.default)
-        yield Entry((*table, name), group, info.title or name, info.description or "", usual, when, choices, info)
+def _of_table(
+    table: type, path: KeyPath, group: str, choices: Mapping[str, Sequence[tuple[str, str]]]
+) -> Iterator[SettingEntry]:
+    for name, each in declared(table).items():
+        if each.on_form:
+            default = "" if each.default is REQUIRED or each.default is None else each.kind.show(each.default)
+            yield SettingEntry(
+                (*path, name),
+                each.group or group,
+                each.title,
+                each.about,
+                default,
+                each.takes_effect,
+                choices.get(name) or each.kind.choices,
+                each,
+            )
 
 
-def _profile(profile: str) -> Iterator[Entry]:
-    yield Entry(("models", profile), f"Profile {profile}", "Name", "What you call it; u removes the whole profile.", "")
-    for name, info in fields_of(ProfileModel):
-        place, usual = ("models", profile, name), "" if info.is_required() else shown(info.default)
-        title, words = info.title or name, info.description or ""
-        choices = _choices(info.annotation, {})
-        yield Entry(place, f"Profile {profile}", title, words, usual, NEXT_SESSION, choices, info)
+def _profile(name: str) -> Iterator[SettingEntry]:
+    group = f"Profile {name}"
+    yield SettingEntry(("models", name), group, "Name", "What you call it; u deletes the whole saved model.", "")
+    yield from _of_table(Profile, ("models", name), group, {})
 
 
-def _tools() -> Iterator[Entry]:
-    sets = [("code", "all that read and write"), ("plan", "only those that read, and the task list")]
-    words = "Which tools the agent has, where nothing else is said."
-    yield Entry(("tools", "set"), "Tools", "Set", words, "code", choices=sets)
-    words = "Whether the agent has this tool; its parameters stand in the file."
-    on_off = [("yes", "the agent has it"), ("no", "it does not")]
+def _tools() -> Iterator[SettingEntry]:
+    # The tools load pydantic, which the screen's first paint does not wait for.
+    from workbench.tools.builtin import BUILTIN_TOOLS
+
+    about = "Which tools the agent has, unless a row below says otherwise."
+    yield SettingEntry(("tools", "set"), "Tools", "Tool preset", about, "code", choices=list(TOOL_SETS.items()))
+    about = "Whether the agent has this tool; its parameters are in the file."
     for name in BUILTIN_TOOLS:
-        yield Entry(("tools", name), "Tools", name, words, "as the set says", choices=on_off)
+        yield SettingEntry(("tools", name), "Tools", name, about, "from preset", choices=_ON_OFF)
 
 
-def _keys() -> Iterator[Entry]:
+def _keys() -> Iterator[SettingEntry]:
     bound = {each.id: each.binding for each in all_bindings() if each.id and each.id not in ANSWERS}
     for name, binding in bound.items():
-        words = f"The keys of “{binding.description}”: such as f7 or ctrl+n, several with commas between."
-        yield Entry(("keys", name), "Keys", name, words, binding.key, NOW)
-
-
-def _choices(annotation: Any, words: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The values of a type that has few of them."""
-    found: list[str] = []
-    for part in _parts(annotation):
-        if part is bool:
-            found += ["yes", "no"]
-        elif get_origin(part) is Literal:
-            found += [str(each) for each in get_args(part)]
-        elif part is not type(None):
-            return []
-    return [(each, words.get(each, "")) for each in found]
-
-
-def _parts(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the type itself."""
-    is_union = get_origin(annotation) is not None and get_origin(annotation) not in (Literal, tuple)
-    return get_args(annotation) if is_union else (annotation,)
-
-
-def _checked_type(info: FieldInfo) -> Any:
-    """The type of a field with its limits, for one value alone."""
-    return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+        about = f"The keys of “{binding.description}”, such as f7 or ctrl+n; separate several with commas."
+        yield SettingEntry(("keys", name), "Keys", name, about, binding.key, NOW)
 
 
 _GROUP, _TITLE, _SOURCE = 15, 22, 13
@@ -247,49 +188,52 @@ _WIDE: Final = 84
 
 @dataclass(frozen=True)
 class SettingRow:
-    """A setting and what holds of it."""
+    """A setting and its current value."""
 
-    entry: Entry
-    held: Held
+    entry: SettingEntry
+    value: CurrentValue
 
 
 def setting_row(row: SettingRow, width: int, *, with_group: bool) -> Line:
-    """One row, exactly `width` cells."""
-    entry, held = row.entry, row.held
+    """Return one row, exactly `width` cells wide."""
+    entry, current = row.entry, row.value
     scale = 0 if width >= _WIDE else 4
     group = pad(visible(entry.group, lines=False) if with_group else "", _GROUP - scale)
     title = pad(visible(entry.title, lines=False), _TITLE - scale)
-    room = max(0, width - len(group) - len(title) - _SOURCE - 4)
-    value = visible(held.problem or entry.explained(held.text), lines=False)
-    style = "failed" if held.problem else "bold" if held.is_yours else ""
+    free = max(0, width - len(group) - len(title) - _SOURCE - 4)
+    value = visible(current.problem or entry.explained(current.text), lines=False)
+    style = "failed" if current.problem else "bold" if current.is_yours else ""
     return [
         Piece(group, "heading"),
         Piece(f"{title}  "),
-        Piece(pad(f"✗ {value}" if held.problem else value or "–", room), style),
+        Piece(pad(f"✗ {value}" if current.problem else value or "–", free), style),
         Piece("  "),
-        Piece(pad(held.source, _SOURCE), "accent" if held.source != "usual" else "dim"),
+        Piece(pad(current.source, _SOURCE), "accent" if current.source != "default" else "dim"),
     ]
 
 
 def fitting(rows: Sequence[SettingRow], query: str) -> list[SettingRow]:
-    """Those in which all the words stand, in a name, a title, a value or what is said of it."""
+    """Return the rows that contain every word of the query in their name, title, value or description."""
     words = query.lower().split()
     return [row for row in rows if all(word in _text(row) for word in words)]
 
 
 def about(row: SettingRow) -> list[Line]:
-    """What it means, its name in the file, the usual value, from when it counts, and what else is in force."""
-    entry, held = row.entry, row.held
-    usual = f" · usual: {visible(entry.explained(entry.usual), lines=False)}" if entry.usual else ""
+    """Return what it means, its name in the file, its default, when it takes effect, and what overrides it."""
+    entry, current = row.entry, row.value
+    default = f" · default: {visible(entry.explained(entry.default), lines=False)}" if entry.default else ""
     lines = [
-        [Piece(visible(entry.words, lines=False))],
-        [Piece(visible(entry.name, lines=False), "bold"), Piece(f"{usual} · counts {entry.when}", "dim")],
+        [Piece(visible(entry.about, lines=False))],
+        [
+            Piece(visible(entry.name, lines=False), "bold"),
+            Piece(f"{default} · takes effect {entry.takes_effect}", "dim"),
+        ],
     ]
-    lines += [[Piece(f"✗ {visible(held.problem, lines=False)}", "failed")]] if held.problem else []
-    lines += [[Piece(visible(held.note, lines=False), "waiting")]] if held.note else []
+    lines += [[Piece(f"✗ {visible(current.problem, lines=False)}", "failed")]] if current.problem else []
+    lines += [[Piece(visible(current.note, lines=False), "waiting")]] if current.note else []
     return lines
 
 
 def _text(row: SettingRow) -> str:
-    entry, value = row.entry, row.entry.explained(row.held.text)
-    return f"{entry.name} {entry.group} {entry.title} {entry.words} {value} {row.held.source}".lower()
+    entry, value = row.entry, row.entry.explained(row.value.text)
+    return f"{entry.name} {entry.group} {entry.title} {entry.about} {value} {row.value.source}".lower()

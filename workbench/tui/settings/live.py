@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp

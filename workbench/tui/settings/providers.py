@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from workbench.config.load import Settings
+from workbench.config.settings import Settings
 
 _MOST: Final = 4
 """Models of one server that are offered."""

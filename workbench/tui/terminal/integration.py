@@ -18,7 +18,7 @@ from textual.filter import LineFilter, Monochrome
 from textual.widgets import Input, TextArea
 
 from workbench.ascii import wants_ascii
-from workbench.config.terminal import Auto, TerminalSettings, read_terminal
+from workbench.config.settings import Auto, TerminalSettings, read_terminal
 from workbench.processes.start import find_program, run
 from workbench.text import first_line
 from workbench.tui import garbage

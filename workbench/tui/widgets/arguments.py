@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from workbench.config.check import MODE_NAMES, MODES
-from workbench.config.load import Settings
+from workbench.config.modes import MODE_NAMES, MODES
+from workbench.config.settings import Settings
 from workbench.tui.themes import theme_order
 from workbench.view.prompt.completion import Names
 

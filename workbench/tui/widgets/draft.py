@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.client.threads import in_daemon
-from workbench.config.load import private_folder
+from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.processes.leftovers import is_left, mark
 from workbench.text import well_formed
@@ -95,7 +95,7 @@ class Draft:
             return
         with self._writing, suppress(OSError, WorkbenchError):
             if self._text.strip():
-                private_folder(path.parent)
+                private_directory(path.parent)
                 replace_file(path, self._text.encode("utf-8", "replace"))
             else:
                 discard_file(path)

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from workbench.client.threads import in_daemon
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.view.prompt.attachments import Pastes

@@ -1,4 +1,4 @@
-"""The rows of the Settings screen: group, title, what holds, where it comes from."""
+"""The rows of the Settings screen: group, title, current value and its origin."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SettingList(LineList):
             self.row = row
 
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor is on another row."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -35,17 +35,17 @@ class SettingList(LineList):
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     def show(self, rows: Sequence[SettingRow]) -> None:
-        """Other rows; the cursor stays on its setting where that is among them."""
+        """Show other rows; the cursor stays on its setting where that is among them."""
         before = self.current
-        self._rows, self._empty = rows, "Nothing fits"
+        self._rows, self._empty = rows, "No match"
         self.set_count(len(rows) or 1)
-        places = [row.entry.place for row in rows]
-        self._go(places.index(before.entry.place) if before and before.entry.place in places else 0)
+        paths = [row.entry.path for row in rows]
+        self._go(paths.index(before.entry.path) if before and before.entry.path in paths else 0)
         self.forget()
         self.post_message(self.Moved())
 
     def line(self, index: int, width: int) -> Line:
-        """One row; its group stands where it begins."""
+        """Return one row, with its group in the first of the group."""
         if not self._rows:
             return [Piece(self._empty, "dim")]
         is_first = index == 0 or self._rows[index - 1].entry.group != self._rows[index].entry.group
@@ -57,6 +57,6 @@ class SettingList(LineList):
             self.post_message(self.Chosen(self._rows[index]))
 
     def watch_cursor(self, before: int, after: int) -> None:
-        """Say what the row is about."""
+        """Report the move, so that the screen describes the row."""
         super().watch_cursor(before, after)
         self.post_message(self.Moved())

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from workbench.client.threads import in_daemon
-from workbench.config.check import MODE_NAMES
-from workbench.config.profiles import NO_MODEL
+from workbench.config.modes import MODE_NAMES
+from workbench.config.settings import NO_MODEL
 from workbench.text import visible
 from workbench.view.branch import current_branch, is_dirty
 from workbench.view.formatting.actions import SHELL_TOOL

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widget import Widget
 
-from workbench.config.check import MODE_NAMES
+from workbench.config.modes import MODE_NAMES
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.view.state import SessionState

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from workbench.config.check import NEVER
-from workbench.config.load import Settings
+from workbench.config.modes import NEVER
+from workbench.config.settings import Settings
 
 
 class NeverAskQuestion:
@@ -29,9 +29,11 @@ class NeverAskQuestion:
 
 def wants_never(settings: Settings, *, is_new: bool) -> bool:
     """Whether a session would begin in the mode that never asks, or an older one be set to it by a flag."""
-    return settings.mode == NEVER and (is_new or "mode" in settings.given)
+    return settings.mode == NEVER and (is_new or "mode" in settings.from_flags)
 
 
 def without_never(settings: Settings) -> Settings:
     """The same settings with the usual mode, where that mode was not confirmed; an older session keeps its own."""
-    return replace(settings, mode=Settings().mode, given=tuple(name for name in settings.given if name != "mode"))
+    return replace(
+        settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from workbench.config.load import Locations
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tools.trust import RULES, SERVERS, agree, brought, fingerprint, is_trusted

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.config.check import MODE_NAMES
+from workbench.config.modes import MODE_NAMES
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.standing import dotted
 from workbench.view.formatting.actions import (

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from workbench.config.load import Locations, Settings
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.session.mentions import BEHIND
 from workbench.text import counted, first_line, visible
 from workbench.view.commands import COMMANDS, command_named, words_after

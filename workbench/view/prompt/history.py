@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.config.load import private_folder
+from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 
 MOST = 1_000
@@ -81,7 +81,7 @@ class History:
         if self._path is None or len(text) > _LONGEST:
             return
         with suppress(OSError, WorkbenchError):  # a message is sent all the same
-            private_folder(self._path.parent)
+            private_directory(self._path.parent)
             _write(self._path, os.O_APPEND, [text])
 
     def _rewrite(self, texts: list[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.client.client import Client
-from workbench.config.load import private_folder
+from workbench.config.locations import private_directory
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import RevertFiles
@@ -127,7 +127,7 @@ def keep_comments(folder: Path, comments: Sequence[Comment]) -> None:
         if not comments:
             path.unlink(missing_ok=True)
             return
-        private_folder(folder)
+        private_directory(folder)
         text = json.dumps([asdict(comment) for comment in comments])
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(text)

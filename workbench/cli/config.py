@@ -1,0 +1,37 @@
+"""`ohw config`: every setting with its value and where it comes from."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Mapping
+
+from workbench.cli.given import say, settings_of, tell
+from workbench.config.setting import Setting, declared
+from workbench.config.settings import Settings, origin_of, written_settings
+from workbench.text import visible
+
+
+def config(arguments: Namespace) -> int:
+    """Print one line for each setting; return 1 where the file has invalid ones, which are on stderr."""
+    locations, settings = settings_of(arguments, lenient=True)
+    written, problems = written_settings(locations)
+    rows = [
+        (name, _value(each, getattr(settings, name)), origin_of(name, settings, os.environ, is_written=name in written))
+        for name, each in declared(Settings).items()
+    ]
+    width = max(len(name) for name, *_ in rows)
+    for name, value, origin in rows:
+        say(visible(f"{name:<{width}}  {value or '–'}  ({origin})", lines=False))
+    for problem in problems:
+        tell(visible(problem, lines=False))
+    return 1 if problems else 0
+
+
+def _value(setting: Setting, value: object) -> str:
+    """Return the value in one line: of a table the names of its entries, of a key that it is set."""
+    if isinstance(value, Mapping):
+        return ", ".join(value)
+    if setting.is_secret:
+        return "set, not shown" if value else ""
+    return setting.kind.show(value) if value is not None else ""

@@ -1,0 +1,100 @@
+"""Where the user's files are: the directories of the XDG base directory specification, and private ones of ours."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Locations:
+    """The directories of one user; nothing is created before it is needed."""
+
+    config: Path
+    data: Path
+    state: Path
+    runtime: Path
+
+    @classmethod
+    def from_environment(cls, env: Mapping[str, str] = os.environ) -> Locations:
+        """The `ohw` folders under the XDG variables, or their defaults under the home directory."""
+        home = Path(env.get("HOME") or Path.home())
+        return cls(
+            config=_base(env, "XDG_CONFIG_HOME", home / ".config") / "ohw",
+            data=_base(env, "XDG_DATA_HOME", home / ".local/share") / "ohw",
+            state=_base(env, "XDG_STATE_HOME", home / ".local/state") / "ohw",
+            runtime=_runtime(env),
+        )
+
+    @property
+    def settings_file(self) -> Path:
+        """The user's `settings.toml`."""
+        return self.config / "settings.toml"
+
+    @property
+    def rules_file(self) -> Path:
+        """The user's `rules.toml`."""
+        return self.config / "rules.toml"
+
+    @property
+    def themes(self) -> Path:
+        """The user's own themes."""
+        return self.config / "themes"
+
+    @property
+    def skills(self) -> Path:
+        """The user's own skills."""
+        return self.config / "skills"
+
+    @property
+    def prompt_history(self) -> Path:
+        """The messages the user sent, in all sessions."""
+        return self.state / "prompt-history.jsonl"
+
+    @property
+    def sessions(self) -> Path:
+        """The session files."""
+        return self.data / "sessions"
+
+    @property
+    def logs(self) -> Path:
+        """The log files of engines."""
+        return self.state / "logs"
+
+
+def _base(env: Mapping[str, str], name: str, default: Path) -> Path:
+    value = env.get(name, "")
+    # The specification says to ignore relative paths.
+    return Path(value) if value.startswith("/") else default
+
+
+def _runtime(env: Mapping[str, str]) -> Path:
+    value = env.get("XDG_RUNTIME_DIR", "")
+    # The path of a socket has at most 107 bytes, and the file names below this directory take up to 47.
+    if value.startswith("/") and len(value) < 60:
+        return Path(value) / "ohw"
+    shared = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"
+    # This directory is itself the private one: nobody else may own what contains our sockets.
+    return Path(shared) / f"ohw-{os.getuid()}"
+
+
+def private_directory(path: Path) -> Path:
+    """Create a directory and its missing parents, mode 0700. Raises UsageError if it is a link or another user's."""
+    try:
+        # `parents=True` would leave the mode of the parents to the umask.
+        for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
+            missing.mkdir(exist_ok=True, mode=0o700)
+        info = path.lstat()
+        if info.st_uid != os.getuid() or not stat.S_ISDIR(info.st_mode):
+            raise UsageError(f"{path} is not a directory of yours; remove it or set another one with XDG variables")
+        if info.st_mode & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        raise UsageError(f"cannot use the directory {path}: {error.strerror or error}") from error
+    return path

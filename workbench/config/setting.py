@@ -1,0 +1,282 @@
+"""How a setting is declared: the kinds of value with their checks, and `setting`, which the table is written with.
+
+`ohw --help` reads the table, so nothing here imports `dataclasses`, `typing` or a validation library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from workbench.errors import UsageError
+from workbench.suggest import near
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_URL = re.compile(r"https?://[^/\s]")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_SWITCH = {"yes": True, "no": False, "true": True, "false": False}
+
+
+class Kind:
+    """A kind of value. `check` accepts what the file, the environment and flags hold; `parse` what the form holds."""
+
+    is_table = False
+    """Whether it is a table or a list, which only the settings file can hold."""
+    choices: Sequence[tuple[str, str]] = ()
+    """The allowed values, each with a few words; empty where any text can be written."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the value in its own type. Raises UsageError that names the setting and what it expects."""
+        raise NotImplementedError
+
+    def parse(self, name: str, text: str) -> Any:
+        """Return the value, as the file holds it, of a text typed into the form. Raises UsageError."""
+        return self.check(name, text)
+
+    def show(self, value: Any) -> str:
+        """Return the value as the form shows it."""
+        return "" if value is None else str(value)
+
+
+class Text(Kind):
+    """One line of printable text, which may be empty unless it is `required`."""
+
+    def __init__(self, *, required: bool = False) -> None:
+        self._is_required = required
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the text without space around it."""
+        if value == "" and not self._is_required:
+            return value
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise UsageError(f"{name} must be text in one line")
+        return value.strip()
+
+
+class Url(Text):
+    """The address of a server."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse what is no http(s) URL now: a request would find out only after its retries, a minute later."""
+        url = super().check(name, value)
+        if url and not _URL.match(url):
+            raise UsageError(f"{name} must be an address such as http://localhost:8000/v1, not {url!r}")
+        return url
+
+
+class VariableName(Text):
+    """The name of an environment variable that holds a key."""
+
+    def parse(self, name: str, text: str) -> Any:
+        """Refuse a key that was pasted in place of its variable's name, without repeating it."""
+        if not _VARIABLE.fullmatch(text):
+            raise UsageError(
+                f"{name} must be the name of a variable, such as MY_KEY; the key itself does not belong here"
+            )
+        return text
+
+
+class KeyringEntry(Text):
+    """SERVICE/NAME of a password in the system's keyring."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Both parts must be there."""
+        entry = super().check(name, value)
+        service, _, user = (entry or "a/b").partition("/")
+        if not service.strip() or not user.strip():
+            raise UsageError(f"{name} must be SERVICE/NAME as in the system's keyring, not {value!r}")
+        return entry
+
+
+class OneOf(Kind):
+    """One of a few names, each with a few words on what it means."""
+
+    def __init__(self, *names: str, words: Mapping[str, str] | None = None) -> None:
+        self.choices = list((words or dict.fromkeys(names, "")).items())
+
+    def check(self, name: str, value: Any) -> Any:
+        """Name the nearest choice for a wrong one."""
+        allowed = [choice for choice, _ in self.choices]
+        if value not in allowed:
+            raise UsageError(f"{name} must be one of {', '.join(allowed)}, not {value!r}{near(str(value), allowed)}")
+        return value
+
+
+class WholeNumber(Kind):
+    """A whole number from `least` on; the environment and flags hold it as text."""
+
+    def __init__(self, least: int) -> None:
+        self._least = least
+
+    def check(self, name: str, value: Any) -> Any:
+        """Accept a number or its text, without a fraction."""
+        try:
+            number = int(str(value))
+        except ValueError:
+            number = self._least - 1
+        if isinstance(value, bool) or number < self._least:
+            raise UsageError(f"{name} must be a whole number from {self._least}, not {value!r}")
+        return number
+
+    def parse(self, name: str, text: str) -> Any:
+        """Accept commas between the thousands."""
+        is_grouped = re.fullmatch(r"\d{1,3}(,\d{3})+", text)
+        return self.check(name, text.replace(",", "") if is_grouped else text)
+
+
+class Number(Kind):
+    """A number from 0 to `most`, such as a temperature; `what` names one without an upper limit."""
+
+    def __init__(self, most: float = float("inf"), *, what: str = "") -> None:
+        self._most = most
+        self._what = what or f"a number from 0 to {most}"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse NaN and infinity too."""
+        try:
+            number = float(str(value))
+        except ValueError:
+            number = -1.0
+        if isinstance(value, bool) or not 0 <= number <= self._most or number == float("inf"):
+            raise UsageError(f"{name} must be {self._what}, not {value!r}")
+        return number
+
+    def show(self, value: Any) -> str:
+        """Without a fraction of 0."""
+        return f"{value:g}" if isinstance(value, float) and value.is_integer() else super().show(value)
+
+
+class Switch(Kind):
+    """True or false; with `auto` also "auto", which leaves it to what is known of the terminal."""
+
+    def __init__(self, *, auto: bool = False) -> None:
+        self._has_auto = auto
+        self.choices = [*([("auto", "")] if auto else []), ("yes", ""), ("no", "")]
+
+    def check(self, name: str, value: Any) -> Any:
+        """Accept a boolean, or its text from the environment."""
+        word = str(value).lower()
+        if word in ("true", "false"):
+            return word == "true"
+        if self._has_auto and value == "auto":
+            return value
+        allowed = 'true, false or "auto"' if self._has_auto else "true or false"
+        raise UsageError(f"{name} must be {allowed}, not {value!r}")
+
+    def parse(self, name: str, text: str) -> Any:
+        """The form says yes and no."""
+        if text not in _SWITCH and not (self._has_auto and text == "auto"):
+            raise UsageError(f"{name} must be {'auto, yes or no' if self._has_auto else 'yes or no'}, not {text!r}")
+        return _SWITCH.get(text, text)
+
+    def show(self, value: Any) -> str:
+        """The form says yes and no."""
+        return ("yes" if value else "no") if isinstance(value, bool) else super().show(value)
+
+
+class Strings(Kind):
+    """A list of strings; `what` names it with an example, for messages."""
+
+    is_table = True
+
+    def __init__(self, what: str, *, of: Kind | None = None) -> None:
+        self._what = what
+        self._of = of or Text(required=True)
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return a tuple."""
+        if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
+            raise UsageError(f"{name} must be a list of {self._what}")
+        return tuple(value)
+
+    def parse(self, name: str, text: str) -> Any:
+        """The form separates them by commas."""
+        return [self._of.parse(name, part.strip()) for part in text.split(",") if part.strip()]
+
+    def show(self, value: Any) -> str:
+        """The form separates them by commas."""
+        return ", ".join(map(str, value))
+
+
+class Table(Kind):
+    """A table of the settings file with a check of its own; the form shows its entries, not the table."""
+
+    is_table = True
+
+    def __init__(self, check: Callable[[str, Any], object]) -> None:
+        self._check = check
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the table as it is written."""
+        self._check(name, value)
+        return value
+
+
+NOW, NEXT_SESSION, NEXT_START = "immediately", "in the next session", "at the next start"
+"""When a changed setting takes effect."""
+REQUIRED = object()
+"""The default of a setting that must be given."""
+_tables: dict[type, dict[str, Setting]] = {}
+
+
+class Setting:
+    """One setting: its name and default, what it may hold, where it comes from and what people read about it."""
+
+    def __init__(
+        self,
+        default: Any,
+        kind: Kind,
+        title: str,
+        about: str,
+        *,
+        group: str = "",
+        takes_effect: str = NEXT_SESSION,
+        unit: str = "",
+        unset: str = "",
+        flag: str = "",
+        is_secret: bool = False,
+    ) -> None:
+        """`about` is a sentence or two; `unset` says what nothing or 0 means; `flag` is the metavar of the flag."""
+        self.name = ""
+        self.default = default
+        self.kind = kind
+        self.title = title
+        self.about = about
+        self.group = group
+        self.takes_effect = takes_effect
+        self.unit = unit
+        self.unset = unset
+        self.metavar = flag
+        self.is_secret = is_secret
+
+    def __set_name__(self, table: type, name: str) -> None:
+        self.name = name
+        _tables.setdefault(table, {})[name] = self
+
+    @property
+    def flag(self) -> str:
+        """The command line flag, empty where there is none."""
+        return f"--{self.name.replace('_', '-')}" if self.metavar else ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable, empty for tables and lists: neither it nor a flag can hold those."""
+        return "" if self.kind.is_table else f"OHW_{self.name.upper()}"
+
+    @property
+    def on_form(self) -> bool:
+        """Whether it is a row of the Settings screen; the entries of a table are rows of their own."""
+        return not isinstance(self.kind, Table)
+
+
+def setting(default: Any, kind: Kind, title: str, about: str, **options: Any) -> Any:
+    """Declare a setting of a table; see `Setting` for the options."""
+    return Setting(default, kind, title, about, **options)
+
+
+def declared(table: type) -> Mapping[str, Setting]:
+    """Return the settings of a table by name, in their order."""
+    return _tables[table]

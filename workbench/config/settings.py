@@ -1,0 +1,94 @@
+"""Settings read from the user's file, the environment and flags, each checked by the table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from workbench.config.locations import Locations
+from workbench.config.setting import REQUIRED, declared
+from workbench.config.table import Profile, Settings, TerminalSettings, read_profile, read_terminal
+from workbench.config.toml_file import read_settings
+from workbench.errors import UsageError
+
+__all__ = [
+    "NO_MODEL",
+    "Auto",
+    "Profile",
+    "Settings",
+    "TerminalSettings",
+    "check_setting",
+    "load_settings",
+    "origin_of",
+    "read_profile",
+    "read_terminal",
+    "written_settings",
+]
+
+Auto: TypeAlias = Literal["auto"] | bool
+"""True, false, or whatever the terminal is known to support."""
+NO_MODEL = "none"
+"""The model's name in a session without one: the user's own commands run in it, messages have to wait."""
+
+
+def _complete(table: type) -> None:
+    """Make a class of the table a frozen dataclass; see the docstring of `table` for why it is not one already."""
+    for name, entry in declared(table).items():
+        in_repr = not entry.is_secret
+        if entry.default is REQUIRED:
+            setattr(table, name, field(repr=in_repr))
+        elif isinstance(entry.default, dict):
+            setattr(table, name, field(default_factory=dict, repr=in_repr))
+        else:
+            setattr(table, name, field(default=entry.default, repr=in_repr))
+    dataclass(frozen=True)(table)
+
+
+for _table in (TerminalSettings, Profile, Settings):
+    _complete(_table)
+
+
+def load_settings(
+    locations: Locations, env: Mapping[str, str] = os.environ, *, lenient: bool = False, **flags: Any
+) -> Settings:
+    """Read the settings file, then the environment, then flags; the later wins, and a flag of None is not given.
+
+    Raises UsageError. A `lenient` read keeps what is wrong in the file in `problems`, and the defaults in its place.
+    """
+    values, problems = written_settings(locations)
+    if problems and not lenient:
+        raise UsageError(" · ".join(problems))
+    by_flag = {name: value for name, value in flags.items() if value is not None}
+    merged = {**values, **_from_environment(env), **by_flag}
+    checked = {name: _check(name, value) for name, value in merged.items()}
+    return Settings(**checked, from_flags=tuple(by_flag), problems=tuple(problems))
+
+
+def written_settings(locations: Locations) -> tuple[dict[str, Any], list[str]]:
+    """Return the valid entries of the user's file, and a line about each that is invalid."""
+    return read_settings(locations.settings_file, declared(Settings), check_setting)
+
+
+def check_setting(name: str, value: Any) -> None:
+    """Check one entry of the file. Raises UsageError."""
+    _check(name, value)
+
+
+def _check(name: str, value: Any) -> Any:
+    return declared(Settings)[name].kind.check(name, value)
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    return {name: env[each.variable] for name, each in declared(Settings).items() if env.get(each.variable)}
+
+
+def origin_of(name: str, settings: Settings, env: Mapping[str, str], *, is_written: bool) -> str:
+    """Return where the value of a setting comes from: its flag, its variable, "your file" or "default"."""
+    entry = declared(Settings)[name]
+    if name in settings.from_flags:
+        return entry.flag
+    if entry.variable and env.get(entry.variable):
+        return entry.variable
+    return "your file" if is_written else "default"

@@ -1,0 +1,438 @@
+"""The one table of settings: each is declared here once, and everything else about it is derived.
+
+Derived are the checks of the settings file, of OHW_NAME in the environment and of command line flags (`settings`), the
+flags themselves and their `--help` (`cli.arguments`), the Settings screen, `ohw config` and the table of the guide.
+
+A setting comes from the user's own file, the environment or the command line. There is deliberately no source for the
+files of a project: what a directory contains never sets a model, an address, a key, a key binding or a mode.
+
+`ohw --help` reads this table within 30 ms. Importing `dataclasses` takes a third of that, so the classes become
+dataclasses in `settings`, which is where everybody else imports them from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from workbench.config.modes import MODE_NAMES
+from workbench.config.setting import (
+    NEXT_START,
+    NOW,
+    REQUIRED,
+    KeyringEntry,
+    Number,
+    OneOf,
+    Strings,
+    Switch,
+    Table,
+    Text,
+    Url,
+    VariableName,
+    WholeNumber,
+    declared,
+    setting,
+)
+from workbench.errors import UsageError
+from workbench.suggest import near
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+    from typing import Any, Literal, TypeAlias
+
+    Auto: TypeAlias = Literal["auto"] | bool
+else:
+
+    def dataclass(**_: object) -> object:
+        """Leave the class as it is: `settings` makes it a dataclass."""
+        return lambda table: table
+
+
+@dataclass(frozen=True)
+class TerminalSettings:
+    """The table `[terminal]`: how the screen treats the terminal and the desktop around it."""
+
+    title: Auto = setting(
+        "auto", Switch(auto=True), "Title", "Directory and state in the window's title.", takes_effect=NEXT_START
+    )
+    progress: Auto = setting(
+        "auto",
+        Switch(auto=True),
+        "Progress",
+        "A progress mark on the tab while the agent works.",
+        takes_effect=NEXT_START,
+    )
+    notice: Auto = setting(
+        "auto",
+        Switch(auto=True),
+        "Desktop notifications",
+        "A notification when the agent needs you and the window is not in front.",
+        takes_effect=NEXT_START,
+    )
+    bell: bool = setting(
+        True, Switch(), "Bell", "Ring when an action needs approval and cannot be seen.", takes_effect=NOW
+    )
+    mouse: bool = setting(
+        True,
+        Switch(),
+        "Mouse",
+        "Clicks and the wheel work; without it the terminal selects by itself.",
+        takes_effect=NEXT_START,
+    )
+    select_copies: bool = setting(
+        True, Switch(), "Copy on select", "Copy what is selected with the mouse.", takes_effect=NOW
+    )
+    clipboard: bool = setting(
+        True, Switch(), "Clipboard", "Copy to the system clipboard with a program of the system too.", takes_effect=NOW
+    )
+    vim: bool = setting(False, Switch(), "Vim keys", "The prompt has vim's keys, with a normal and an insert mode.")
+    motion: bool = setting(
+        True, Switch(), "Animations", "Smooth movement and a blinking cursor.", takes_effect=NEXT_START
+    )
+    ascii: Auto = setting(
+        "auto", Switch(auto=True), "ASCII", "Draw with ASCII characters only.", takes_effect=NEXT_START
+    )
+
+
+def read_terminal(values: object) -> TerminalSettings:
+    """Return the table `[terminal]` as settings. Raises UsageError that names the key and the nearest right one."""
+    if not isinstance(values, Mapping):
+        raise UsageError("terminal must be a table: [terminal]")
+    return TerminalSettings(**_checked(TerminalSettings, "terminal", values))
+
+
+CALLS = ("auto", "native", "text")
+_KEY_SOURCES = ("api_key_env", "api_key_file", "api_key_keyring")
+_PRICES = ("input", "output", "cached")
+_NAME = re.compile(r"[\w.:/@+-]{1,60}")
+_AS_MODEL = "model default"
+
+
+def _check_price(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping) or not {"input", "output"} <= set(value) <= set(_PRICES):
+        raise UsageError(f"{name} must be {{ input = …, output = … }}, perhaps with cached: dollars a million tokens")
+    for part, dollars in value.items():
+        is_number = isinstance(dollars, int | float) and not isinstance(dollars, bool)
+        if not is_number or not 0 <= dollars < float("inf"):
+            raise UsageError(f"{name}.{part} must be a number of dollars from 0, not {dollars!r}")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A table `[models.NAME]`: a saved model; one named as provider/model has only what is set for all models."""
+
+    name: str
+    """What the user calls it."""
+    model: str = setting(REQUIRED, Text(required=True), "Model", "As provider/model, such as openai/gpt-5.")
+    api_base: str | None = setting(
+        None, Url(required=True), "Address", "URL of its server.", unset="the provider's own"
+    )
+    api_key_env: str | None = setting(
+        None,
+        VariableName(required=True),
+        "Key: variable",
+        "Name of the environment variable that holds its key; never the key itself.",
+    )
+    api_key_file: str | None = setting(
+        None, Text(required=True), "Key: file", "Path of the file whose first line is its key."
+    )
+    api_key_keyring: str | None = setting(
+        None, KeyringEntry(required=True), "Key: keyring", "SERVICE/NAME of its key in the system's keyring."
+    )
+    temperature: float | None = setting(None, Number(2), "Temperature", "From 0 to 2.", unset=_AS_MODEL)
+    reasoning_effort: str | None = setting(
+        None,
+        OneOf("none", "minimal", "low", "medium", "high", "xhigh"),
+        "Reasoning",
+        "How much it reasons, as far as the model supports it.",
+        unset=_AS_MODEL,
+    )
+    max_output_tokens: int | None = setting(
+        None, WholeNumber(1), "Max output", "Tokens of one response at most.", unit="tokens", unset=_AS_MODEL
+    )
+    context_window: int | None = setting(
+        None, WholeNumber(1), "Context window", "Its size in tokens.", unit="tokens", unset="auto-detected"
+    )
+    calls: str = setting("auto", OneOf(*CALLS), "Tool calling", "How it calls tools.")
+    price: Mapping[str, float] | None = setting(
+        None, Table(_check_price), "Price", "US dollars per million tokens: input, output, cached.", unset="as known"
+    )
+
+
+def read_profile(name: str, values: object) -> Profile:
+    """Return the saved model of one table. Raises UsageError that names the key."""
+    key = f"models.{name}"
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"models.{name!r}: a name is made of letters, digits and . _ - : / @ +")
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{key} must be a table: [{key}]")
+    checked = _checked(Profile, key, values)
+    if "model" not in checked:
+        raise UsageError(f'{key}.model is missing: give the model as "PROVIDER/NAME"')
+    if sum(source in checked for source in _KEY_SOURCES) > 1:
+        raise UsageError(f"{key}: give one of {', '.join(_KEY_SOURCES)}, not several")
+    if "price" in checked:
+        checked["price"] = {part: float(dollars) for part, dollars in checked["price"].items()}
+    return Profile(name=name, **checked)
+
+
+def _checked(table: type, key: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checked entries of a table. Raises UsageError that names the key."""
+    entries = declared(table)
+    for name in values:
+        if name not in entries:
+            names = ", ".join(sorted(entries))
+            raise UsageError(f"{key} has no entry {name!r}; known are {names}{near(str(name), entries)}")
+    return {name: entries[name].kind.check(f"{key}.{name}", value) for name, value in values.items()}
+
+
+def _check_keys(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(keys, str) for keys in value.values()):
+        raise UsageError(f"{name} must be a table of binding id = keys")
+
+
+TOOL_SETS = {"code": "all that read and write", "plan": "only those that read, and the task list"}
+"""The values of `tools.set`."""
+
+
+def _check_tools(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} must be a table: [{name}]")
+    for tool, state in value.items():
+        if tool == "set":
+            OneOf(words=TOOL_SETS).check("tools.set", state)
+        elif not isinstance(state, bool | Mapping):
+            raise UsageError(f"tools.{tool} must be true, false or a table of parameters, not {state!r}")
+        else:
+            _check_json(f"tools.{tool}", state)
+
+
+def _check_models(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} must hold tables, such as [models.fast]")
+    for profile, table in value.items():
+        read_profile(profile, table)
+
+
+def _check_terminal(_: str, value: Any) -> None:
+    read_terminal(value)
+
+
+def _check_servers(name: str, value: Any) -> None:
+    """Check the table as a whole; `mcp` reads each server, and leaves out only the one that is wrong."""
+    if not isinstance(value, Mapping) or not all(isinstance(server, Mapping) for server in value.values()):
+        raise UsageError(f"{name} must hold a table for each server: [mcpServers.NAME]")
+    _check_json(name, value)
+
+
+def _check_json(key: str, value: object) -> None:
+    """Refuse dates and times: settings travel to the engine as JSON."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            _check_json(f"{key}.{name}", part)
+    elif isinstance(value, list):
+        for part in value:
+            _check_json(key, part)
+    elif not isinstance(value, str | int | float):
+        raise UsageError(f"{key} must not hold a date or a time; write it as text")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings: `settings.toml`, OHW_NAME in the environment and flags have the same names."""
+
+    model: str | None = setting(
+        None,
+        Text(),
+        "Model",
+        "The model of new sessions: a saved model's name, or provider/model such as openai/gpt-5.",
+        group="Model",
+        unset="none yet",
+        flag="NAME",
+    )
+    api_base: str | None = setting(
+        None,
+        Url(),
+        "Address",
+        "URL of a local or OpenAI-compatible server, such as http://localhost:8000/v1.",
+        group="Model",
+        unset="the provider's own",
+        flag="URL",
+    )
+    api_key: str | None = setting(
+        None,
+        Text(),
+        "Key",
+        "The API key itself, never shown or saved here; set api_key_env.",
+        group="Model",
+        is_secret=True,
+    )
+    api_key_env: str | None = setting(
+        None,
+        VariableName(),
+        "Key: variable",
+        "Name of the environment variable that holds the API key; never the key itself.",
+        group="Model",
+    )
+    calls: str = setting(
+        "auto",
+        OneOf(*CALLS),
+        "Tool calling",
+        "How tools are called: native, text (for models without tool calling), or auto.",
+        group="Model",
+    )
+    context_window: int = setting(
+        0,
+        WholeNumber(0),
+        "Context window",
+        "Size of the model's context window, for models the workbench does not know; 0 detects it.",
+        group="Model",
+        unit="tokens",
+        unset="auto-detected",
+    )
+    tool_choice: str = setting(
+        "auto",
+        OneOf("none", "auto", "required"),
+        "Tool choice",
+        "Whether the model calls tools: auto, none (calls are refused), or required (text alone is asked again once).",
+        group="Model",
+        flag="CHOICE",
+    )
+    mode: str = setting(
+        "medium",
+        OneOf(words=MODE_NAMES),
+        "Mode",
+        "When to ask before an action runs: medium or high (that risk and up), ask (always), never, plan (read only).",
+        group="Asking",
+        takes_effect=NOW,
+        flag="MODE",
+    )
+    confirm_unknown: bool = setting(
+        True,
+        Switch(),
+        "Ask if unknown",
+        "Also ask when neither the model nor the workbench can rate an action. "
+        "Without it the modes medium and high let such an action run.",
+        group="Asking",
+    )
+    max_steps: int = setting(
+        100,
+        WholeNumber(1),
+        "Steps",
+        "Model calls in one run before it pauses.",
+        group="Limits",
+        unit="calls",
+        flag="N",
+    )
+    token_limit: int = setting(
+        0,
+        WholeNumber(0),
+        "Tokens",
+        "Tokens in one run, in and out, before it pauses; 0 is no limit.",
+        group="Limits",
+        unit="tokens",
+        unset="no limit",
+        flag="N",
+    )
+    max_cost: float = setting(
+        0.0,
+        Number(what="an amount of dollars such as 0.50"),
+        "Cost",
+        "US dollars in one run before it pauses; 0 is no limit. Without a known price the run pauses once and says "
+        "so; token_limit works for every model.",
+        group="Limits",
+        unit="$",
+        unset="no limit",
+        flag="N",
+    )
+    max_observe: int = setting(
+        30_000,
+        WholeNumber(200),
+        "Max tool output",
+        "Characters of a tool's result that reach the model; the middle of a longer one is left out.",
+        group="Limits",
+        unit="characters",
+        flag="N",
+    )
+    stop_loops: bool = setting(True, Switch(), "Stop loops", "Pause a run that repeats itself.", group="Limits")
+    condense_percent: int = setting(
+        80,
+        WholeNumber(0),
+        "Compact at",
+        "Compact the history when it fills more of the context window; 0 is never.",
+        group="History",
+        unit="% of the window",
+        unset="never",
+    )
+    condense_events: int = setting(
+        500,
+        WholeNumber(0),
+        "Compact after",
+        "Compact the history when it is sent as more messages; 0 is never.",
+        group="History",
+        unit="messages",
+        unset="never",
+    )
+    theme: str = setting(
+        "ohw-dark",
+        Text(),
+        "Theme",
+        "The color theme; /theme previews them.",
+        group="Screen",
+        takes_effect=NOW,
+        flag="NAME",
+    )
+    trusted: tuple[str, ...] = setting(
+        (),
+        Strings('directories, such as ["/home/me/project"]'),
+        "Trusted",
+        "Directories whose own tools and rules take effect as first found; a change is asked about. What a directory "
+        "contains never sets a model, an address, a key, a key binding, a mode or this list.",
+        group="Directories",
+        unset="none",
+    )
+    pass_env: tuple[str, ...] = setting(
+        (),
+        Strings('variables, such as ["GITHUB_TOKEN"]', of=VariableName(required=True)),
+        "Passed on",
+        "Environment variables that commands, servers and other programs get although their names look like secrets. "
+        "Their values stay masked.",
+        group="Directories",
+        unset="none",
+    )
+    keys: Mapping[str, str] = setting(
+        {}, Table(_check_keys), "Keys", "Keyboard shortcuts: binding id = keys, separated by commas.", takes_effect=NOW
+    )
+    tools: Mapping[str, Any] = setting(
+        {}, Table(_check_tools), "Tools", "Which tools the agent has, and their parameters; see the guide on tools."
+    )
+    models: Mapping[str, Any] = setting(
+        {}, Table(_check_models), "Models", "Saved models, a table [models.NAME] each; see the guide on models."
+    )
+    terminal: Mapping[str, Any] = setting(
+        {}, Table(_check_terminal), "Terminal", "Title, bell, notifications, mouse; see the guide on terminals."
+    )
+    mcpServers: Mapping[str, Any] = setting(
+        {},
+        Table(_check_servers),
+        "MCP servers",
+        "MCP servers, a table [mcpServers.NAME] each; see the guide on MCP.",
+        is_secret=True,
+    )
+    from_flags: tuple[str, ...] = ()
+    """Names of the settings that came from flags: only those change a session that is resumed."""
+    accepts_foreign: bool = False
+    """The user agreed to open a session file of unknown origin: its mode, model and rules are ignored."""
+    problems: tuple[str, ...] = ()
+    """What is wrong in the settings file, one line each, after a lenient read."""
+    rules: tuple[str, ...] = ()
+    """Rules that a new session starts with, one line each: those of the demo, or of a sub-agent's parent."""
+
+    def profile(self, name: str) -> Profile:
+        """Return the saved model of that name, or what is set for a model named as provider/model."""
+        shared = {"calls": self.calls} | ({"context_window": self.context_window} if self.context_window else {})
+        if name not in self.models:
+            return Profile(name, name, self.api_base, calls=self.calls, context_window=self.context_window or None)
+        by_flag = {"api_base": self.api_base} if name == self.model and "api_base" in self.from_flags else {}
+        return read_profile(name, {**shared, **self.models[name], **by_flag})

@@ -1,0 +1,106 @@
+"""Reading TOML with the line of each problem; the valid entries of a file with problems are still used."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.suggest import near
+
+_POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
+_REASONS = {
+    "Invalid value": 'this is not a value; text needs quotes, as in name = "text"',
+    "Expected '='": "a name is followed by = and its value",
+    "Expected newline": "something is left over after the value",
+    "Invalid statement": "a line is name = value or [table]",
+    "Invalid initial character": "a name is missing; a line is name = value or [table]",
+    "Illegal character": "a quote is not closed, or a character is not allowed here",
+    "Unterminated string": "a quote is not closed",
+    'Expected "\'"': "a quote is not closed",
+    "Expected '\"'": "a quote is not closed",
+    "Unclosed": "a bracket is not closed",
+    "Expected ']'": "a bracket is not closed",
+    "Cannot overwrite": "this name is set a second time",
+    "Duplicate": "this name is set a second time",
+    "Cannot declare": "this table is declared a second time",
+    "Unescaped": "write a backslash twice, or put the text in single quotes",
+}
+"""How messages of `tomllib` begin, and what to tell the user instead."""
+_TABLES = ("tools", "models", "mcpServers")
+"""Tables whose entries are checked one by one: an invalid one leaves the others in effect."""
+
+
+def line_of(key: str, text: str, table: str = "") -> int:
+    """Return the line that sets a key at the top level or in a table; 1 where it cannot be found."""
+    current = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\]]*?)\s*\]", line):
+            current = header[1].replace('"', "")
+            if current == (f"{table}.{key}" if table else key) or (not table and current.startswith(f"{key}.")):
+                return number
+        elif current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[.=]""", line):
+            return number
+    return 1
+
+
+def syntax_problem(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]:
+    """Return the line where a file stops being TOML, and what is wrong there."""
+    message = str(error)
+    if position := _POSITION.search(message):
+        line, where = int(position[1]), f"at character {position[2]} of the line"
+    else:
+        line, where = len(text.splitlines()) or 1, "at the end of the file"
+    reason = next((ours for theirs, ours in _REASONS.items() if message.startswith(theirs)), "this is not TOML")
+    return line, f"{reason} ({where})"
+
+
+def read_settings(
+    path: Path, names: Collection[str], check: Callable[[str, Any], object]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the valid settings of a file and a line about each problem; `check` raises UsageError for a value."""
+    try:
+        # TOML is UTF-8 in every locale.
+        text = path.read_bytes().decode("utf-8")
+        values = tomllib.loads(text)
+    except FileNotFoundError:
+        return {}, []
+    except tomllib.TOMLDecodeError as error:
+        line, reason = syntax_problem(error, text)
+        return {}, [f"{path}:{line}: {reason}; the whole file is ignored"]
+    except (OSError, UnicodeDecodeError) as error:
+        return {}, [f"cannot read the settings in {path}: {error}"]
+    valid: dict[str, Any] = {}
+    problems = []
+    for name, entry, value in _entries(values):
+        problem = _problem(name, value, names, check)
+        if problem:
+            line = line_of(entry, text, name) if entry else line_of(name, text)
+            problems.append(f"{path}:{line}: {problem}")
+        elif entry:
+            valid.setdefault(name, {}).update(value)
+        else:
+            valid[name] = value
+    return valid, problems
+
+
+def _problem(name: str, value: Any, names: Collection[str], check: Callable[[str, Any], object]) -> str:
+    if name not in names:
+        return f"there is no setting {name!r}{near(name, names)}"
+    try:
+        check(name, value)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _entries(values: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield each setting, and each entry of the tables with its own name."""
+    for name, value in values.items():
+        if name in _TABLES and isinstance(value, dict):
+            yield from ((name, entry, {entry: part}) for entry, part in value.items())
+        else:
+            yield name, "", value
