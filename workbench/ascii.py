@@ -37,6 +37,12 @@ _WORDS: Final = {sign: plain for sign, plain in TABLE.items() if sign != ord("·
 """In running text there is room; a dot that stands for a blank must not become a full stop."""
 
 
+def add_sign(sign: str, plain: str) -> None:
+    """Let a sign be written as that ASCII character; signs that have one already keep it."""
+    if plain.isascii() and ord(sign) not in TABLE:
+        TABLE[ord(sign)] = _WORDS[ord(sign)] = plain
+
+
 def in_ascii(text: str) -> str:
     """Running text in ASCII: signs of ours as what looks like them, everything else as an escape that can be read."""
     if text.isascii():

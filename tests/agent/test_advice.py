@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.agent.advice import ADVICE, advice_on
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from workbench.agent.agent import Agent, described_for
 from workbench.agent.prompts import system_prompt
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 from workbench.tools.think.definition import ThinkTool
 
 USER = {"role": "user", "content": "hello"}

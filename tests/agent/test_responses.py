@@ -6,8 +6,8 @@ import pytest
 
 from workbench.agent.responses import read_response
 from workbench.llm.model import ModelResponse, ToolCall
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 from workbench.tools.tool import ToolDefinition
 
 

@@ -26,8 +26,8 @@ from workbench.protocol.events import SessionStarted
 from workbench.session.limits.limits import Limits
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 
 STEPS = 510
 _ROUNDS = 10

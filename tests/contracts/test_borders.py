@@ -10,7 +10,7 @@ import textual
 
 from tests.contracts.offenders import assert_only_listed
 from tests.contracts.source import Function, Module, imports, modules
-from workbench.tools.builtin import BUILTIN_TOOLS
+from workbench.tools.manifest import BUILTIN_TOOLS
 
 SEAM = "workbench.tui.textual_seam"
 

@@ -40,7 +40,7 @@ def test_every_test_can_fail():
         ("workbench.tui.app", ("litellm", "openai", "mcp", "playwright", "pydantic")),
         ("workbench.session.session", ("textual", "litellm", "openai")),
         ("workbench.cli.main", ("textual", "pydantic", "litellm", "rich")),
-        ("workbench.tools.builtin", ("pexpect", "textual", "litellm")),
+        ("workbench.tools.registry", ("pexpect", "textual", "litellm")),
         ("workbench.tools.execute_ipython_cell.impl", ("IPython", "matplotlib", "PIL")),
         ("workbench.tools.browser.impl", ("playwright", "greenlet", "asyncio")),
         ("workbench.session.opening", ("textual", "litellm", "mcp", "mcp_types", "httpx2")),

@@ -15,8 +15,8 @@ from workbench.demo import DEMO_MODEL, DEMO_PROMPT, copy_demo
 from workbench.errors import UsageError
 from workbench.llm.model import Cancel
 from workbench.llm.router import open_model
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 
 Decide = Callable[[ReadCall], str | None]
 """Returns None to approve, or the note of a rejection ("" without one)."""

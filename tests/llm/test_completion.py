@@ -13,8 +13,8 @@ from workbench.protocol.events import SessionStarted
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
 from workbench.tools import CompletionError
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 
 
 def test_the_answer_comes_with_what_it_took(serve):

@@ -20,8 +20,8 @@ from workbench.protocol.events import SessionStarted
 from workbench.session.actions.decide import Refused
 from workbench.session.session import Session
 from workbench.session.storage.store import Store
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 
 TEXT = "def g():\n    return 2\n"
 NEW = "def g():\n    return 3\n"

@@ -10,9 +10,9 @@ from tests.session.test_recovery import full_disk, undecided_starts
 from workbench.session.actions.recovery import after_a_stop
 from workbench.session.actions.run import runs_beside
 from workbench.session.state import Ledger
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
 from workbench.tools.executor import ToolExecutor
+from workbench.tools.registry import open_tools
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 

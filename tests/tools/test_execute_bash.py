@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.shells import Bash, eventually
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def test_a_stopped_guardian_does_not_hold_up_the_end(bash: Bash, mark: str) -> N
 
 OWNER = """
 import sys, time
-from workbench.tools.execute_bash import BashTool
+from workbench.tools import BashTool
 tool = BashTool(sys.argv[1])
 tool(tool.action_type(command=f"setsid sleep {sys.argv[2]} & nohup sleep {sys.argv[2]} & (sleep {sys.argv[2]} &)"))
 print("ready", flush=True)

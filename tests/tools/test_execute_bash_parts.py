@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.processes.sweep import shell_environment
-from workbench.tools.execute_bash import ExecuteBashAction, ExecuteBashObservation, rc
 from workbench.tools.execute_bash import answer as keys
+from workbench.tools.execute_bash import rc
+from workbench.tools.execute_bash.definition import ExecuteBashAction, ExecuteBashObservation
 from workbench.tools.execute_bash.keep import Keep
 from workbench.tools.execute_bash.marker import Mark, MarkScanner
 from workbench.tools.execute_bash.output import Cleaner, clean

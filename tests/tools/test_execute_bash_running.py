@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.tools.shells import Bash, eventually, until_printed
-from workbench.tools.execute_bash import BashTool, ExecuteBashAction
+from workbench.tools import BashTool
 from workbench.tools.execute_bash.answer import KEYS
+from workbench.tools.execute_bash.definition import ExecuteBashAction
 
 
 @pytest.fixture(scope="module")

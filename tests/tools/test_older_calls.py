@@ -2,10 +2,9 @@
 
 import pytest
 
-from workbench.tools.builtin import open_tools
 from workbench.tools.context import ToolContext
 from workbench.tools.older_calls import OLDER_ARGUMENTS, OLDER_NAMES, adapted
-from workbench.tools.registry import resolve_alias
+from workbench.tools.registry import open_tools, resolve_alias
 
 BASH = ("command", "is_input", "timeout", "reset")
 EDITOR = ("command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range")

@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from workbench.agent.prompts import plan_note, system_prompt
 from workbench.agent.skills import Skill
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
 from workbench.tools.find_tools.offer import offer_of
 from workbench.tools.json_schema import without_defaults
+from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition
 
 _SHORT = re.compile(r"gpt-4|\bo[134]\b")
@@ -29,8 +30,8 @@ def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:
 
 BeforeCall: TypeAlias = Callable[[Callable[[], bool], Callable[[str], None]], bool]
 """Given whether it is cancelled, and where to tell what it waits for."""
-_ALWAYS = ("task_tracker", "think", "finish")
-"""Offered in plan mode too: they change nothing but the plan."""
+_ALWAYS: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final"})
+"""Kinds of tools that are offered in plan mode too: they change nothing but the plan."""
 
 
 class Agent:
@@ -90,7 +91,7 @@ class Agent:
 
     def _may_plan(self, name: str) -> bool:
         tool = self.tools[name]
-        return name in _ALWAYS or tool.is_read_only or tool.action_type.can_read_only
+        return kind_of(name) in _ALWAYS or tool.is_read_only or tool.action_type.can_read_only
 
     def _system(self) -> Message:
         note = plan_note(self._shown()) if self.plan else ""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from workbench.agent.notes import project_notes
 from workbench.agent.skills import Skill, skills_prompt
 from workbench.text import well_formed
+from workbench.tools.manifest import kind_of
 
 _ROLE = """\
 You are a coding agent in a terminal workbench. You and a person work together on the files of one folder. The person \
@@ -64,12 +65,13 @@ _FINISH = """\
 When the task is done, call finish with a short message: what you changed, how it was checked, what is left open."""
 
 
-def system_prompt(workspace: Path, tools: Container[str], skills: Sequence[Skill] = ()) -> str:
+def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill] = ()) -> str:
     """Role, place, rules for the tools at hand, the skills there are, and the project's own notes."""
     parts = [_ROLE, _place(workspace), _WORK, _CALLS, _RISK]
-    parts += [_ASK] if "ask_human" in tools else []
-    parts += [_TASKS] if "task_tracker" in tools else []
-    parts += [_FINISH] if "finish" in tools else []
+    kinds = {kind_of(name) for name in tools}
+    parts += [_ASK] if "question" in kinds else []
+    parts += [_TASKS] if "plan" in kinds else []
+    parts += [_FINISH] if "final" in kinds else []
     parts += [skills_prompt(skills), project_notes(workspace)]
     return "\n\n".join(part for part in parts if part)
 

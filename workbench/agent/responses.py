@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from workbench.llm.model import ModelResponse, ToolCall
+from workbench.protocol.presentation import Presentation
 from workbench.protocol.risk import Risk
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.arguments import ArgumentError
@@ -134,6 +135,7 @@ class ReadCall:
     summary: str = ""
     risk: Risk = "UNKNOWN"
     error: str = ""
+    presentation: Presentation | None = None
 
 
 def read_response(
@@ -215,6 +217,7 @@ def _validated(read: ReadCall, tool: ToolDefinition, given: dict[str, Any]) -> R
         arguments=given,
         summary=first_line(summary, 200) if isinstance(summary, str) else "",
         risk=_RISKS.get(risk, "UNKNOWN") if isinstance(risk, str) else "UNKNOWN",
+        presentation=tool.recorded_presentation(given),
     )
     try:
         action = tool.action_from_arguments(given)

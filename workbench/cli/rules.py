@@ -28,6 +28,7 @@ from workbench.tools.completion import NoModel
 from workbench.tools.context import ToolContext
 from workbench.tools.registry import list_registered_tools
 from workbench.tools.selection import select_tools
+from workbench.tools.str_replace_editor import NAME as EDITOR
 from workbench.tools.trust import is_trusted
 
 _NONE = "No rules yet. Write some into {file}, or answer a question with `always`."
@@ -49,7 +50,7 @@ def rules(arguments: Namespace) -> int:
 
 def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Namespace) -> Iterator[str]:
     if arguments.tool or arguments.path:
-        return tried_call(where, settings, workspace, arguments.tool or "str_replace_editor", arguments.path or "")
+        return tried_call(where, settings, workspace, arguments.tool or EDITOR, arguments.path or "")
     given = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
     return tried(where, settings, workspace, (line for line in given if line.strip()))
 

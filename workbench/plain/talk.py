@@ -20,6 +20,7 @@ from workbench.plain.telling import begun, ended, standing, told
 from workbench.protocol.commands import Interrupt, RunUserCommand, SendMessage
 from workbench.session.mentions import mentioned
 from workbench.text import first_line, well_formed
+from workbench.tools.manifest import kind_of
 from workbench.view.approval.questions import Always, Answer, Decision, Outcome
 from workbench.view.approval.rule_trial import try_rule
 from workbench.view.prompt.completion import ServerOffers
@@ -134,7 +135,7 @@ class Talk:
 
     def _tell_action(self, item: ActionItem) -> None:
         is_over = item.phase in _OVER
-        is_silent = item.tool in ("finish", "ask_human") and item.phase != "failed"
+        is_silent = kind_of(item.tool) in ("final", "question") and item.phase != "failed"
         if (is_over or item.phase == "running") and self._once(item, "begun") and not is_silent:
             self._console.say(begun(item, self._state.workspace))
         if is_over and self._once(item, "ended"):

@@ -8,18 +8,19 @@ from typing import Final
 from workbench.diff.hunks import FileDiff, Hunk
 from workbench.text import counted
 from workbench.tools.ask_human.question import who_asks
+from workbench.tools.manifest import ToolKind, kind_of
 from workbench.view.diff.lines import paint_line
 from workbench.view.diff.standing import Standing
-from workbench.view.formatting.actions import DELEGATE_TOOL, EDITOR_TOOL, SHELL_TOOL, action_line, seconds
+from workbench.view.formatting.actions import action_line, presentation, seconds
 from workbench.view.formatting.cards import shown_output
 from workbench.view.formatting.wrapping import count_lines
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 
 LINES: Final = 10
 """Lines of an output that are told by themselves; `/show` tells all."""
-_NAMES: Final = {SHELL_TOOL: "command", DELEGATE_TOOL: "sub-agent", "task_tracker": "tasks"}
 _ENDED: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "its outcome is unknown"}
-_QUIET: Final = frozenset({"finish", "ask_human", "task_tracker"})
+_QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
+"""Kinds of tools whose result is not printed: the user has seen it or is shown it in another way."""
 
 
 def told(item: Item, workspace: str) -> Iterator[str]:
@@ -49,9 +50,9 @@ def ended(item: ActionItem) -> Iterator[str]:
     """How an action ended, and what it said; nothing while it goes on."""
     if item.phase in _ENDED:
         yield f"Step {item.number}: {_ENDED[item.phase]}{f'. {item.note}' if item.note else ''}"
-    elif item.tool in _QUIET and item.phase == "done":
+    elif kind_of(item.tool) in _QUIET and item.phase == "done":
         message = str(item.arguments.get("message", "")).strip()
-        yield from [f"Agent: {message}"] if message and item.tool == "finish" else []
+        yield from [f"Agent: {message}"] if message and kind_of(item.tool) == "final" else []
     elif item.phase in ("done", "failed"):
         yield f"Step {item.number}: {_outcome(item)}{_took(item)}"
         yield from _output(item)
@@ -98,9 +99,7 @@ def tasks(state: SessionState) -> Iterator[str]:
 
 
 def _what(item: ActionItem) -> str:
-    if item.tool == EDITOR_TOOL:
-        return "view" if item.arguments.get("command") == "view" else "edit"
-    return _NAMES.get(item.tool, item.tool)
+    return presentation(item).noun or item.tool
 
 
 def _outcome(item: ActionItem) -> str:
@@ -123,7 +122,7 @@ def _took(item: ActionItem) -> str:
 
 
 def _output(item: ActionItem) -> Iterator[str]:
-    if item.tool == EDITOR_TOOL and item.phase == "done":
+    if presentation(item).result in ("changes", "none") and item.phase == "done":
         return
     lines = shown_output(item).rstrip().splitlines()
     yield from (f"  {line}" for line in lines[-LINES:])

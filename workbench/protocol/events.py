@@ -12,6 +12,7 @@ from msgspec import field
 from msgspec.json import Decoder
 
 from workbench.protocol.codec import Data, TaggedData, decode
+from workbench.protocol.presentation import Presentation
 from workbench.protocol.risk import Mode, Risk
 
 
@@ -181,7 +182,8 @@ Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 class ActionProposed(EventBase):
     """One tool call of a response. `error` says why it cannot become an action (it is then observed as that error).
 
-    `function` is the tool's name as the model wrote it, `batch` how many calls the response has.
+    `function` is the tool's name as the model wrote it, `batch` how many calls the response has. `presentation` is how
+    a tool wants the call shown that is not built in; built-in ones need none.
     """
 
     action_id: str
@@ -196,6 +198,7 @@ class ActionProposed(EventBase):
     position: int = 0
     batch: int = 1
     error: str = ""
+    presentation: Presentation | None = None
 
 
 class ActionAssessed(EventBase):

@@ -11,16 +11,16 @@ from workbench.files.anchored import real_path
 from workbench.protocol.risk import Risk
 from workbench.risk.paths import within
 from workbench.rules.patterns import escaped, is_address
-from workbench.rules.rule import SHELL, Rule
+from workbench.rules.rule import Rule
 from workbench.rules.subject import Subject
 from workbench.rules.width import RUNS_ANY
 from workbench.text import visible
+from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.manifest import ToolKind, kind_of
 
 _LONGEST: Final = 400
-_EDITORS: Final = frozenset({"str_replace_editor", "edit_file"})
-_NEVER: Final = frozenset(
-    {"python_execute", "execute_ipython_cell", "browser", "delegate", "ask_human", "finish", "think"}
-)
+_NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent", "question", "final", "thought"})
+"""Kinds of tools that are asked about each time: what they do is in the arguments, or nothing is to be allowed."""
 _MODULE = re.compile(r"(?:python|pypy)[\d.]*")
 _PLAIN_TOOL: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _RUNS: Final = frozenset({"exec", "x", "dlx", "run-script"})
@@ -28,7 +28,7 @@ _RUNS: Final = frozenset({"exec", "x", "dlx", "run-script"})
 
 def rule_for(subject: Subject, risk: Risk) -> Rule | None:
     """The narrow `allow` rule for this very action of that effective risk; None when it has to be asked each time."""
-    if risk == "HIGH" or subject.tool in _NEVER:
+    if risk == "HIGH" or kind_of(subject.tool) in _NEVER:
         return None
     rule = _for_command(subject) if subject.is_shell else _for_call(subject)
     return rule if rule and len(rule.text) <= _LONGEST and visible(rule.text, lines=False) == rule.text else None
@@ -63,13 +63,13 @@ def _for_call(subject: Subject) -> Rule | None:
     if subject.server_tool and not _PLAIN_TOOL.fullmatch(tool):
         return None
     if not subject.paths:
-        return None if subject.tool in _EDITORS else Rule("allow", tool)
+        return None if kind_of(subject.tool) == "edit" else Rule("allow", tool)
     (path, *more) = subject.paths
     if is_address(path) and not more:
         return Rule("allow", tool, path=f"{'/'.join(path.split('/')[:3])}/**")
     if more or any(sign in path for sign in "*?'\"\\") or real_path(path) != path:
         return None
     is_inside = within(path, subject.workspace) and path != subject.workspace
-    if subject.tool in _EDITORS and not is_inside:
+    if kind_of(subject.tool) == "edit" and not is_inside:
         return None
     return Rule("allow", tool, path=path[len(subject.workspace) + 1 :] if is_inside else path)

@@ -12,8 +12,12 @@ from workbench.risk.assessment import Assessment
 from workbench.risk.paths import Places
 from workbench.rules.matching import fits
 from workbench.rules.patterns import is_address
-from workbench.rules.rule import SHELL, Rule
+from workbench.rules.rule import Rule
 from workbench.rules.subject import Subject, subject_of
+from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.manifest import kind_of
+from workbench.tools.str_replace_editor import NAME as EDITOR
+from workbench.tools.web_read import NAME as WEB_READ
 
 _WORKSPACE = "/workspace"
 _MOST = 50
@@ -37,10 +41,10 @@ def _example(rule: Rule, example: str) -> Subject:
     if rule.command:
         return command_subject(example, _WORKSPACE, home)
     if is_address(rule.path):
-        return subject_of(rule.tool or "web_read", {"url": example}, assess_address(example), _WORKSPACE, home)
+        return subject_of(rule.tool or WEB_READ, {"url": example}, assess_address(example), _WORKSPACE, home)
     if rule.path:
         path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
-        tool = rule.tool or "str_replace_editor"
+        tool = rule.tool or EDITOR
         return subject_of(tool, {"path": path}, assess_file("edit", path, Places(_WORKSPACE, home)), _WORKSPACE, home)
     server_tool = example if "/" in example else ""
     return subject_of(example, {}, Assessment("UNKNOWN", server_tool=server_tool), _WORKSPACE, home)
@@ -52,7 +56,7 @@ def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, folde
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home, folder or workspace)
     url = arguments.get("url")
-    is_web = tool == "web_read" and isinstance(url, str)
+    is_web = kind_of(tool) == "fetch" and isinstance(url, str)
     found = assess_address(str(url)) if is_web else assess_reading(arguments, Places(workspace, home))
     return subject_of(tool, arguments, found, workspace, home)
 

@@ -12,11 +12,11 @@ from typing import Final, Literal, TypeAlias, cast
 from workbench.errors import UsageError
 from workbench.risk.paths import words
 from workbench.suggest import nearest
+from workbench.tools.execute_bash import NAME as SHELL
 
 Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Source: TypeAlias = Literal["person", "folder", "session"]
 VERDICTS: Final = ("allow", "ask", "deny")
-SHELL: Final = "execute_bash"
 _HOW = "write VERDICT [TOOL] [in PATH] [$ COMMAND], for example: allow $ pytest -q"
 
 

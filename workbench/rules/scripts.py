@@ -12,8 +12,9 @@ from workbench.risk.assessment import Part
 from workbench.risk.executed.scripts import Script, scripts_run
 from workbench.risk.paths import Places
 from workbench.rules.matching import is_at, is_in_force, runs
-from workbench.rules.rule import SHELL, Rule
+from workbench.rules.rule import Rule
 from workbench.rules.subject import Subject
+from workbench.tools.execute_bash import NAME as SHELL
 
 RUNS_SCRIPT: Final = "runs `{path}`, which holds what `{rule}` names"
 _CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})

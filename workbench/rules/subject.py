@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.risk.actions import named_paths
 from workbench.risk.assessment import Assessment, Part
-from workbench.rules.rule import SHELL
+from workbench.tools.execute_bash import NAME as SHELL
 
 
 @dataclass(frozen=True)

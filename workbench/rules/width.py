@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from workbench.risk.paths import words
 from workbench.rules.patterns import command_pattern, is_address
-from workbench.rules.rule import SHELL, Rule
+from workbench.rules.rule import Rule
+from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.manifest import ToolKind, kind_of
 
 RUNS_ANY = words(
     "sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash python python3 pypy pypy3 ipython perl ruby node nodejs "
@@ -16,14 +19,14 @@ RUNS_ANY = words(
 )
 """Programs that run a command or code that stands in their words."""
 _PROBES = ("-c x", "-e x", "x", "-", "-c 'x y'", "x -exec y", "A=b x")
-_RUNS_CODE = ("python_execute", "execute_ipython_cell", "browser", "delegate")
+_RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent"})
 
 
 def too_wide(rule: Rule) -> str:
     """Why an `allow` rule is refused; empty for one that may be. `ask` and `deny` may be as wide as they like."""
     if rule.verdict != "allow":
         return ""
-    if any(name == rule.tool for name in _RUNS_CODE):
+    if kind_of(rule.tool) in _RUNS_CODE:
         return f"{rule.tool} does whatever it is told, so it cannot be allowed as a whole"
     if "*" in rule.tool or "?" in rule.tool:
         return "allow needs the name of one tool"

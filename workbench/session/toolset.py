@@ -19,6 +19,7 @@ from workbench.session.actions.integrity_guard import IntegrityGuard
 from workbench.session.names import state_folder
 from workbench.session.subagents.delegates import Delegates
 from workbench.tools.context import ToolContext
+from workbench.tools.delegate import NAME as DELEGATE
 from workbench.tools.selection import Selection, select_tools
 from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import SERVERS
@@ -76,7 +77,7 @@ def equip(resources: ExitStack, place: Place, on_live: Callable[[LiveEvent], Non
     keep_out_of(workspace)
     folder = private_directory(state_folder(locations, place.session_id))
     context = ToolContext(str(workspace), folder, complete, delegates, merges=True)
-    table = {**settings.tools, "delegate": False} if is_child else settings.tools  # a sub-agent has none of its own
+    table = {**settings.tools, DELEGATE: False} if is_child else settings.tools  # a sub-agent has none of its own
     found = _servers(locations, settings, workspace)
     of_servers = found[1].names(found[0].found) if found else set()
     own = {name: value for name, value in table.items() if name not in of_servers}

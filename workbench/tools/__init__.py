@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from workbench.tools.arguments import ArgumentError as ArgumentError
     from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
     from workbench.tools.browser.definition import BrowserTool as BrowserTool
-    from workbench.tools.builtin import BUILTIN_TOOLS as BUILTIN_TOOLS
-    from workbench.tools.builtin import open_tools as open_tools
     from workbench.tools.completion import Answer as Answer
     from workbench.tools.completion import Completion as Completion
     from workbench.tools.completion import CompletionError as CompletionError
@@ -28,10 +26,12 @@ if TYPE_CHECKING:
     from workbench.tools.finish.definition import FinishTool as FinishTool
     from workbench.tools.glob.definition import GlobTool as GlobTool
     from workbench.tools.grep.definition import GrepTool as GrepTool
+    from workbench.tools.manifest import BUILTIN_TOOLS as BUILTIN_TOOLS
     from workbench.tools.python_execute.definition import PythonExecuteTool as PythonExecuteTool
     from workbench.tools.registry import Tool as Tool
     from workbench.tools.registry import UnknownTool as UnknownTool
     from workbench.tools.registry import list_registered_tools as list_registered_tools
+    from workbench.tools.registry import open_tools as open_tools
     from workbench.tools.registry import register_tool as register_tool
     from workbench.tools.registry import resolve_alias as resolve_alias
     from workbench.tools.registry import resolve_tool as resolve_tool
@@ -54,7 +54,6 @@ _PLACES = {
     "arguments": ("ArgumentError",),
     "ask_human.definition": ("AskHumanTool",),
     "browser.definition": ("BrowserTool",),
-    "builtin": ("BUILTIN_TOOLS", "open_tools"),
     "completion": ("Answer", "Completion", "CompletionError"),
     "context": ("ConversationState", "ToolContext"),
     "edit_file.definition": ("LLMBasedFileEditTool",),
@@ -66,10 +65,12 @@ _PLACES = {
     "glob.definition": ("GlobTool",),
     "grep.definition": ("GrepTool",),
     "python_execute.definition": ("PythonExecuteTool",),
+    "manifest": ("BUILTIN_TOOLS",),
     "registry": (
         "Tool",
         "UnknownTool",
         "list_registered_tools",
+        "open_tools",
         "register_tool",
         "resolve_alias",
         "resolve_tool",

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 from workbench.errors import UsageError
 from workbench.suggest import nearest
 from workbench.tools.context import ConversationState
+from workbench.tools.manifest import ALL_TOOLS, BUILTIN_TOOLS, manifest_of
 from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.tool import ToolBase, ToolDefinition
 
@@ -20,27 +21,6 @@ Factory: TypeAlias = Callable[..., Sequence[ToolDefinition]]
 """Called with the conversation state and the parameters by name."""
 Registrable: TypeAlias = "ToolDefinition | type[ToolBase] | Factory"
 
-_BUILTIN = {
-    "execute_bash": "workbench.tools.execute_bash.definition:BashTool",
-    "str_replace_editor": "workbench.tools.str_replace_editor.definition:FileEditorTool",
-    "glob": "workbench.tools.glob.definition:GlobTool",
-    "grep": "workbench.tools.grep.definition:GrepTool",
-    "find_tools": "workbench.tools.find_tools.definition:FindToolsTool",
-    "openapi": "workbench.tools.openapi.definition:OpenAPITools",
-    "web_read": "workbench.tools.web_read.definition:WebReadTool",
-    "python_execute": "workbench.tools.python_execute.definition:PythonExecuteTool",
-    "browser": "workbench.tools.browser.definition:BrowserTool",
-    "execute_ipython_cell": "workbench.tools.execute_ipython_cell.definition:IPythonTool",
-    "create_chat_completion": "workbench.tools.create_chat_completion.definition:CreateChatCompletionTool",
-    "edit_file": "workbench.tools.edit_file.definition:LLMBasedFileEditTool",
-    "task_tracker": "workbench.tools.task_tracker.definition:TaskTrackerTool",
-    "think": "workbench.tools.think.definition:ThinkTool",
-    "delegate": "workbench.tools.delegate.definition:DelegateTool",
-    "finish": "workbench.tools.finish.definition:FinishTool",
-    "ask_human": "workbench.tools.ask_human.definition:AskHumanTool",
-    "request_condensation": "workbench.tools.request_condensation.definition:RequestCondensationTool",
-}
-"""Imported when they are first asked for."""
 _added: dict[str, Registrable] = {}
 
 
@@ -65,7 +45,7 @@ def register_tool(name: str, tool: Registrable) -> None:
     """Make a tool known: an instance, a ToolBase subclass or a factory. Another tool's name must be freed first."""
     if not name or name != name.strip():
         raise ValueError(f"A tool needs a name without blanks at its ends, not {name!r}.")
-    if name in OLDER_NAMES or name in _BUILTIN or _added.get(name, tool) is not tool:
+    if name in OLDER_NAMES or name in ALL_TOOLS or _added.get(name, tool) is not tool:
         raise ValueError(f"The name {name!r} belongs to another tool; choose another one or unregister that first.")
     _added[name] = check_tool(tool)
 
@@ -77,7 +57,7 @@ def unregister_tool(name: str) -> None:
 
 def list_registered_tools() -> list[str]:
     """All names that `resolve_tool` knows, sorted."""
-    return sorted({*_BUILTIN, *_added})
+    return sorted({*ALL_TOOLS, *_added})
 
 
 def resolve_tool(spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefinition]:
@@ -112,10 +92,27 @@ def find_tool(name: str) -> Registrable:
     name = resolve_alias(name)
     if name in _added:
         return _added[name]
-    if name in _BUILTIN:
-        module, _, attribute = _BUILTIN[name].partition(":")
-        found: Registrable = getattr(import_module(module), attribute)
-        return found
+    manifest = manifest_of(name)
+    if manifest:
+        module, _, attribute = manifest.definition.partition(":")
+        definition: Registrable = getattr(import_module(f"{__package__}.{name}.{module}"), attribute)
+        return definition
     near = nearest(name, list_registered_tools())
     hint = f" Did you mean {near!r}?" if near else ""
     raise UnknownTool(f"There is no tool {name!r}.{hint} The tools are: {', '.join(list_registered_tools())}.")
+
+
+def open_tools(context: ConversationState, names: Sequence[str] = BUILTIN_TOOLS) -> dict[str, ToolDefinition]:
+    """The named tools by their names, ready to run; whoever opens them closes them.
+
+    A tool's code is imported only when it is among them.
+    """
+    opened: dict[str, ToolDefinition] = {}
+    try:
+        for name in names:
+            opened |= {tool.name: tool for tool in resolve_tool(Tool(name), context)}
+    except BaseException:
+        for tool in opened.values():
+            tool.close()
+        raise
+    return opened

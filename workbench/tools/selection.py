@@ -17,8 +17,8 @@ from pydantic.errors import PydanticUserError
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.suggest import nearest
-from workbench.tools.builtin import BUILTIN_TOOLS
 from workbench.tools.context import ConversationState
+from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tools.own_tools import OwnTool, find_own, is_name
 from workbench.tools.registry import (
     Registrable,

@@ -8,17 +8,19 @@ from __future__ import annotations
 import copy
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Generic, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from workbench.protocol.presentation import Presentation, checked_presentation
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ArgumentError, action_from_arguments
 from workbench.tools.context import ConversationState
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
 from workbench.tools.json_schema import copied
+from workbench.tools.manifest import GENERIC, manifest_of, presentation_of
 from workbench.tools.schema import Observation
 
 logger = logging.getLogger(__name__)
@@ -80,6 +82,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         executor: ToolExecutor[ActionT, ObservationT] | None = None,
         ends_run: bool = False,
         asks_person: bool = False,
+        presentation: Presentation | None = None,
     ) -> None:
         self.name = name
         self.description = description
@@ -90,6 +93,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self.executor = executor
         self.ends_run = ends_run
         self.asks_person = asks_person
+        self.presentation = presentation or presentation_of(name, {})
         self._schema: dict[str, Any] | None = None
 
     @classmethod
@@ -104,6 +108,24 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
     def is_read_only(self) -> bool:
         """Whether the tool changes nothing outside the session, so that nobody needs to be asked."""
         return self.annotations.readOnlyHint
+
+    def present(self, arguments: Mapping[str, Any]) -> Presentation:
+        """Return how front ends show a call with these arguments; a subclass may choose by them."""
+        return presentation_of(self.name, arguments, self.presentation)
+
+    def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
+        """Return what the log keeps of the presentation of a call; None where front ends know it without the log.
+
+        Whatever is wrong with what the tool gives costs the call only its looks.
+        """
+        if manifest_of(self.name) is not None:
+            return None
+        try:
+            shown = checked_presentation(self.present(arguments))
+        except Exception:  # the tool's own code
+            logger.exception("the presentation of the tool %s cannot be used", self.name)
+            return None
+        return None if shown == GENERIC else shown
 
     def set_executor(self, executor: ToolExecutor[ActionT, ObservationT]) -> Self:
         """The same tool with this executor; the original stays as it was."""

@@ -13,6 +13,8 @@ from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
 from workbench.protocol.events import ActionProposed, ModelResponded
 from workbench.text import counted, first_line, visible
+from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.manifest import ToolKind, kind_of
 from workbench.view.state import (
     CHANGED_BACK,
     ActionItem,
@@ -142,16 +144,19 @@ def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[File
     return tuple(found.values())
 
 
-TASK_TOOL = "task_tracker"
-NO_STEP = frozenset({TASK_TOOL, "think", "finish", "request_condensation", "ask_human"})
-"""Tools that do no work on a task."""
+_NO_STEP: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final", "condensing", "question"})
+"""Kinds of tools that do no work on a task."""
 
 Status: TypeAlias = Literal["todo", "in_progress", "done"]
 
 
 def take_plan(state: SessionState, action: ActionItem) -> bool:
     """Replace the plan when the action was a successful `plan`; steps stay with the tasks they were done under."""
-    if action.tool != TASK_TOOL or action.observation.get("is_error") or action.arguments.get("command") != "plan":
+    if (
+        kind_of(action.tool) != "plan"
+        or action.observation.get("is_error")
+        or action.arguments.get("command") != "plan"
+    ):
         return False
     entries = action.observation.get("task_list")
     entries = entries if isinstance(entries, list | tuple) else action.arguments.get("task_list")
@@ -163,7 +168,7 @@ def take_plan(state: SessionState, action: ActionItem) -> bool:
 
 def take_step(state: SessionState, number: int, tool: str) -> bool:
     """Note an action that started under every task in progress; whether there was one."""
-    if tool in NO_STEP:
+    if kind_of(tool) in _NO_STEP:
         return False
     current = [task for task in state.tasks if task.status == "in_progress"]
     for task in current:
@@ -274,6 +279,7 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
         model_risk=event.risk,
         risk=event.risk,
         error=event.error,
+        presentation=event.presentation,
         response=answer if answer is not None and answer.response_id == event.response_id else None,
         at=event.at,
     )
@@ -288,7 +294,7 @@ def person_command(state: SessionState, event: UserCommand) -> Changed:
         seq=event.seq,
         number=state.action_count,
         action_id=event.action_id,
-        tool="execute_bash",
+        tool=SHELL,
         arguments={"command": event.command},
         phase="approved",
         at=event.at,

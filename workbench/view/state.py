@@ -11,6 +11,7 @@ from workbench.view.formatting.wrapping import count_lines
 
 if TYPE_CHECKING:
     from workbench.protocol.events import ContextParts, FileDelta, ModelResponded, Segment, StaleFile
+    from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk
 
 Phase: TypeAlias = Literal[
@@ -110,6 +111,8 @@ class ActionItem:
     """A command of the person's own, or files that they changed back."""
     call_id: str = ""
     """The action that sub-agent works for."""
+    presentation: Presentation | None = None
+    """How its tool wants it shown, where that is not a built-in tool."""
     folded: bool = False
     """The person has its card folded to one line; not of the log."""
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from workbench.errors import WorkbenchError
 from workbench.processes.start import isolated_python, run
 from workbench.text import first_line, visible
+from workbench.tools.find_tools import NAME as FINDER
 from workbench.view.formatting.wrapping import Line, Piece, pad
 from workbench.view.state import SessionState
 
@@ -132,7 +133,6 @@ def _parameter(name: str, part: Mapping[str, Any], is_needed: bool) -> Line:
 
 
 _SECONDS: Final = 60.0
-_FINDER: Final = "find_tools"
 
 
 def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
@@ -152,7 +152,7 @@ def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
 def _asked_for(state: SessionState) -> Iterable[str]:
     """What `find_tools` found in this session."""
     for item in list(state.actions.values()):
-        if item.tool == _FINDER:
+        if item.tool == FINDER:
             found = item.observation.get("found", ())
             yield from (str(name) for name in found) if isinstance(found, list | tuple) else ()
 
@@ -164,4 +164,4 @@ def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str
     offer = Offer()
     offer.use(dict.fromkeys(session))  # type: ignore[arg-type]
     offer.ask_for(asked)
-    return set(offer.hidden) if _FINDER in session else ()
+    return set(offer.hidden) if FINDER in session else ()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from workbench.tools.manifest import kind_of
 from workbench.view.formatting.cards import card
 from workbench.view.state import ActionItem, AgentItem, Item, UserItem
 
@@ -155,7 +156,7 @@ def nodes_of(item: Item) -> int:
 
 
 def _is_markdown(item: ActionItem) -> bool:
-    return item.tool == "finish" and not item.agent
+    return kind_of(item.tool) == "final" and not item.agent
 
 
 def least_rows(item: Item) -> int:

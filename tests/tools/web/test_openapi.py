@@ -532,7 +532,7 @@ def test_the_settings_switch_them_on_their_notices_are_told_and_their_keys_are_k
 
 def test_its_libraries_are_not_loaded_before_a_document_is_read():
     code = (
-        "import sys, workbench.tools.builtin, workbench.tools.selection, workbench.tools.openapi.definition;"
+        "import sys, workbench.tools.registry, workbench.tools.selection, workbench.tools.openapi.definition;"
         "print([n for n in ('httpx', 'openapi_pydantic', 'referencing', 'yaml') if n in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

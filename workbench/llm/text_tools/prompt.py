@@ -37,21 +37,22 @@ have many lines
 EXAMPLE_BEGIN: Final = "This is how such a conversation goes. It is only an example.\n\n----- EXAMPLE -----\n"
 EXAMPLE_END: Final = "\n----- END OF EXAMPLE -----\n\nNow the real one begins.\n\n"
 
-_SAMPLES: Final[tuple[tuple[str, Mapping[str, Any], str, str], ...]] = (
+_SAMPLES: Final[tuple[tuple[Mapping[str, Any], str, str], ...]] = (
     (
-        "execute_bash",
         {"command": "ls"},
         "I look at what is here first.",
         "notes.txt\n[The command completed with exit code 0.]",
     ),
     (
-        "str_replace_editor",
         {"command": "str_replace", "path": "/home/ada/notes.txt", "old_str": "teh end", "new_str": "the end"},
-        "The last word has its letters mixed up. I mend it.",
+        "The last word has its letters mixed up. I fix it.",
         "Edited /home/ada/notes.txt.",
     ),
-    ("finish", {"message": "The typing error in notes.txt is mended."}, "That was all.", ""),
+    ({"message": "The typing error in notes.txt is fixed."}, "That was all.", ""),
 )
+"""Arguments, words before the call, and its result; each is shown with the first tool that takes such arguments."""
+_EXTRAS: Final = frozenset({"security_risk", "summary"})
+"""Parameters that every tool may have."""
 _VALUES: Final = {"string": "text", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
 
@@ -87,14 +88,16 @@ def _parameter_row(at: int, parameter: Parameter) -> str:
 
 def example(tools: Sequence[Tool]) -> str:
     """A short conversation with tools that are there; empty without tools."""
-    there = {tool["function"]["name"]: tool for tool in tools}
-    turns = [_turn(there[name], given, words, told) for name, given, words, told in _SAMPLES if name in there]
+    turns = []
+    for arguments, words, result in _SAMPLES:
+        tool = next((tool for tool in tools if _takes_all(tool, arguments)), None)
+        turns += [_turn(tool, arguments, words, result)] if tool else []
     if not turns and tools:
         name = tools[0]["function"]["name"]
         turns = [_turn(tools[0], _any_arguments(tools[0]), f"I need {name} for that.", "…")]
     if not turns:
         return ""
-    return f"{EXAMPLE_BEGIN}USER: There is a typing error in notes.txt. Mend it.\n\n{chr(10).join(turns)}{EXAMPLE_END}"
+    return f"{EXAMPLE_BEGIN}USER: There is a typing error in notes.txt. Fix it.\n\n{chr(10).join(turns)}{EXAMPLE_END}"
 
 
 def _turn(tool: Tool, arguments: Mapping[str, Any], words: str, result: str) -> str:
@@ -103,6 +106,13 @@ def _turn(tool: Tool, arguments: Mapping[str, Any], words: str, result: str) -> 
     call = write_call(name, {**_any_arguments(tool), **given}, parameters)
     answer = f"\n\nUSER: {result_text(name, result)}\n" if result else ""
     return f"ASSISTANT: {words}\n\n{call}{answer}"
+
+
+def _takes_all(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Whether the arguments are ones of the tool, and all that it needs of its own."""
+    parameters = parameters_of(tool)
+    required = {each.name for each in parameters.values() if each.is_required} - _EXTRAS
+    return required <= arguments.keys() and all(_takes(parameters.get(key), value) for key, value in arguments.items())
 
 
 def _takes(parameter: Parameter | None, value: Any) -> bool:

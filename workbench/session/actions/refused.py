@@ -13,9 +13,9 @@ from workbench.rules.examples import subject_again
 from workbench.rules.subject import Subject
 from workbench.session.state import Ledger, OpenAction
 from workbench.text import first_line
+from workbench.tools.manifest import kind_of
 
 RULE: Final = "the same was refused before in this run"
-_EDITORS: Final = frozenset({"str_replace_editor", "edit_file"})
 _SHORTEST = 3
 
 
@@ -69,7 +69,7 @@ def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
         return ""
     paths = {real_path(path) for path in subject.paths}
     commands = {part.words for part in subject.parts if part.words}
-    texts = [] if subject.tool in _EDITORS else list(_texts(subject.arguments))
+    texts = [] if kind_of(subject.tool) == "edit" else list(_texts(subject.arguments))
     for effect in refused:
         if paths & effect.paths or commands & set(effect.commands) or any(_tells(text, effect) for text in texts):
             return f"does what was refused before: {effect.what}"

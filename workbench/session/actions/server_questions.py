@@ -33,8 +33,8 @@ from workbench.session.actions.decide import Refused
 from workbench.session.actions.record import answered, not_run
 from workbench.session.actions.run import CALL_PLACE, CallPlace
 from workbench.text import well_formed
+from workbench.tools.ask_human import NAME as ASK_USER
 
-_ASK = "ask_human"
 _NOBODY = "nobody is here to answer: refused"
 _NO_ANSWER = "No answer came in time."
 _REJECTED = "The person rejected this."
@@ -128,7 +128,7 @@ class CallAsker:
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
         """The person's answer; None when none came. Raises WorkbenchError where nobody is there."""
-        action_id = self._propose(_ASK, {"question": text, "options": list(options)})
+        action_id = self._propose(ASK_USER, {"question": text, "options": list(options)})
         if not self._asks.has_person:
             self._refuse(action_id)
         shown = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)

@@ -13,8 +13,8 @@ from workbench.session.actions.record import not_run
 from workbench.session.actions.run import Run
 from workbench.session.log import Journal
 from workbench.tools.arguments import ArgumentError
+from workbench.tools.execute_bash import NAME as SHELL
 
-SHELL = "execute_bash"
 _NOT_BEGUN = "This command was not run: the workbench stopped before its turn came."
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 

@@ -18,9 +18,9 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.session.limits.failures import plain_text
+from workbench.tools.manifest import kind_of
 
 _MOST_NUDGES = 3
-_POLLED = "execute_bash"
 _CONDENSED = Move("condensed", "condensed")
 _UNSEEN = 50
 """Of a log that is read again only so many moves at its end are looked at: more than a pattern needs."""
@@ -86,7 +86,7 @@ class LoopWatch:
     def _add(self, proposed: ActionProposed, observed: ActionObserved) -> None:
         is_error = bool(observed.observation.get("is_error"))
         text = plain_text(observed.observation) + _pictures(observed.observation)
-        if proposed.tool == "think" and not is_error:
+        if kind_of(proposed.tool) == "thought" and not is_error:
             self._moves.append(words_move(str(proposed.arguments.get("thought", ""))))
         elif _is_poll(proposed) and not is_error and self._moves:
             self._join_to_last(text)
@@ -108,4 +108,4 @@ def _pictures(observation: dict[str, Any]) -> str:
 
 def _is_poll(proposed: ActionProposed) -> bool:
     """Whether the action only waits for a command that runs."""
-    return proposed.tool == _POLLED and not str(proposed.arguments.get("command", "")).strip()
+    return kind_of(proposed.tool) == "command" and not str(proposed.arguments.get("command", "")).strip()

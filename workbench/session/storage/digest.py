@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from workbench.protocol.events import ActionProposed, Event, UserMessage
 from workbench.session.storage.store import Store
+from workbench.tools.task_tracker import NAME as PLAN_TOOL
 
-PLAN_TOOL: Final = "task_tracker"
 _CALL: Final = "what IN ('model_responded', 'model_asked', 'history_condensed')"
 _ACTION: Final = """(kind IN ('action_proposed', 'person_command')
   OR kind = 'files_changed' AND json_extract(json, '$.by') = 'person'

@@ -224,4 +224,5 @@ def _proposal(answer: ModelResponded, call: ReadCall, position: int, batch: int)
         position=position,
         batch=batch,
         error=call.error,
+        presentation=call.presentation,
     )

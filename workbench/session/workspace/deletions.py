@@ -22,6 +22,7 @@ from workbench.session.workspace.repository import GENERATED, Change, Repository
 from workbench.session.workspace.safety_copies import Copies, Copy, Kept
 from workbench.session.workspace.touched import MOST_BYTES, MOST_FILES, NO_COPY, Below, Loss, Touched, told, touched
 from workbench.text import counted
+from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition
 
 FOR_GOOD = "what it deletes could not be brought back"
@@ -167,9 +168,8 @@ def _smallest(sizes: Mapping[Path, int]) -> tuple[set[Path], int]:
 
 
 logger = logging.getLogger(__name__)
-SHELL: Final = "execute_bash"
-WATCHED: Final = frozenset({SHELL, "execute_ipython_cell", "python_execute"})
-"""Tools that may take away files without naming them in a preview."""
+WATCHED: Final[frozenset[ToolKind]] = frozenset({"command", "code"})
+"""Kinds of tools that may take away files without naming them in a preview."""
 _STEP = 0.02
 
 
@@ -229,7 +229,7 @@ class SafetyNet:
     def assessed(self, ledger: Ledger, name: str, arguments: Mapping[str, Any]) -> Assessment:
         """The rating of a call that would start now."""
         tool = self._tools.get(name)
-        if tool is None or name not in WATCHED:
+        if tool is None or kind_of(name) not in WATCHED:
             return Assessment("LOW")
         return assess_action(tool, arguments, ledger.workspace, tool.working_dir() or ledger.workspace)
 

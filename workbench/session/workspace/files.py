@@ -27,10 +27,11 @@ from workbench.risk.assessment import Assessment
 from workbench.session.log import Journal
 from workbench.session.state import Ledger, OpenAction
 from workbench.session.storage.store import StoreError
-from workbench.session.workspace.deletions import SHELL, Explained, Losses, SafetyNet
+from workbench.session.workspace.deletions import Explained, Losses, SafetyNet
 from workbench.session.workspace.repository import Change, Repository
 from workbench.session.workspace.revert import NotTakenBack, check_paths, take_back
 from workbench.session.workspace.snapshots import Look, Recorder, known_of
+from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"

@@ -1,1 +1,11 @@
-"""A question of the agent's to the person."""
+"""Ask the user a question; the run waits for the answer."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "ask_human"
+MANIFEST = Manifest(
+    "definition:AskHumanTool", "question", Presentation(icon="¿", headline="{question}", subject="question")
+)

@@ -1,1 +1,13 @@
-"""Drives a browser with a profile of its own: pages as trees of elements with ids, and as pictures."""
+"""Drive a browser with a profile of its own: pages as trees of elements with ids, and as pictures."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "browser"
+MANIFEST = Manifest(
+    "definition:BrowserTool",
+    "pages",
+    Presentation(icon="◎", activity="using the browser", headline="{code}", subject="code"),
+)

@@ -1,1 +1,8 @@
-"""An answer of a given shape, for runs that want data instead of a text."""
+"""Answer in a given shape, for runs that want data instead of text."""
+
+from __future__ import annotations
+
+from workbench.tools.manifest import Manifest
+
+NAME = "create_chat_completion"
+MANIFEST = Manifest("definition:CreateChatCompletionTool")

@@ -1,1 +1,13 @@
-"""A part of the task for a sub-agent."""
+"""Give a part of the task to a sub-agent."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "delegate"
+MANIFEST = Manifest(
+    "definition:DelegateTool",
+    "subagent",
+    Presentation(icon="⇉", noun="sub-agent", headline="[{agent:24}: ]{inputs}", subject="inputs"),
+)

@@ -1,1 +1,11 @@
-"""Edits by draft: a model merges a draft with the lines it stands for."""
+"""Edit by draft: a model merges a draft with the lines it stands for."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "edit_file"
+MANIFEST = Manifest(
+    "definition:LLMBasedFileEditTool", "edit", Presentation(icon="±", activity="editing", headline="{path:path}")
+)

@@ -1,5 +1,28 @@
-"""The tool `execute_bash`: a persistent shell."""
+"""A shell that stays open: its directory, variables and functions last between calls."""
 
-from workbench.tools.execute_bash.definition import BashTool, ExecuteBashAction, ExecuteBashObservation
+from __future__ import annotations
 
-__all__ = ["BashTool", "ExecuteBashAction", "ExecuteBashObservation"]
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "execute_bash"
+_COMMAND = Presentation(icon="$", noun="command", headline="{command:exact}", subject="command")
+_INPUT = replace(_COMMAND, headline="input: {command:exact}")
+_RESET = replace(_COMMAND, headline="restart the shell")
+_POLL = replace(_COMMAND, headline="wait for more output")
+
+
+def _variant(arguments: Mapping[str, Any]) -> Presentation:
+    if arguments.get("is_input") in (True, "true"):
+        return _INPUT
+    if str(arguments.get("command", "")).strip():
+        return _COMMAND
+    return _RESET if arguments.get("reset") else _POLL
+
+
+MANIFEST = Manifest("definition:BashTool", "command", _COMMAND, _variant)

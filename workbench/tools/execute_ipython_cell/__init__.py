@@ -1,1 +1,13 @@
-"""Runs cells in an IPython of its own, in which variables stay."""
+"""Run cells in an IPython of its own, which keeps their variables."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "execute_ipython_cell"
+MANIFEST = Manifest(
+    "definition:IPythonTool",
+    "code",
+    Presentation(icon="λ", activity="running a cell", headline="{code}", subject="code"),
+)

@@ -1,1 +1,12 @@
-"""Finding tools that are not shown to the model from the start."""
+"""Find tools that models are not shown from the start."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "find_tools"
+MANIFEST = Manifest(
+    "definition:FindToolsTool",
+    presentation=Presentation(icon="⌕", activity="looking for tools", headline="{query}", subject="query"),
+)

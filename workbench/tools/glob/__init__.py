@@ -1,1 +1,19 @@
-"""Finds files by the shape of their path, newest first."""
+"""Find files by the shape of their path, newest first."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "glob"
+MANIFEST = Manifest(
+    "definition:GlobTool",
+    "search",
+    Presentation(
+        icon="⌕",
+        activity="looking for files",
+        headline="{pattern}[ in {path:path}][ ({include:60})]",
+        outcome="{found:file}",
+        result="head",
+    ),
+)

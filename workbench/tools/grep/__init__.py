@@ -1,1 +1,19 @@
-"""Finds lines in files by a regular expression."""
+"""Find lines in files by a regular expression."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "grep"
+MANIFEST = Manifest(
+    "definition:GrepTool",
+    "search",
+    Presentation(
+        icon="⌕",
+        activity="searching",
+        headline="{pattern}[ in {path:path}][ ({include:60})]",
+        outcome="{matched_lines:line}",
+        result="head",
+    ),
+)

@@ -1,1 +1,13 @@
-"""Runs a piece of Python in an interpreter of its own."""
+"""Run a piece of Python in an interpreter of its own."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "python_execute"
+MANIFEST = Manifest(
+    "definition:PythonExecuteTool",
+    "code",
+    Presentation(icon="λ", activity="running Python", headline="{code}", subject="code"),
+)

@@ -1,1 +1,8 @@
-"""The agent's way to make room in its history."""
+"""Let the agent ask for its history to be condensed."""
+
+from __future__ import annotations
+
+from workbench.tools.manifest import Manifest
+
+NAME = "request_condensation"
+MANIFEST = Manifest("definition:RequestCondensationTool", "condensing")

@@ -1,1 +1,28 @@
-"""The editor of text files: view, create, str_replace, insert, undo_edit."""
+"""Edit text files: view, create, str_replace, insert, undo_edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "str_replace_editor"
+_EDIT = Presentation(icon="±", noun="edit", activity="editing", headline="{path:path}", result="changes")
+_VARIANTS = {
+    "view": replace(_EDIT, icon="≡", noun="view", headline="{path:path}[ {view_range:lines}]", result="none"),
+    "create": replace(_EDIT, headline="{path:path} new"),
+    "undo_edit": replace(_EDIT, headline="{path:path} undo"),
+    "insert": replace(_EDIT, headline="{path:path} insert"),
+}
+
+
+def _variant(arguments: Mapping[str, Any]) -> Presentation:
+    command = arguments.get("command")
+    return _VARIANTS.get(command, _EDIT) if isinstance(command, str) else _EDIT
+
+
+MANIFEST = Manifest("definition:FileEditorTool", "edit", _EDIT, _variant)

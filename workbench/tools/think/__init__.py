@@ -1,1 +1,13 @@
-"""A place for the agent to think aloud."""
+"""Log a thought."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "think"
+MANIFEST = Manifest(
+    "definition:ThinkTool",
+    "thought",
+    Presentation(icon="✎", activity="thinking", headline="{thought}", subject="thought", result="subject"),
+)

@@ -1,1 +1,13 @@
-"""Reading a page of the web as Markdown."""
+"""Read a page of the web as Markdown."""
+
+from __future__ import annotations
+
+from workbench.protocol.presentation import Presentation
+from workbench.tools.manifest import Manifest
+
+NAME = "web_read"
+MANIFEST = Manifest(
+    "definition:WebReadTool",
+    "fetch",
+    Presentation(icon="⇣", activity="reading a page", headline="{url}", subject="url"),
+)

@@ -166,7 +166,7 @@ def _profile(name: str) -> Iterator[SettingEntry]:
 
 def _tools() -> Iterator[SettingEntry]:
     # The tools load pydantic, which the screen's first paint does not wait for.
-    from workbench.tools.builtin import BUILTIN_TOOLS
+    from workbench.tools.manifest import BUILTIN_TOOLS
 
     about = "Which tools the agent has, unless a row below says otherwise."
     yield SettingEntry(("tools", "set"), "Tools", "Tool preset", about, "code", choices=list(TOOL_SETS.items()))

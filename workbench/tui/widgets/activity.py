@@ -9,24 +9,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.text import counted, first_line, visible
+from workbench.tools.manifest import kind_of
 from workbench.tui.key_names import key_of
 from workbench.view import clock
+from workbench.view.formatting.actions import presentation
 from workbench.view.state import ActionItem, SessionState
 
-_NAMES = {
-    "str_replace_editor": "editing",
-    "edit_file": "editing",
-    "glob": "looking for files",
-    "grep": "searching",
-    "web_read": "reading a page",
-    "find_tools": "looking for tools",
-    "python_execute": "running Python",
-    "execute_ipython_cell": "running a cell",
-    "browser": "using the browser",
-    "task_tracker": "planning",
-    "think": "thinking",
-    "finish": "finishing",
-}
 _WORKING = ("thinking", "deciding", "acting")
 
 
@@ -111,16 +99,16 @@ def _waiting(state: SessionState, key: str) -> str:
 
 def _sub_agents(state: SessionState) -> str:
     """Which sub-agents work; empty where none does."""
-    names = [str(item.arguments.get("agent")) for item in state.running.values() if item.tool == "delegate"]
+    names = [str(item.arguments.get("agent")) for item in state.running.values() if kind_of(item.tool) == "subagent"]
     return f"{counted(len(names), 'sub-agent')} at work: {first_line(', '.join(names), 80)}" if names else ""
 
 
 def _action(item: ActionItem) -> str:
     command = item.arguments.get("command")
-    if item.tool == "execute_bash" and isinstance(command, str):
+    if kind_of(item.tool) == "command" and isinstance(command, str):
         return f"running $ {first_line(command, 80)}"
     path = item.arguments.get("path")
-    what = _NAMES.get(item.tool, f"running {visible(item.tool, lines=False)}")
+    what = first_line(presentation(item).activity or f"running {item.tool}", 80)
     return f"{what} {first_line(path, 80)}" if isinstance(path, str) else what
 
 

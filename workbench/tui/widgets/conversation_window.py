@@ -13,6 +13,7 @@ from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.widget import Widget
 
+from workbench.tools.manifest import kind_of
 from workbench.tui.messages import EarlierWanted
 from workbench.tui.widgets.following_scroll import FollowingScroll
 from workbench.tui.widgets.unseen import far_above, is_held
@@ -274,4 +275,4 @@ def _view_of(item: Item, workspace: str) -> View:
 def _is_last_word(item: ActionItem) -> bool:
     """Whether it is the agent's own final message, which is shown as its words."""
     is_own = not item.error and not item.agent
-    return item.tool == "finish" and is_own and bool(item.arguments.get("message"))
+    return kind_of(item.tool) == "final" and is_own and bool(item.arguments.get("message"))

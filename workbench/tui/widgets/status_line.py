@@ -14,8 +14,8 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODE_NAMES
 from workbench.config.settings import NO_MODEL
 from workbench.text import visible
+from workbench.tools.manifest import kind_of
 from workbench.view.branch import current_branch, is_dirty
-from workbench.view.formatting.actions import SHELL_TOOL
 from workbench.view.formatting.rows import from_home
 from workbench.view.state import ActionItem, Changed, SessionState
 
@@ -108,7 +108,7 @@ def status_text(state: SessionState, workspace: Path, branch: str, width: int) -
 
 def _may_change_files(changed: Changed) -> bool:
     return changed.changes or any(
-        isinstance(item, ActionItem) and item.tool == SHELL_TOOL and item.phase in ("done", "failed")
+        isinstance(item, ActionItem) and kind_of(item.tool) == "command" and item.phase in ("done", "failed")
         for item in changed.updated
     )
 

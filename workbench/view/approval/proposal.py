@@ -11,7 +11,7 @@ from typing import Any
 from workbench.diff.hunks import FileDiff, Hunk, split_lines
 from workbench.diff.partial import chosen_of_each, text_with
 from workbench.errors import WorkbenchError
-from workbench.view.formatting.actions import SHELL_TOOL
+from workbench.tools.manifest import kind_of
 
 
 def argument_text(tool: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
@@ -37,7 +37,7 @@ def arguments_from(tool: str, arguments: Mapping[str, Any], text: str) -> dict[s
 
 
 def _is_command(tool: str, arguments: Mapping[str, Any]) -> bool:
-    return tool == SHELL_TOOL and isinstance(arguments.get("command"), str)
+    return kind_of(tool) == "command" and isinstance(arguments.get("command"), str)
 
 
 Written = tuple[tuple[str, str | None], ...]

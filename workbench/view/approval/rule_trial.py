@@ -11,7 +11,8 @@ from typing import Any
 
 from workbench.rules.examples import subject_again
 from workbench.rules.matching import fits
-from workbench.rules.rule import SHELL, Rule
+from workbench.rules.rule import Rule
+from workbench.tools.execute_bash import NAME as SHELL
 from workbench.view.state import ActionItem, SessionState
 
 TRIED_ACTIONS = 300
@@ -45,7 +46,6 @@ def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str
 
     from workbench.risk.assessment import Assessment
     from workbench.rules.examples import command_subject
-    from workbench.rules.rule import SHELL
     from workbench.rules.subject import subject_of
 
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out

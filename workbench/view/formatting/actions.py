@@ -6,20 +6,23 @@ What is shown comes from what will run (command, path), not from what the model 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import Any, Final
 
+from rich.cells import cell_len
+
+from workbench.ascii import add_sign
+from workbench.protocol.presentation import Presentation
 from workbench.text import counted, first_line, revealed, visible
+from workbench.tools.manifest import GENERIC, presentation_of
 from workbench.view.formatting.wrapping import count_lines
 from workbench.view.state import CHANGED_BACK, ActionItem
 
-SHELL_TOOL = "execute_bash"
-EDITOR_TOOL = "str_replace_editor"
-ASK_TOOL = "ask_human"
-DELEGATE_TOOL = "delegate"
 LONGEST = 2_000
-"""Characters of an argument that are looked at for one line."""
+"""Characters of an argument that one line looks at."""
 
 STATE_SIGNS: Final[dict[str, tuple[str, str]]] = {
     "proposed": ("○", "dim"),
@@ -34,73 +37,97 @@ STATE_SIGNS: Final[dict[str, tuple[str, str]]] = {
 }
 """Sign and style of each phase."""
 
-SEARCH_TOOLS: Final = frozenset({"glob", "grep"})
-_TOOL_SIGNS: Final = {
-    SHELL_TOOL: "$",
-    "python_execute": "λ",
-    "execute_ipython_cell": "λ",
-    "browser": "◎",
-    "glob": "⌕",
-    "grep": "⌕",
-    "find_tools": "⌕",
-    "web_read": "⇣",
-    "task_tracker": "▤",
-    "think": "✎",
-    ASK_TOOL: "¿",
-    DELEGATE_TOOL: "⇉",
-    "finish": "■",
-}
-_MAIN_ARGUMENT: Final = {
-    "think": "thought",
-    ASK_TOOL: "question",
-    "finish": "message",
-    "python_execute": "code",
-    "web_read": "url",
-    "find_tools": "query",
-    "execute_ipython_cell": "code",
-    "browser": "code",
-    DELEGATE_TOOL: "inputs",
-}
-"""What a call of the tool is about, where that is one text."""
+_FILES_RESTORED: Final = Presentation(icon="±", result="changes")
+_GROUP: Final = re.compile(r"\[([^\[\]]*)\]")
+_FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _OUTCOMES: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "unknown"}
 
 
-def tool_sign(item: ActionItem) -> str:
-    """One cell that says what kind of tool it is."""
-    if item.tool == EDITOR_TOOL:
-        return "≡" if item.arguments.get("command") == "view" else "±"
+def presentation(item: ActionItem) -> Presentation:
+    """Return how the item's tool shows this call."""
     if item.tool == CHANGED_BACK:
-        return "±"
-    return _TOOL_SIGNS.get(item.tool, "◆")
+        return _FILES_RESTORED
+    return presentation_of(item.tool, item.arguments, item.presentation)
+
+
+def tool_sign(item: ActionItem) -> str:
+    """Return the icon of the item's tool: one cell."""
+    return icon(presentation(item))
+
+
+def icon(shown: Presentation) -> str:
+    """Return the icon of a presentation; the generic one replaces what does not fill exactly one cell."""
+    if not _is_one_cell(shown.icon):
+        return GENERIC.icon
+    if _is_one_cell(shown.ascii_icon):
+        add_sign(shown.icon, shown.ascii_icon)
+    return shown.icon
+
+
+def _is_one_cell(sign: str) -> bool:
+    return len(sign) == 1 and sign.isprintable() and cell_len(sign) == 1
 
 
 def action_line(item: ActionItem, workspace: str = "") -> str:
-    """What it does, on one line, safe to show; paths below the workspace are relative to it."""
-    said = _changed_back(item, workspace) if item.tool == CHANGED_BACK else _action_line(item, workspace)
-    return f"{said} · {item.part}" if item.part else said
+    """Return what the action does on one line, safe to show; paths below the workspace are relative to it."""
+    line = _restored_files(item, workspace) if item.tool == CHANGED_BACK else _action_line(item, workspace)
+    return f"{line} · {item.part}" if item.part else line
 
 
 def _action_line(item: ActionItem, workspace: str) -> str:
-    arguments = item.arguments
     if item.error:
         name, why = visible(item.tool[:80], lines=False), _short(item.error)
         return why if why.startswith(f"{name} ") else f"{name}: {why}"
-    if item.tool == SHELL_TOOL:
-        return _command(arguments)
-    if item.tool == EDITOR_TOOL:
-        return _edit(arguments, workspace)
-    if item.tool == "task_tracker":
-        return _plan(arguments)
-    if item.tool in SEARCH_TOOLS:
-        return _search(arguments, workspace)
-    said = arguments.get(_MAIN_ARGUMENT.get(item.tool, ""))
-    who = f"{_short(arguments['agent'], 24)}: " if item.tool == DELEGATE_TOOL and arguments.get("agent") else ""
-    return f"{who}{_short(said)}" if said else _any_tool(item)
+    return headline(item.tool, item.arguments, item.presentation, workspace)
+
+
+def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | None = None, workspace: str = "") -> str:
+    """Return a call on one line, safe to show, by the template of its tool; else its name and arguments."""
+    template = presentation_of(tool, arguments, recorded).headline
+
+    def shown(field: str, how: str) -> str:
+        value = arguments.get(field)
+        return "" if value is None or value in ("", [], {}) else _headline_value(value, how, workspace)
+
+    return _filled(template, shown) or _name_and_arguments(tool, arguments)
+
+
+def _filled(template: str, shown: Callable[[str, str], str]) -> str:
+    """Return the template with its fields replaced; empty where it has fields and all are empty."""
+    values: list[str] = []
+
+    def value(match: re.Match[str]) -> str:
+        values.append(shown(match[1], match[2] or ""))
+        return values[-1]
+
+    def group(match: re.Match[str]) -> str:
+        is_whole = all(shown(field[1], field[2] or "") for field in _FIELD.finditer(match[1]))
+        return match[1] if is_whole else ""
+
+    line = _FIELD.sub(value, _GROUP.sub(group, visible(template[:LONGEST], lines=False)))
+    return line.strip() if not values or any(values) else ""
+
+
+def _headline_value(value: object, how: str, workspace: str) -> str:
+    if how == "path":
+        return short_path(str(value), workspace)
+    if how == "lines":
+        return _line_range(value)
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        value = ", ".join(value)
+    return _short(value, int(how) if how.isdecimal() else 300, revealed if how == "exact" else visible)
+
+
+def _line_range(value: object) -> str:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return ""
+    first, last = value
+    return _short(f"{first}-{'end' if last == -1 else last}", 40)
 
 
 def copied(item: ActionItem) -> tuple[str, str]:
-    """What of an action is worth to be copied: a command, a path or what it is about; and its name in words."""
-    main = {SHELL_TOOL: "command", EDITOR_TOOL: "path", **_MAIN_ARGUMENT}.get(item.tool, "path")
+    """Return what is worth copying of an action (a command, a path, what it is about), and its name in words first."""
+    main = presentation(item).subject
     value = item.arguments.get(main)
     if isinstance(value, str) and value:
         return f"the {main}", value
@@ -118,7 +145,14 @@ def outcome(item: ActionItem) -> str:
     if item.files:
         counts = [count_lines(delta.before, delta.after) for delta in item.files]
         return plus_minus(sum(added for added, _ in counts), sum(removed for _, removed in counts))
-    return _count_found(item.observation) if item.tool in SEARCH_TOOLS and item.phase == "done" else ""
+    return _filled(presentation(item).outcome, partial(_outcome_value, item)) if item.phase == "done" else ""
+
+
+def _outcome_value(item: ActionItem, field: str, counts: str) -> str:
+    value = item.observation.get(field)
+    if counts:
+        return counted(value, counts) if isinstance(value, int) else ""
+    return "" if value is None else _short(value, 40)
 
 
 def plus_minus(added: int, removed: int) -> str:
@@ -147,55 +181,14 @@ def short_path(path: str, workspace: str = "") -> str:
     return revealed(path[-LONGEST:], lines=False)
 
 
-def _changed_back(item: ActionItem, workspace: str) -> str:
+def _restored_files(item: ActionItem, workspace: str) -> str:
     names = [short_path(delta.path, workspace) for delta in item.files]
     return f"changed back {names[0] if len(names) == 1 else f'{len(names)} files'}"
 
 
-def _command(arguments: Mapping[str, Any]) -> str:
-    command = str(arguments.get("command", ""))
-    if arguments.get("is_input") in (True, "true"):
-        return f"input: {_short(command, show=revealed)}"
-    if not command.strip():
-        return "restart the shell" if arguments.get("reset") else "wait for more output"
-    return _short(command, show=revealed)
-
-
-def _edit(arguments: Mapping[str, Any], workspace: str) -> str:
-    path = short_path(str(arguments.get("path", "")), workspace)
-    view = arguments.get("view_range")
-    if isinstance(view, list | tuple) and len(view) == 2:
-        last = "end" if view[1] == -1 else view[1]
-        return visible(f"{path} {view[0]}-{last}", lines=False)
-    verb = {"create": " new", "undo_edit": " undo", "insert": " insert"}.get(str(arguments.get("command")), "")
-    return path + verb
-
-
-def _search(arguments: Mapping[str, Any], workspace: str) -> str:
-    where, files = arguments.get("path"), arguments.get("include")
-    said = [_short(arguments.get("pattern", ""))]
-    said += [f"in {short_path(str(where), workspace)}"] if where else []
-    said += [f"({_short(files, 60)})"] if files else []
-    return " ".join(said)
-
-
-def _count_found(observation: Mapping[str, Any]) -> str:
-    lines = observation.get("matched_lines")
-    count, word = (observation.get("found"), "file") if lines is None else (lines, "line")
-    return counted(count, word) if isinstance(count, int) else ""
-
-
-def _plan(arguments: Mapping[str, Any]) -> str:
-    entries = arguments.get("task_list")
-    if arguments.get("command") != "plan" or not isinstance(entries, list | tuple):
-        return "look at the plan"
-    done = sum(1 for entry in entries if isinstance(entry, Mapping) and entry.get("status") == "done")
-    return f"plan: {done} of {len(entries)} done"
-
-
-def _any_tool(item: ActionItem) -> str:
-    said = ", ".join(f"{_short(name, 40)}={_short(value, 60)}" for name, value in list(item.arguments.items())[:4])
-    return f"{visible(item.tool[:80], lines=False)} {said}".strip()
+def _name_and_arguments(tool: str, arguments: Mapping[str, Any]) -> str:
+    listed = ", ".join(f"{_short(name, 40)}={_short(value, 60)}" for name, value in list(arguments.items())[:4])
+    return f"{visible(tool[:80], lines=False)} {listed}".strip()
 
 
 def _short(value: object, width: int = 300, show: Callable[..., str] = visible) -> str:

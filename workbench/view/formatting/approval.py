@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from workbench.diff.hunks import FileDiff, compare
 from workbench.text import revealed
 from workbench.tools.ask_human.question import who_asks
+from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import paint_line
-from workbench.view.formatting.actions import EDITOR_TOOL, SHELL_TOOL, action_line, plus_minus, short_path, tool_sign
+from workbench.view.formatting.actions import action_line, plus_minus, presentation, short_path, tool_sign
 from workbench.view.formatting.wrapping import Line, Piece, clip
 from workbench.view.state import ActionItem
 
@@ -86,9 +87,9 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
     if edited is not None:
         own = replace(action, arguments=dict(edited), segments=(), preview=(), stale=())
         return [*what_runs(own), Said(""), Said(EDITED, "label")]
-    if action.tool == SHELL_TOOL:
+    if kind_of(action.tool) == "command":
         lines = list(_command(action.arguments))
-    elif action.tool == EDITOR_TOOL and action.preview:
+    elif action.preview and presentation(action).result == "changes" and kind_of(action.tool) == "edit":
         lines = [Said(on_one_line(_edit_line(action)), "command")]
     else:
         lines = [Said(on_one_line(f"{tool_sign(action)} {action.tool}"), "command"), *argument_lines(action.arguments)]

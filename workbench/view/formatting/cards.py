@@ -15,19 +15,11 @@ from typing import Final
 from workbench.diff.hunks import changed_lines
 from workbench.text import counted, visible
 from workbench.tools.ask_human.question import read_question
+from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
-from workbench.view.formatting.actions import (
-    ASK_TOOL,
-    EDITOR_TOOL,
-    SEARCH_TOOLS,
-    STATE_SIGNS,
-    action_line,
-    outcome,
-    seconds,
-    tool_sign,
-)
+from workbench.view.formatting.actions import STATE_SIGNS, action_line, outcome, presentation, seconds, tool_sign
 from workbench.view.formatting.wrapping import Line, Piece, clip, pad, spread, trim_common
-from workbench.view.state import CHANGED_BACK, ActionItem
+from workbench.view.state import ActionItem
 
 _EXACT_UP_TO = 1_000_000
 
@@ -52,8 +44,6 @@ def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
 OUTPUT_LINES: Final = 5
 DIFF_LINES: Final = 8
 LONGEST_LINE: Final = 1_000
-
-_QUIET_TOOLS: Final = frozenset({"task_tracker", "finish"})
 
 
 def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None = None) -> list[Line]:
@@ -105,15 +95,17 @@ def _folded(item: ActionItem, width: int) -> Line:
 def _body(item: ActionItem, width: int) -> list[Line]:
     if item.phase in ("rejected", "lost", "skipped"):
         return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
-    if item.tool == "think":
-        return _output(str(item.arguments.get("thought", "")), item, width, head=True, style="dim")
-    if item.tool == ASK_TOOL and item.phase == "waiting":
+    if item.phase == "waiting" and kind_of(item.tool) == "question":
         return _asked(item, width)
-    if item.tool in _QUIET_TOOLS and item.phase != "failed":
-        return []
-    if item.tool in (EDITOR_TOOL, CHANGED_BACK) and item.phase != "failed":
-        return [] if item.arguments.get("command") == "view" else _diff(item, width)
-    return _output(shown_output(item), item, width, head=item.tool in SEARCH_TOOLS)
+    shown = presentation(item)
+    match shown.result:
+        case "subject":
+            return _output(str(item.arguments.get(shown.subject, "")), item, width, head=True, style="dim")
+        case "none" if item.phase != "failed":
+            return []
+        case "changes" if item.phase != "failed" and (item.files or item.preview or kind_of(item.tool) == "edit"):
+            return _diff(item, width)
+    return _output(shown_output(item), item, width, head=shown.result == "head")
 
 
 def _asked(item: ActionItem, width: int) -> list[Line]:

@@ -18,6 +18,7 @@ from workbench.secrets.masker import Secrets
 from workbench.session.storage.exchange import export_lines
 from workbench.session.storage.store import Store
 from workbench.text import counted, visible
+from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import action_line, outcome, plus_minus, seconds, short_path, tool_sign
 from workbench.view.formatting.cards import shown_output
 from workbench.view.formatting.wrapping import count_lines
@@ -77,7 +78,7 @@ def _entry(item: Item, workspace: str) -> Entry | None:
     if isinstance(item, NoticeItem):
         more = (Fold("More", visible(item.detail)),) if item.detail else ()
         return Entry("notice", visible(item.text, lines=False), folds=more, failed=item.kind == "error")
-    if item.tool == "finish" and not item.agent and not item.error:
+    if kind_of(item.tool) == "final" and not item.agent and not item.error:
         return Entry("agent", "Agent · finished", visible(str(item.arguments.get("message", ""))))
     return _action(item, workspace)
 

@@ -1,0 +1,56 @@
+"""How front ends show the calls of a tool, as plain data."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from workbench.protocol.codec import Data, to_plain, without_surrogates
+
+ResultView: TypeAlias = Literal["tail", "head", "changes", "subject", "none"]
+"""What a card shows below its first line: the last or the first lines of the output, the changed lines of the files,
+the main argument itself, or nothing."""
+
+
+class Presentation(Data):
+    """The icon, the words and the result view of a tool's calls.
+
+    It is data and no code, so that the log can hold it: a session reads the same in every front end, also after its
+    tool was uninstalled.
+
+    `headline` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the result).
+    A part in square brackets is left out when one of its fields is missing or empty: `{pattern}[ in {path:path}]`.
+    After a colon, a headline says how to show the value: `path` (relative to the workspace), `lines` (first and last of
+    a range), `exact` (look-alike letters escaped, for what is executed) or a number (of characters at most); an outcome
+    names what is counted: `{found:file}` is "1 file" or "3 files".
+    """
+
+    icon: str = "◆"
+    """One cell."""
+    ascii_icon: str = ""
+    """What stands for the icon in a terminal without Unicode, one cell; empty for what resembles it, if anything."""
+    noun: str = ""
+    """What plain mode calls a step: "command", "sub-agent"; the name of the tool when empty."""
+    activity: str = ""
+    """What happens while it runs: "searching"; "running" and the name of the tool when empty."""
+    headline: str = ""
+    """The call on one line; name and arguments when empty."""
+    subject: str = "path"
+    """The argument the call is about; it is what gets copied."""
+    outcome: str = ""
+    """The result in a few words."""
+    result: ResultView = "tail"
+
+
+_MOST_CHARACTERS = 1_000
+
+
+def checked_presentation(shown: object) -> Presentation:
+    """Return a presentation of somebody else's making as one that can be stored. Raises TypeError or ValueError."""
+    if not isinstance(shown, Presentation):
+        raise TypeError(f"a Presentation belongs here, not a {type(shown).__name__}")
+    checked = without_surrogates(msgspec.convert(to_plain(shown), Presentation))
+    if sum(map(len, to_plain(checked).values())) > _MOST_CHARACTERS:
+        raise ValueError(f"the presentation is longer than {_MOST_CHARACTERS:,} characters")
+    return checked
