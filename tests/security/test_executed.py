@@ -137,3 +137,53 @@ def test_what_a_script_or_settings_name_is_found(tmp_path, way):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     assert list(files)[-1] in names(tmp_path, found(tmp_path, line))
+
+
+BOUND = [json.loads(line) for line in (CASES.parent / "executes.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", BOUND, ids=lambda case: case["line"])
+def test_an_approval_is_bound_to_all_that_a_line_may_run(tmp_path, case):
+    for name, text in case["files"].items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755 if text.startswith(("#!", "\x7f")) else 0o644)
+    assert case["bound"] in names(tmp_path, found(tmp_path, case["line"]))
+
+
+@pytest.mark.parametrize("line", ["ls", "cat a.py", "git status", "git commit -m x", "rm a.py", "echo x > b", "rg x"])
+def test_an_approval_is_not_bound_to_files_that_are_only_read_or_moved(tmp_path, line):
+    for name in ("a.py", "b", "src/c.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert names(tmp_path, found(tmp_path, line)) == set()
+
+
+def test_files_that_change_by_themselves_bind_no_approval(tmp_path):
+    for name in ("app.log", "app.db", "in.csv", "run.py"):
+        (tmp_path / name).write_text("x")
+    files = names(tmp_path, found(tmp_path, "python3 run.py app.log app.db --in=in.csv"))
+    assert files == {"run.py"}
+
+
+def test_a_tree_that_an_earlier_action_will_change_is_bound_to_what_that_leaves(tmp_path):
+    (tmp_path / "Cargo.toml").write_text("x")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/lib.rs").write_text("old")
+    beneath = {str(tmp_path / "src/lib.rs"): "new", str(tmp_path / "src/more.rs"): "x"}
+    foreseen = found(tmp_path, "cargo test", beneath=beneath)
+    for path, text in beneath.items():
+        Path(path).write_text(text)
+    assert foreseen == found(tmp_path, "cargo test", beneath=beneath)
+    (tmp_path / "src/lib.rs").write_text("other")
+    assert foreseen != found(tmp_path, "cargo test")
+
+
+def test_a_large_tree_is_looked_through_in_bounded_time(tmp_path):
+    for number in range(60):
+        (tmp_path / f"p{number}").mkdir()
+        for other in range(60):
+            (tmp_path / f"p{number}/m{other}.go").write_text("package x\n")
+    began = time.process_time()
+    assert len(found(tmp_path, "go test ./...")) <= MOST_FILES
+    assert time.process_time() - began < 1.0

@@ -16,6 +16,7 @@ from workbench.files.anchored import real_path
 from workbench.risk.assessment import Part
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
+from workbench.risk.executed.project_files import add_folder, add_named, add_settings, add_tree, is_tree_program
 from workbench.risk.executed.recipes import targets_of
 from workbench.risk.executed.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
 from workbench.risk.paths import within
@@ -30,15 +31,18 @@ _TEST_NAME: Final = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
 _MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
+_MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
 _CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
 """Options behind which some programs are given a module that they load."""
 _ADDED_PLUGIN: Final = re.compile(r"(?<![\w-])-p[ \t=]*([A-Za-z_][\w.]*)")
+_PYTHON_PATH: Final = re.compile(r"\bpythonpath[ \t]*=[ \t]*(\[[^]]*\]|[^\n]*)")
+_NAME: Final = re.compile(r"[\w./-]+")
 _VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
 _RECIPE_SIGNS: Final = "@-+"
 _INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
-_TOKEN: Final = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
+_MOST_BASES: Final = 8
 
 
 def executed_files(
@@ -78,7 +82,7 @@ def finder_of(
             command(finder, part.words, (*(tuple(map(real_path, part.folders)) or start), *modules), 0)
     for name in ("sitecustomize", "usercustomize") if modules else ():
         finder.module(name, modules, 0)
-    _unknown_before(finder, parts, text, start)
+    _named_anywhere(finder, parts, text, (*start, *(real_path(each) for part in parts for each in part.folders[1:])))
     for value in _CODE_SET.findall(text):
         finder.program(value.strip("\"'"), start, 0, "shell")
     if "<<" in text:  # a heredoc may be the code of an interpreter
@@ -108,7 +112,9 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
         finder.program(name, bases, depth)
     else:
         _in_path(finder, name, bases, depth)
-    if not is_own or program in table.KNOWN:  # what follows a script of the project is its own
+    if (
+        not is_own or program in table.KNOWN or is_tree_program(program, rest)
+    ):  # what follows a script of the project is its own
         _program_reads(finder, program, rest, bases, depth)
 
 
@@ -129,8 +135,12 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
     works_in = (*_folders(rest, bases), *bases)
     if program in table.SCRIPTED:
         _interpreted(finder, program, rest, works_in, depth)
+        if is_tree_program(program, rest):
+            add_tree(finder, rest, works_in, depth)
+        add_settings(finder, program, works_in, depth)
         _looked_for(finder, program, rest, works_in, depth)  # bun and deno run what package.json and deno.json say
     elif program in table.WRAPPERS:
+        _looked_for(finder, program, rest, works_in, depth)
         _wrapped(finder, rest, works_in, depth)
     elif program in {"awk", "gawk", "mawk", "nawk", "sed", "gsed"}:
         _flag_files(finder, rest, works_in, depth)
@@ -156,11 +166,24 @@ def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, de
             return
         if flag in table.CODE_FLAGS:
             _loaded(finder, value if equals else next(words, ""), bases, depth, kind)
+        elif loaded := table.LOADED_FLAG.fullmatch(word):
+            _load_flag(finder, loaded[1], loaded[2] or next(words, ""), bases, depth)
         elif word in values:
             next(words, None)
         elif not word.startswith(("-", "+")) and word not in table.VERBS.get(program, ()):
             _script(finder, word, bases, depth, kind)
             return
+
+
+def _load_flag(finder: Finder, letter: str, value: str, bases: Bases, depth: int) -> None:
+    """Take the directory of modules behind `-I` or `-cp`, or the module behind `-M`, `-r` or `-l`."""
+    if letter in {"I", "cp"}:
+        for folder in value.split(":"):
+            add_folder(finder, folder, bases, depth)
+        return
+    path = value.partition("=")[0].replace("::", "/")
+    for ending in (".pm", *LOADED_ENDINGS):
+        finder.program(f"{path}{ending}", (*bases, *(f"{base}/lib" for base in bases[:1])), depth)
 
 
 def _script(finder: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
@@ -183,7 +206,7 @@ def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> 
         for words in commands_in(code):
             command(finder, words, bases, depth + 1)
     else:
-        for name in quoted_names(code):
+        for name in quoted_names(code, any_name=True):
             _loaded(finder, name, bases, depth, kind)
 
 
@@ -213,22 +236,39 @@ def _flag_files(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     """Other programs: what they look for by themselves, and operands that are scripts or may be executed."""
     _looked_for(finder, program, rest, bases, depth)
+    add_settings(finder, program, bases, depth)
+    if is_tree_program(program, rest):
+        add_tree(finder, rest, bases, depth)
     _flag_files(finder, rest, bases, depth)
     _named_modules(finder, rest, bases, depth)
+    is_runner = program in table.RUNNERS or program in table.NODE_MANAGERS
     for at, word in enumerate(rest[:20]):
-        if program in table.RUNNERS and word in table.SCRIPTED and depth < _DEEPEST:
-            command(finder, rest[at:], bases, depth + 1)
+        if is_runner and _runs_another(finder, word, rest[at + 1 :], bases, depth):
             return
         if word.startswith("-") or _ASSIGNMENT.match(word):
             continue
-        if program in table.RUNNERS or program in table.NODE_MANAGERS:
-            _in_path(finder, word, bases, depth)
         if program in table.RUNS_OPERANDS:
             finder.program(word, bases, depth)
         module, colon, attribute = word.partition(":")
-        if program == "unittest" or (colon and attribute.isidentifier()):  # `uvicorn package.module:app`
+        is_target = bool(colon) and attribute.isidentifier()  # `uvicorn package.module:app`
+        if is_target or (program == "unittest" and word != "discover"):
             finder.module(module, bases, depth)
         _operand(finder, word.partition("::")[0], bases, depth)
+
+
+def _runs_another(finder: Finder, word: str, behind: list[str], bases: Bases, depth: int) -> bool:
+    """Take what a word of a runner may start; True when it is a program whose words are known."""
+    if word.startswith("-") or _ASSIGNMENT.match(word) or depth >= _DEEPEST:
+        return False
+    if word in table.SCRIPTED:
+        command(finder, [word, *behind], bases, depth + 1)
+        return True
+    _in_path(finder, word, bases, depth)
+    add_settings(finder, word, bases, depth)
+    is_known = (word in table.KNOWN and word not in table.DATA) or is_tree_program(word, behind)
+    if is_known:
+        _program_reads(finder, word, behind, bases, depth + 1)
+    return is_known
 
 
 def _operand(finder: Finder, word: str, bases: Bases, depth: int) -> None:
@@ -273,6 +313,16 @@ def _plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> 
                 finder.module(module, bases, depth)
 
 
+def _python_paths(finder: Finder, bases: Bases) -> Bases:
+    """The directories that settings of pytest put on the path of modules."""
+    found: list[str] = []
+    for path in (path for name in table.LOOKED_FOR["pytest"] for path in finder.at(name, bases[:2])):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+            for listed in _PYTHON_PATH.findall(file.read(_LONGEST)):
+                found += [os.path.join(os.path.dirname(path), each) for each in _NAME.findall(listed)]  # noqa: PTH118, PTH120
+    return (*bases, *found[:_MOST_BASES])
+
+
 def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """The command lines of a package.json that a call of its manager runs."""
     plain = [word for word in rest if not word.startswith("-")]
@@ -280,7 +330,8 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
     wanted = set(table.LIFECYCLE.get(verb, ()))
     for name in plain[:3]:
         wanted |= {name, f"pre{name}", f"post{name}"}
-    for base in dict.fromkeys(bases):
+    members = _members(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
+    for base in dict.fromkeys((*bases, *members)):
         for folder in _upwards(base, finder.workspace):
             for name, line in _scripts_of(f"{folder}/package.json", finder.beneath):
                 if name in wanted and depth < _DEEPEST:
@@ -291,9 +342,16 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
             _program_reads(finder, word, [], bases, depth + 1)
 
 
+def _members(finder: Finder, bases: Bases) -> list[str]:
+    """The directories of the packages of a workspace of node."""
+    patterns = ("*/package.json", "*/*/package.json")
+    return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
+
+
 def _tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """The test files that are named, or lie below what is named, and each conftest.py on the way to them."""
     named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
+    bases = _python_paths(finder, bases)
     for path in _existing(finder, named or ["."], bases):
         folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
         for each in _upwards(folder, finder.workspace):
@@ -345,19 +403,43 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
         _program_reads(finder, rest[0], rest[1:], bases, depth + 1)
 
 
-def _unknown_before(finder: Finder, parts: Sequence[Part], text: str, start: Bases) -> None:
-    """Where what runs is not known before: all scripts that the line names, and what is fed into an interpreter."""
-    opaque = any(part.opaque for part in parts)
-    for path in (path for part in parts for path in part.paths) if opaque else ():
-        finder.program(path, start, 1, "shell")
-    if opaque or any(map(_runs_unknown, parts)):
-        for word in islice(_TOKEN.findall(text), 100):
-            _operand(finder, word, start, 1)
+def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bases) -> None:
+    """Where a command of the line runs something, all files that the line names: they may be copied to where it looks,
+    fed to it, or given in a flag that no table knows.
+    """
+    if not any(map(_runs_something, parts)) or (len(parts) == 1 and _is_script(parts[0])):
+        return
+    for path in (path for part in parts for path in part.paths) if any(part.opaque for part in parts) else ():
+        finder.program(path, bases, 1, "shell")
+    folders = dict.fromkeys((*bases, *(folder for part in parts for folder in _folders(part.words, bases))))
+    bases = tuple(folders)[:_MOST_BASES]
+    add_named(finder, _as_mounted(text), [part.words for part in parts], bases)
+    for word in (word for part in parts if part.words and part.words[0] in table.COPIES for word in part.words[1:]):
+        if finder.may_have(word, bases):
+            add_folder(finder, word, bases, 1)
 
 
-def _runs_unknown(part: Part) -> bool:
-    """Whether a command that may run what it is given has words that only the shell will know."""
-    return any(UNKNOWN in word for word in part.words) and _plain_name(part.words[0]) not in table.DATA
+def _as_mounted(text: str) -> str:
+    """The text with names below the mount of a container as they are outside of it."""
+    for outside, inside in _MOUNT.findall(text):
+        text = re.sub(rf"(?<![\w.:]){re.escape(inside)}/(?=[\w.])", f"{outside}/", text)
+    return text
+
+
+def _is_script(part: Part) -> bool:
+    """Whether a command alone on its line runs a script, whose words are its own: data as a rule."""
+    is_known = part.risk != "HIGH" and not part.opaque and not any(UNKNOWN in word for word in part.words)
+    runs_script = bool(part.words) and ("/" in part.words[0] or _plain_name(part.words[0]) in table.SCRIPTED)
+    return is_known and runs_script
+
+
+def _runs_something(part: Part) -> bool:
+    """Whether a command may run code: any that is not LOW and does more than read or move what its words name."""
+    if part.opaque or part.risk == "HIGH":
+        return True
+    is_data = bool(part.words) and _plain_name(part.words[0]) in table.DATA
+    fills_in = any(UNKNOWN in word for word in part.words) and not is_data
+    return fills_in or (part.risk != "LOW" and bool(part.words) and not is_data)
 
 
 def _with_next(words: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -24,15 +24,18 @@ from workbench.risk.executed.source import (
 from workbench.risk.paths import within
 from workbench.risk.shell.words import UNKNOWN
 
-MOST_FILES: Final = 300
-_MOST_STEPS: Final = 3_000
+MOST_FILES: Final = 600
+_MOST_STEPS: Final = 4_000
 """Names that are looked up on the disk for one action."""
 _DEEPEST: Final = 6
 _MOST_BASES: Final = 12
 _MOST_MATCHES: Final = 60
+_MOST_ENTRIES: Final = 1_000
+_ALWAYS_THERE: Final = frozenset({"", ".", ".."})
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
 LOADED_ENDINGS: Final = (
-    "", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", "/index.js", "/index.ts",
+    "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", "/index.js",
+    "/index.ts",
 )  # fmt: skip
 """What may be left out of the name of a file that is loaded."""
 VARIABLE_FOLDER: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
@@ -53,6 +56,8 @@ class Finder:
         self.scripts: dict[str, tuple[Kind, int]] = {}
         """Files whose text names commands or is a program, by path: their language and how far they are from the
         command line."""
+        self.in_tree = False
+        """Whether what is added only lies where a build works, and need not run."""
         self.lines: list[tuple[str, str]] = []
         """Command lines that stand in settings and will be run, with the path of the settings."""
         self.targets: list[str] = []
@@ -65,6 +70,7 @@ class Finder:
         self.searched: set[tuple[str, str]] = set()
         """Names of programs that were looked for, and from which folder."""
         self._command = command
+        self._entries: dict[str, frozenset[str]] = {}
 
     def at(self, name: str, bases: Bases) -> Iterator[str]:
         """The paths below the bases where a file of this name is, patterns of the shell filled in."""
@@ -75,6 +81,8 @@ class Finder:
         if "**/" in name:  # one level, as looking through all would have no bound
             yield from self.at(name.replace("**/", ""), bases)
         for base in dict.fromkeys(bases) if not name.startswith("/") else ("",):
+            if base and self._has_not(base, name.partition("/")[0]):
+                continue
             if next(self._steps, None) is None:
                 return
             path = os.path.normpath(f"{base}/{name}" if base else name) if ".." not in name else f"{base}/{name}"
@@ -83,6 +91,32 @@ class Finder:
             elif any(sign in name for sign in "*?["):
                 matches = islice(glob.iglob(path), _MOST_MATCHES)  # noqa: PTH207 - strings
                 yield from filter(self._is_file, sorted(matches))
+
+    def may_have(self, name: str, bases: Bases) -> bool:
+        """Return whether a file of this name may lie below one of the bases, at little cost."""
+        if not name or name.startswith("/"):
+            return bool(name) and not name.startswith(_SYSTEM)
+        first = name.partition("/")[0]
+        return not all(self._has_not(base, first) for base in bases)
+
+    def _has_not(self, folder: str, name: str) -> bool:
+        """Whether it is certain that a directory has no entry of this name."""
+        entries = self.entries(folder)
+        if name in entries or name in _ALWAYS_THERE or len(entries) >= _MOST_ENTRIES:
+            return False
+        return not ("*" in name or "?" in name or "[" in name)
+
+    def entries(self, folder: str) -> frozenset[str]:
+        """Return the names in a directory, those that earlier actions will make included; looked up once."""
+        known = self._entries.get(folder)
+        if known is None:
+            try:
+                names = os.listdir(folder)[:_MOST_ENTRIES]  # noqa: PTH208 - strings
+            except OSError:
+                names = []
+            made = (path[len(folder) + 1 :].partition("/")[0] for path in self.beneath if path.startswith(f"{folder}/"))
+            known = self._entries[folder] = frozenset((*names, *made))
+        return known
 
     def _is_file(self, path: str) -> bool:
         if self.beneath.get(path) is not None:
@@ -112,7 +146,8 @@ class Finder:
         if source is None:
             return
         self.files[path] = source.digest if real == path else f"{source.digest} {real}"
-        self.scripts.setdefault(path, (source.kind, depth))
+        if not self.in_tree:
+            self.scripts.setdefault(path, (source.kind, depth))
         if depth < _DEEPEST:
             self._follow(path, real, source, bases, depth + 1)
 
@@ -130,7 +165,8 @@ class Finder:
         for module in source.modules:
             self.module(module, both, depth)
         for name in source.names:
-            for ending in LOADED_ENDINGS:
+            may_lack_ending = source.kind not in {"python", "recipes"} and "." not in name.rpartition("/")[2]
+            for ending in LOADED_ENDINGS if may_lack_ending else ("",):
                 if self.program(f"{name}{ending}", both, depth):
                     break
 
@@ -154,7 +190,10 @@ class Finder:
         pieces = [piece for piece in name.split(".") if piece]
         if dots:
             bases = tuple(os.path.normpath(f"{base}/{'../' * (dots - 1)}") for base in bases[-2:])
-        for end in range(1, min(len(pieces), 8) + 1):
+        if pieces:
+            names = (pieces[0], f"{pieces[0]}.py")
+            bases = tuple(base for base in bases if not all(self._has_not(base, name) for name in names))
+        for end in range(1, min(len(pieces), 8) + 1) if bases else ():
             path = "/".join(pieces[:end])
             found = self.program(f"{path}.py", bases, depth, "python")
             if not self.program(f"{path}/__init__.py", bases, depth, "python") and not found and end == 1 and not dots:

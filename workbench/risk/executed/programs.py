@@ -29,6 +29,8 @@ INLINE: Final[dict[Kind, re.Pattern[str]]] = {
 }
 """Flags of interpreters whose value is the code itself."""
 MODULE: Final = re.compile(r"-[bBdEiIOPqRsSuvx]*m(.*)")
+LOADED_FLAG: Final = re.compile(r"-(I|cp|[Mm](?![a-z]*\Z)|[rl](?=.)|[Mrl]\Z)(.*)", re.DOTALL)
+"""Flags of perl, ruby, lua and java that name a directory of modules or a module."""
 RUN_SCRIPTS: Final = words("pdb trace cProfile profile runpy coverage kernprof debugpy")
 """Modules of Python that run a script, with flags `-o FILE` and `-s ORDER`."""
 CODE_FLAGS: Final = words(
@@ -48,11 +50,11 @@ RUNNERS: Final = words(
 """Programs behind whose verbs and flags a command or a script stands."""
 DATA: Final = words(
     "cp mv rm mkdir rmdir touch chmod chown chgrp ln install tee dd tar zip unzip gzip gunzip bzip2 xz zstd 7z "
-    "rsync scp sftp curl wget patch split truncate shred git hg svn gh glab code vi vim nvim nano emacs ed less "
+    "rsync scp sftp curl wget patch split truncate shred git hg svn gh glab less "
     "more bat cat grep rg ag find fd ls stat file wc head tail sort uniq cut tr diff cmp comm echo printf test cd "
     "pushd popd export unset set read declare local typeset readonly alias shift return exit basename dirname "
-    "realpath readlink md5sum sha256sum sha1sum cksum base64 xxd od hexdump strings jq yq column paste fold fmt "
-    "nl rev tac ruff black isort mypy pyright flake8 pylint prettier shfmt shellcheck gofmt rustfmt clang-format "
+    "realpath readlink md5sum sha256sum sha1sum cksum base64 xxd od hexdump strings column paste fold fmt "
+    "nl rev tac ruff black isort pyright flake8 shfmt shellcheck gofmt rustfmt clang-format "
     "tokei cloc du df open xdg-open pbcopy "
 )
 """Programs that only read or move what their operands name."""
@@ -110,6 +112,8 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "pre-commit": (".pre-commit-config.yaml",),
     "lefthook": ("lefthook.yml", ".lefthook.yml", "lefthook.yaml"),
     "direnv": (".envrc",),
+    "pipenv": ("Pipfile", "Pipfile.lock"),
+    **dict.fromkeys(("nodemon", "pm2", "forever", "node"), ("package.json",)),
     "mise": ("mise.toml", ".mise.toml"),
     **dict.fromkeys(("foreman", "honcho", "overmind"), ("Procfile",)),
     **dict.fromkeys(
@@ -152,13 +156,18 @@ CONFIGURED: Final = words(
 """Programs of node whose `NAME.config.*` is code."""
 RUNS_OPERANDS: Final = words("ansible-playbook crontab at batch snakemake psql packer nomad")
 """Programs that run what their operands hold, whatever that is called."""
-GIT_RUNS: Final = words("run -x --exec foreach")
+COPIES: Final = words("cp mv rsync ln install scp tar zip")
+"""Programs after which files are elsewhere too."""
+OF_MEMBERS: Final = words("-w --workspace --workspaces -ws -r --recursive --filter -F workspace workspaces foreach")
+"""Words of the package managers of node that run scripts of other packages of the workspace."""
+GIT_RUNS: Final = words("run -x --exec foreach --tree-filter --index-filter --msg-filter --env-filter --commit-filter")
 """Words of git that a command line follows: `bisect run`, `rebase -x`, `submodule foreach`."""
 PATTERNS: Final = {
     "docker": ("*/Dockerfile", "Dockerfile.*", "*.Dockerfile"),
     "gradle": ("gradle/wrapper/gradle-wrapper.*", "buildSrc/*.gradle*", "*/build.gradle*"),
     "mvn": (".mvn/wrapper/maven-wrapper.*", "*/pom.xml"),
     **{name: (f"{name}.config.*",) for name in CONFIGURED},
+    "mise": ("mise-tasks/*", ".mise/tasks/*", ".mise-tasks/*", ".config/mise/*"),
     "cargo": ("*/build.rs", "crates/*/build.rs"),
     **dict.fromkeys(("terraform", "tofu"), ("*.tf",)),
 }

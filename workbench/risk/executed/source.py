@@ -49,7 +49,32 @@ _IMPORTS: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[\w ,*\t]+)|import[ \t]+([\w., \t]+))", re.M
 )
 _LOADED: Final = re.compile(
-    r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once)?|import|from|load|dofile|use)\b\s*\(?\s*)["']([^"'\n]{1,200})["']"""
+    r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once)?|import|from|load|dofile|use|source|input|do)\b\s*\(?\s*)["']([^"'\n]{1,200})["']"""
+)
+_LOADED_PLAIN: Final = re.compile(
+    r"^[ \t]*(?:source|load|include|require|use|import|\.|\\i|\.read|%run|-r|--require|--import|//go:generate)"
+    r"[ \t]+[\"']?([\w./:@-]+)",
+    re.M,
+)
+"""What stands behind such a word without quotes, as in bats, Tcl, Perl, SQL and option files."""
+_PATHS_IN_SETTINGS: Final = re.compile(r"(?<![\w./@+-])\.?[\w@+.-]*(?:/[\w@+.-]+)+")
+_ENTRY_POINTS: Final = re.compile(r"""["']?\b([A-Za-z_][\w.]*):[A-Za-z_]\w*\b["']?|\bsettings[ \t]*=[ \t]*([\w.]+)""")
+_NAMED_BY_KEY: Final = re.compile(
+    r"""\b(?:main|bin|module|app|entry\w*|preload|require|script|file|plugins?|bootstrap|processor|hooks)["']?"""
+    r"""[ \t]*[:=]\s*\[?\s*["']?([\w./-]{1,200})"""
+)
+_SETTINGS_FILES: Final = (
+    ".toml",
+    ".yml",
+    ".yaml",
+    ".json",
+    ".ini",
+    ".cfg",
+    ".xml",
+    ".conf",
+    "Procfile",
+    "Pipfile",
+    "rc",
 )
 _EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
 _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
@@ -58,6 +83,8 @@ _LOADS_NAMED: Final = re.compile(r"import_module|__import__|pytest_plugins|SETTI
 _RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
 _PATH: Final = re.compile(r"[\w@+./-]{3,200}")
 _MOST_DOTTED: Final = 40
+_MOST_PLAIN: Final = 40
+_MOST_PATHS: Final = 60
 _QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
 
 
@@ -170,12 +197,33 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
     if kind == "python":
         dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
         modules = (*modules_in(text), *dict.fromkeys(dotted))
-        named = tuple(quoted_names(text, any_name=_runs_text(text)))
+        named = (*quoted_names(text, any_name=_runs_text(text)), *(plain_names(text) if "%run" in text else ()))
         return Source(digest, shebang, modules=modules, names=named, kind=kind)
     if kind in {"shell", "recipes"}:
-        return Source(digest, shebang, tuple(commands_in(text)), names=tuple(scripts_named(text)), kind=kind)
-    names = dict.fromkeys((*loaded_names(text), *quoted_names(text), *scripts_named(text)))
-    return Source(digest, shebang, names=tuple(names), kind=kind)
+        names = (*scripts_named(text), *plain_names(text))
+        return Source(digest, shebang, tuple(commands_in(text)), names=names, kind=kind)
+    if path.endswith(_SETTINGS_FILES):
+        paths, modules = _named_in_settings(text)
+        return Source(digest, shebang, modules=modules, names=(*scripts_named(text), *paths), kind=kind)
+    names = (*loaded_names(text), *plain_names(text), *quoted_names(text), *scripts_named(text))
+    return Source(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
+
+
+def plain_names(text: str) -> list[str]:
+    """Return what stands without quotes behind `source`, `load`, `use` and their like."""
+    names = (found[1].rstrip(";").replace("::", "/") for found in _LOADED_PLAIN.finditer(text))
+    return [name for name, _ in zip(dict.fromkeys(names), range(_MOST_PLAIN), strict=False)]
+
+
+def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths and the modules (`package.module:function`) that a file of settings names."""
+    paths = dict.fromkeys(
+        found[0] for found, _ in zip(_PATHS_IN_SETTINGS.finditer(text), range(_MOST_NAMES), strict=False)
+    )
+    paths |= dict.fromkeys(found[1] for found in _NAMED_BY_KEY.finditer(text))
+    entries = zip(_ENTRY_POINTS.finditer(text), range(_MOST_DOTTED), strict=False)
+    modules = dict.fromkeys(found[1] or found[2] for found, _ in entries)
+    return tuple(paths)[:_MOST_PATHS], tuple(modules)
 
 
 def _runs_text(text: str) -> bool:
@@ -243,7 +291,7 @@ def loaded_names(text: str) -> list[str]:
 def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
     """Texts in quotes that are named like scripts, or like programs beside the code; `any_name` takes all of them."""
     found = (match[1] for match in _QUOTED.finditer(text))
-    named = (name for name in found if any_name or name.endswith(CODE_ENDINGS) or name.startswith(("./", "../")))
+    named = (name for name in found if any_name or name.endswith(CODE_ENDINGS) or "/" in name)
     return [name for name, _ in zip(named, range(_MOST_NAMES), strict=False)]
 
 

@@ -1,0 +1,193 @@
+"""Files of the project that a program may read as code although its words do not name them as such: the tree that a
+build or a test run works in, settings named after the program, and whatever else the command line names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
+from workbench.risk.executed.source import CODE_ENDINGS
+from workbench.risk.paths import within, words
+
+_MOST_TREE_ENTRIES: Final = 3_000
+"""Directory entries below which a build's sources are looked for."""
+_MOST_TREE_FILES: Final = 400
+_MOST_NAMED: Final = 300
+_PASSED_OVER: Final = re.compile(
+    r"(?:\.git|\.hg|\.venv|venv|node_modules|__pycache__|build|dist|target|out|\..*cache)\Z"
+)
+_DATA_ENDINGS: Final = (
+    ".log", ".csv", ".tsv", ".parquet", ".db", ".sqlite", ".sqlite3", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf",
+    ".mp3", ".mp4", ".wav", ".avi", ".mov", ".pyc", ".md", ".rst", ".txt~",
+)  # fmt: skip
+"""Files that are seldom code and often change by themselves; the script of an interpreter counts anyway."""
+_TREE_ENDINGS: Final = (
+    *CODE_ENDINGS,
+    *(
+        ".t",
+        ".pm",
+        ".erl",
+        ".hrl",
+        ".clj",
+        ".cljs",
+        ".fs",
+        ".fsproj",
+        ".csproj",
+        ".vbproj",
+        ".sln",
+        ".props",
+        ".targets",
+    ),
+    *(".tex", ".sty", ".cls", ".bats", ".bash", ".class"),
+    *(
+        ".cabal",
+        ".proto",
+        ".nix",
+        ".tf",
+        ".tfvars",
+        ".bzl",
+        ".feature",
+        ".robot",
+        ".sql",
+        ".graphql",
+        ".vue",
+        ".svelte",
+    ),
+    *(".yml", ".yaml", ".toml", ".json", ".ini", ".cfg", ".xml", ".properties", ".mod", ".sum", ".gemspec", ".ru"),
+    *(
+        "/BUILD",
+        "/BUCK",
+        "/Makefile",
+        "/Rakefile",
+        "/Snakefile",
+        "/dune",
+        "/CMakeLists.txt",
+        "/Dockerfile",
+        "/meson.build",
+    ),
+)
+TREE_PROGRAMS: Final = words(
+    "go cargo cross dotnet mvn gradle sbt mill lein swift xcodebuild zig stack cabal dune mix rebar3 gleam rspec "
+    "cucumber minitest rails bundle prove phpunit pest artisan composer behave robot nose2 unittest alembic "
+    "scrapy flask django-admin celery locust sphinx-build sphinx-autobuild mkdocs jekyll hugo eleventy nextflow "
+    "snakemake dvc dbt bazel bazelisk buck pants please pulumi cdk sam serverless sls nix nix-build nix-shell "
+    "nix-env devbox devenv act ansible-playbook ansible molecule jest vitest mocha ava tap jasmine karma "
+    "playwright cypress hardhat truffle forge knex prisma sequelize typeorm lerna nx turbo rush meson ninja cmake "
+    "ctest scons waf tox nox hatch-build build flit maturin cibuildwheel terraform tofu terragrunt skaffold tilt "
+    "earthly dagger helm kustomize jbuilder v nimble crystal shards dart flutter elm spago latexmk pdflatex "
+    "xelatex lualatex latex bats make gmake rake doit invoke inv fab just task poe taskipy "
+)
+"""Programs that build, test or run the tree they are started in."""
+_TREE_VERBS: Final = {
+    "deno": words("test bench task run serve check"),
+    "bun": words("test run"),
+    "node": words("--test --watch"),
+    "npm": words("test t tst start run run-script ci install i"),
+    "pnpm": words("test t start run install i -r"),
+    "yarn": words("test start run install workspace workspaces"),
+    **dict.fromkeys(words("uvx pipx"), words(". --from ./")),
+    **dict.fromkeys(words("uv pip pdm poetry hatch rye"), words("build install sync run")),
+    **dict.fromkeys(words("kubectl oc"), words("-k --kustomize")),
+}
+"""Programs that do so with some of their verbs."""
+_SETTINGS: Final = re.compile(r"[\w.+-]{2,}")
+_SEPARATORS: Final = re.compile(r"[\s;&|(){}<>`\"'=,:]+")
+_VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/")
+
+
+def is_tree_program(program: str, rest: Sequence[str]) -> bool:
+    """Return whether a program works on the whole tree of the project, with these words."""
+    return program in TREE_PROGRAMS or not _TREE_VERBS.get(program, frozenset()).isdisjoint(rest[:4])
+
+
+def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
+    """Take the sources below the directories that the words name, or below where the program works."""
+    folder = bases[0]
+    named = [path for word in rest if not word.startswith("-") for path in _directories(word, folder)]
+    budget = iter(range(_MOST_TREE_ENTRIES))
+    room = iter(range(_MOST_TREE_FILES))
+    for top in dict.fromkeys([folder, *named] if folder != finder.workspace or named else [folder]):
+        for path in _files_below(finder, top, budget):
+            if not path.endswith(_TREE_ENDINGS):
+                continue
+            if next(room, None) is None:
+                return
+            finder.in_tree = True
+            finder.add(path, bases, depth)
+            finder.in_tree = False
+
+
+def add_folder(finder: Finder, folder: str, bases: Bases, depth: int) -> None:
+    """Take the files below a directory of modules, or one that is copied to run elsewhere."""
+    budget = iter(range(_MOST_TREE_ENTRIES // 4))
+    room = iter(range(_MOST_TREE_FILES))
+    for base in bases[:3]:
+        top = os.path.normpath(os.path.join(base, folder))  # noqa: PTH118 - strings
+        is_inside = within(top, finder.workspace) and top != finder.workspace
+        for path in _files_below(finder, top, budget) if is_inside else ():
+            if not path.endswith(_DATA_ENDINGS):
+                if next(room, None) is None:
+                    return
+                finder.add(path, bases, depth)
+
+
+def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
+    """Take the files beside which a program works that are called like it: `.rspec`, `knexfile.js`, `turbo.json`."""
+    if len(program) < 3 or not _SETTINGS.fullmatch(program):
+        return
+    for folder in dict.fromkeys((bases[0], finder.workspace)):
+        for name in sorted(finder.entries(folder)):
+            stem = name.lower().lstrip(".").removeprefix("_").replace("-", "")
+            if stem.startswith(program.lower().replace("-", "")) and not name.endswith(_DATA_ENDINGS):
+                finder.program(name, (folder,), depth)
+
+
+def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases: Bases) -> None:
+    """Take each file of the workspace that a command line names anywhere, whatever its programs do with it."""
+    tokens = _SEPARATORS.split(_VARIABLE.sub("./", text))
+    pieces = (piece for words in listed for word in words for piece in _pieces(word))
+    names = [piece for piece in dict.fromkeys((*tokens, *pieces)) if finder.may_have(piece, bases)]
+    for name, _ in zip(names, range(_MOST_NAMED), strict=False):
+        for ending in LOADED_ENDINGS if name.startswith("./") else ("",):
+            for path in finder.at(f"{name}{ending}", bases):
+                if not path.endswith(_DATA_ENDINGS):
+                    finder.add(path, bases, 1)
+
+
+def _pieces(word: str) -> Iterator[str]:
+    """What in one word may be the name of a file."""
+    yield word
+    if word.startswith("-") and word[1:2] != "-":
+        yield word[2:]
+    for sign in "=:@":
+        yield word.partition(sign)[2]
+    if " " in word:
+        yield from _SEPARATORS.split(VARIABLE_FOLDER.sub("", word))
+
+
+def _directories(word: str, folder: str) -> Iterator[str]:
+    path = os.path.normpath(os.path.join(folder, word.removesuffix("/...").removeprefix("//").partition(":")[0] or "."))  # noqa: PTH118
+    if os.path.isdir(path):  # noqa: PTH112 - a string
+        yield path
+
+
+def _files_below(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[str]:
+    """The files below a directory, those that earlier actions will write included."""
+    folders = [top]
+    while folders:
+        try:
+            with os.scandir(folders.pop(0)) as entries:
+                for entry in entries:
+                    if next(budget, None) is None:
+                        return
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield entry.path
+                    elif not _PASSED_OVER.match(entry.name):
+                        folders.append(entry.path)
+        except OSError:
+            continue
+    yield from (path for path in finder.beneath if path.startswith(f"{top}/"))
