@@ -16,7 +16,7 @@ from workbench.files.anchored import real_path
 from workbench.risk.assessment import Part
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
-from workbench.risk.executed.project_files import add_folder, add_named, add_settings, add_tree, is_tree_program
+from workbench.risk.executed.project_files import add_directory, add_named, add_settings, add_tree, is_tree_program
 from workbench.risk.executed.recipes import targets_of
 from workbench.risk.executed.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
 from workbench.risk.paths import within
@@ -48,7 +48,7 @@ _MOST_BASES: Final = 8
 def executed_files(
     parts: Sequence[Part],
     workspace: str,
-    folder: str,
+    directory: str,
     *,
     text: str = "",
     code: str = "",
@@ -60,13 +60,13 @@ def executed_files(
     `parts` are those of the assessment, `text` the command line, `code` the Python where it is that. Of files that
     earlier actions write (`beneath`), it is what these will leave. Never more than MOST_FILES, never blocks.
     """
-    return finder_of(parts, workspace, folder, text=text, code=code, beneath=beneath).files
+    return finder_of(parts, workspace, directory, text=text, code=code, beneath=beneath).files
 
 
 def finder_of(
     parts: Sequence[Part],
     workspace: str,
-    folder: str,
+    directory: str,
     *,
     text: str = "",
     code: str = "",
@@ -74,7 +74,7 @@ def finder_of(
 ) -> Finder:
     """Return the finder of an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
-    workspace, start = real_path(workspace), (real_path(folder),)
+    workspace, start = real_path(workspace), (real_path(directory),)
     finder = Finder(workspace, _search_path(workspace, text), beneath or {}, command)
     modules = tuple(_inside(_MODULES_SET, text, workspace))
     for part in parts:
@@ -122,17 +122,17 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
     if (name, bases[0]) in finder.searched:
         return
     finder.searched.add((name, bases[0]))
-    for folder in finder.search:
-        finder.program(name, (folder,), depth)
+    for directory in finder.search:
+        finder.program(name, (directory,), depth)
     if not within(bases[0], finder.workspace) or bases[0] == finder.workspace:
         return
-    for folder in _upwards(bases[0], finder.workspace):
-        finder.program(name, tuple(f"{folder}/{each}" for each in table.BESIDE[:2]), depth)
+    for directory in _upwards(bases[0], finder.workspace):
+        finder.program(name, tuple(f"{directory}/{each}" for each in table.BESIDE[:2]), depth)
 
 
 def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     program = table.SAME.get(program, program)
-    works_in = (*_folders(rest, bases), *bases)
+    works_in = (*_working_directories(rest, bases), *bases)
     if program in table.SCRIPTED:
         _interpreted(finder, program, rest, works_in, depth)
         if is_tree_program(program, rest):
@@ -178,8 +178,8 @@ def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, de
 def _load_flag(finder: Finder, letter: str, value: str, bases: Bases, depth: int) -> None:
     """Take the directory of modules behind `-I` or `-cp`, or the module behind `-M`, `-r` or `-l`."""
     if letter in {"I", "cp"}:
-        for folder in value.split(":"):
-            add_folder(finder, folder, bases, depth)
+        for directory in value.split(":"):
+            add_directory(finder, directory, bases, depth)
         return
     path = value.partition("=")[0].replace("::", "/")
     for ending in (".pm", *LOADED_ENDINGS):
@@ -280,11 +280,13 @@ def _operand(finder: Finder, word: str, bases: Bases, depth: int) -> None:
 def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     names = table.LOOKED_FOR.get(program, ())
     kind: Kind = "recipes" if program in table.RECIPES else ""
-    folders = [folder for base in dict.fromkeys(bases) for folder in _upwards(base, finder.workspace)] if names else []
+    directories = (
+        [directory for base in dict.fromkeys(bases) for directory in _upwards(base, finder.workspace)] if names else []
+    )
     if kind:
         finder.targets += targets_of(rest)
     for name in names:
-        finder.program(name, tuple(folders), depth, kind)
+        finder.program(name, tuple(directories), depth, kind)
     for word, value in _with_next(rest) if kind else ():
         if word in {"-f", "--file", "--makefile", "--justfile"}:
             finder.program(value, bases, depth, kind)
@@ -294,7 +296,7 @@ def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, dep
         _package_scripts(finder, rest, bases, depth)
     elif program == "pytest":
         _tests(finder, rest, bases, depth)
-        _plugins(finder, names, tuple(folders), depth)
+        _plugins(finder, names, tuple(directories), depth)
 
 
 def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -332,11 +334,11 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
         wanted |= {name, f"pre{name}", f"post{name}"}
     members = _members(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
     for base in dict.fromkeys((*bases, *members)):
-        for folder in _upwards(base, finder.workspace):
-            for name, line in _scripts_of(f"{folder}/package.json", finder.beneath):
+        for directory in _upwards(base, finder.workspace):
+            for name, line in _scripts_of(f"{directory}/package.json", finder.beneath):
                 if name in wanted and depth < _DEEPEST:
-                    finder.lines.append((f"{folder}/package.json", line))
-                    _inline(finder, line, (folder, *bases), depth + 1, "shell")
+                    finder.lines.append((f"{directory}/package.json", line))
+                    _inline(finder, line, (directory, *bases), depth + 1, "shell")
     for word in plain[:2]:
         if word in table.CONFIGURED:
             _program_reads(finder, word, [], bases, depth + 1)
@@ -353,10 +355,10 @@ def _tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
     bases = _python_paths(finder, bases)
     for path in _existing(finder, named or ["."], bases):
-        folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
-        for each in _upwards(folder, finder.workspace):
+        directory = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
+        for each in _upwards(directory, finder.workspace):
             finder.program("conftest.py", (each,), depth, "python")
-        for file in _test_files(path) if folder == path else [path]:
+        for file in _test_files(path) if directory == path else [path]:
             finder.add(file, bases, depth, "python")
 
 
@@ -411,12 +413,14 @@ def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bas
         return
     for path in (path for part in parts for path in part.paths) if any(part.opaque for part in parts) else ():
         finder.program(path, bases, 1, "shell")
-    folders = dict.fromkeys((*bases, *(folder for part in parts for folder in _folders(part.words, bases))))
-    bases = tuple(folders)[:_MOST_BASES]
+    directories = dict.fromkeys(
+        (*bases, *(directory for part in parts for directory in _working_directories(part.words, bases)))
+    )
+    bases = tuple(directories)[:_MOST_BASES]
     add_named(finder, _as_mounted(text), [part.words for part in parts], bases)
     for word in (word for part in parts if part.words and part.words[0] in table.COPIES for word in part.words[1:]):
         if finder.may_have(word, bases):
-            add_folder(finder, word, bases, 1)
+            add_directory(finder, word, bases, 1)
 
 
 def _as_mounted(text: str) -> str:
@@ -466,16 +470,16 @@ def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str
             yield path
 
 
-def _upwards(folder: str, workspace: str) -> Iterator[str]:
+def _upwards(directory: str, workspace: str) -> Iterator[str]:
     """A folder and those above it as far as the workspace; outside of it the folder alone."""
-    folder = os.path.normpath(folder)
-    yield folder
-    while folder != workspace and within(folder, workspace):
-        folder = folder.rpartition("/")[0]
-        yield folder
+    directory = os.path.normpath(directory)
+    yield directory
+    while directory != workspace and within(directory, workspace):
+        directory = directory.rpartition("/")[0]
+        yield directory
 
 
-def _folders(rest: Sequence[str], bases: Bases) -> Iterator[str]:
+def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
     """Where flags say that the program works."""
     for word, value in _with_next(rest):
         flag, equals, given = word.partition("=")
@@ -487,16 +491,16 @@ def _folders(rest: Sequence[str], bases: Bases) -> Iterator[str]:
             yield path if not name.endswith(".toml") else os.path.dirname(path)  # noqa: PTH120
 
 
-def _test_files(folder: str) -> Iterator[str]:
+def _test_files(directory: str) -> Iterator[str]:
     """The files of pytest below a folder, as far as the cap on entries reaches."""
-    folders, left = [folder], _MOST_ENTRIES
-    while folders and left > 0:
+    directories, left = [directory], _MOST_ENTRIES
+    while directories and left > 0:
         try:
-            with os.scandir(folders.pop(0)) as entries:
+            with os.scandir(directories.pop(0)) as entries:
                 for entry in islice(entries, left):
                     left -= 1
                     if entry.is_dir(follow_symlinks=False):
-                        folders += [entry.path] if not _PASSED_OVER.match(entry.name) else []
+                        directories += [entry.path] if not _PASSED_OVER.match(entry.name) else []
                     elif _TEST_NAME.fullmatch(entry.name):
                         yield entry.path
         except OSError:

@@ -99,23 +99,27 @@ class Finder:
         first = name.partition("/")[0]
         return not all(self._has_not(base, first) for base in bases)
 
-    def _has_not(self, folder: str, name: str) -> bool:
+    def _has_not(self, directory: str, name: str) -> bool:
         """Whether it is certain that a directory has no entry of this name."""
-        entries = self.entries(folder)
+        entries = self.entries(directory)
         if name in entries or name in _ALWAYS_THERE or len(entries) >= _MOST_ENTRIES:
             return False
         return not ("*" in name or "?" in name or "[" in name)
 
-    def entries(self, folder: str) -> frozenset[str]:
+    def entries(self, directory: str) -> frozenset[str]:
         """Return the names in a directory, those that earlier actions will make included; looked up once."""
-        known = self._entries.get(folder)
+        known = self._entries.get(directory)
         if known is None:
             try:
-                names = os.listdir(folder)[:_MOST_ENTRIES]  # noqa: PTH208 - strings
+                names = os.listdir(directory)[:_MOST_ENTRIES]  # noqa: PTH208 - strings
             except OSError:
                 names = []
-            made = (path[len(folder) + 1 :].partition("/")[0] for path in self.beneath if path.startswith(f"{folder}/"))
-            known = self._entries[folder] = frozenset((*names, *made))
+            made = (
+                path[len(directory) + 1 :].partition("/")[0]
+                for path in self.beneath
+                if path.startswith(f"{directory}/")
+            )
+            known = self._entries[directory] = frozenset((*names, *made))
         return known
 
     def _is_file(self, path: str) -> bool:
@@ -138,10 +142,10 @@ class Finder:
         if (path, kind) in self._followed or len(self._followed) >= MOST_FILES:
             return
         self._followed.add((path, kind))
-        if not within(path, self.workspace) and any(within(path, folder) for folder in _SYSTEM):
+        if not within(path, self.workspace) and any(within(path, directory) for directory in _SYSTEM):
             return
         real = real_path(path)
-        is_system = any(within(real, folder) for folder in _SYSTEM)
+        is_system = any(within(real, directory) for directory in _SYSTEM)
         source = state_of(real) if is_system else self._source(path, kind)
         if source is None:
             return
@@ -197,9 +201,9 @@ class Finder:
             path = "/".join(pieces[:end])
             found = self.program(f"{path}.py", bases, depth, "python")
             if not self.program(f"{path}/__init__.py", bases, depth, "python") and not found and end == 1 and not dots:
-                bases = tuple(base for base in bases if self._is_folder(f"{base}/{path}"))
+                bases = tuple(base for base in bases if self._is_directory(f"{base}/{path}"))
                 if not bases:
                     return
 
-    def _is_folder(self, path: str) -> bool:
+    def _is_directory(self, path: str) -> bool:
         return next(self._steps, None) is not None and os.path.isdir(path)  # noqa: PTH112 - a string comes in

@@ -106,31 +106,31 @@ def is_tree_program(program: str, rest: Sequence[str]) -> bool:
 
 def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
     """Take the sources below the directories that the words name, or below where the program works."""
-    folder = bases[0]
-    named = [path for word in rest if not word.startswith("-") for path in _directories(word, folder)]
+    directory = bases[0]
+    named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
     budget = iter(range(_MOST_TREE_ENTRIES))
-    room = iter(range(_MOST_TREE_FILES))
-    for top in dict.fromkeys([folder, *named] if folder != finder.workspace or named else [folder]):
-        for path in _files_below(finder, top, budget):
+    remaining = iter(range(_MOST_TREE_FILES))
+    for top in dict.fromkeys([directory, *named] if directory != finder.workspace or named else [directory]):
+        for path in _files_under(finder, top, budget):
             if not path.endswith(_TREE_ENDINGS):
                 continue
-            if next(room, None) is None:
+            if next(remaining, None) is None:
                 return
             finder.in_tree = True
             finder.add(path, bases, depth)
             finder.in_tree = False
 
 
-def add_folder(finder: Finder, folder: str, bases: Bases, depth: int) -> None:
+def add_directory(finder: Finder, directory: str, bases: Bases, depth: int) -> None:
     """Take the files below a directory of modules, or one that is copied to run elsewhere."""
     budget = iter(range(_MOST_TREE_ENTRIES // 4))
-    room = iter(range(_MOST_TREE_FILES))
+    remaining = iter(range(_MOST_TREE_FILES))
     for base in bases[:3]:
-        top = os.path.normpath(os.path.join(base, folder))  # noqa: PTH118 - strings
+        top = os.path.normpath(os.path.join(base, directory))  # noqa: PTH118 - strings
         is_inside = within(top, finder.workspace) and top != finder.workspace
-        for path in _files_below(finder, top, budget) if is_inside else ():
+        for path in _files_under(finder, top, budget) if is_inside else ():
             if not path.endswith(_DATA_ENDINGS):
-                if next(room, None) is None:
+                if next(remaining, None) is None:
                     return
                 finder.add(path, bases, depth)
 
@@ -139,11 +139,11 @@ def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None
     """Take the files beside which a program works that are called like it: `.rspec`, `knexfile.js`, `turbo.json`."""
     if len(program) < 3 or not _SETTINGS.fullmatch(program):
         return
-    for folder in dict.fromkeys((bases[0], finder.workspace)):
-        for name in sorted(finder.entries(folder)):
+    for directory in dict.fromkeys((bases[0], finder.workspace)):
+        for name in sorted(finder.entries(directory)):
             stem = name.lower().lstrip(".").removeprefix("_").replace("-", "")
             if stem.startswith(program.lower().replace("-", "")) and not name.endswith(_DATA_ENDINGS):
-                finder.program(name, (folder,), depth)
+                finder.program(name, (directory,), depth)
 
 
 def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases: Bases) -> None:
@@ -169,25 +169,26 @@ def _pieces(word: str) -> Iterator[str]:
         yield from _SEPARATORS.split(VARIABLE_FOLDER.sub("", word))
 
 
-def _directories(word: str, folder: str) -> Iterator[str]:
-    path = os.path.normpath(os.path.join(folder, word.removesuffix("/...").removeprefix("//").partition(":")[0] or "."))  # noqa: PTH118
+def _directories(word: str, directory: str) -> Iterator[str]:
+    name = word.removesuffix("/...").removeprefix("//").partition(":")[0]
+    path = os.path.normpath(os.path.join(directory, name or "."))  # noqa: PTH118 - strings
     if os.path.isdir(path):  # noqa: PTH112 - a string
         yield path
 
 
-def _files_below(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[str]:
+def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[str]:
     """The files below a directory, those that earlier actions will write included."""
-    folders = [top]
-    while folders:
+    directories = [top]
+    while directories:
         try:
-            with os.scandir(folders.pop(0)) as entries:
+            with os.scandir(directories.pop(0)) as entries:
                 for entry in entries:
                     if next(budget, None) is None:
                         return
                     if not entry.is_dir(follow_symlinks=False):
                         yield entry.path
                     elif not _PASSED_OVER.match(entry.name):
-                        folders.append(entry.path)
+                        directories.append(entry.path)
         except OSError:
             continue
     yield from (path for path in finder.beneath if path.startswith(f"{top}/"))

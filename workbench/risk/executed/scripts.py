@@ -32,8 +32,8 @@ def scripts_run(parts: Sequence[Part], workspace: str, text: str = "", code: str
     Of recipes it is those that are asked for and what they need; of programs in other languages those that the command
     line itself names.
     """
-    folder = next((folder for part in parts for folder in part.folders), workspace)
-    finder = finder_of(parts, workspace, folder, text=text, code=code)
+    directory = next((directory for part in parts for directory in part.folders), workspace)
+    finder = finder_of(parts, workspace, directory, text=text, code=code)
     for path, line in finder.lines[:_MOST]:
         yield Script(path, line, is_shell=True)
     for path, (kind, depth) in list(finder.scripts.items())[:_MOST]:

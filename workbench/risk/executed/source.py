@@ -164,16 +164,16 @@ def _read(descriptor: int, path: str, kind: Kind) -> Source | None:
     if info.st_size > LARGEST:
         return Source(_state(info))
     key = (path, kind, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-    if (known := _KNOWN.get(key)) is not None:
-        return known
+    if (cached := _KNOWN.get(key)) is not None:
+        return cached
     is_settled = has_settled(info)
     with os.fdopen(descriptor, "rb", closefd=False) as file:
-        found = _analysed(path, file.read(LARGEST + 1), kind)
+        source = _analysed(path, file.read(LARGEST + 1), kind)
     if is_settled and _state(os.fstat(descriptor)) == _state(info):
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
-        _KNOWN[key] = found
-    return found
+        _KNOWN[key] = source
+    return source
 
 
 def _analysed(path: str, content: bytes, kind: Kind) -> Source:
@@ -211,18 +211,18 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
 
 def plain_names(text: str) -> list[str]:
     """Return what stands without quotes behind `source`, `load`, `use` and their like."""
-    names = (found[1].rstrip(";").replace("::", "/") for found in _LOADED_PLAIN.finditer(text))
+    names = (match[1].rstrip(";").replace("::", "/") for match in _LOADED_PLAIN.finditer(text))
     return [name for name, _ in zip(dict.fromkeys(names), range(_MOST_PLAIN), strict=False)]
 
 
 def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the paths and the modules (`package.module:function`) that a file of settings names."""
     paths = dict.fromkeys(
-        found[0] for found, _ in zip(_PATHS_IN_SETTINGS.finditer(text), range(_MOST_NAMES), strict=False)
+        match[0] for match, _ in zip(_PATHS_IN_SETTINGS.finditer(text), range(_MOST_NAMES), strict=False)
     )
-    paths |= dict.fromkeys(found[1] for found in _NAMED_BY_KEY.finditer(text))
+    paths |= dict.fromkeys(match[1] for match in _NAMED_BY_KEY.finditer(text))
     entries = zip(_ENTRY_POINTS.finditer(text), range(_MOST_DOTTED), strict=False)
-    modules = dict.fromkeys(found[1] or found[2] for found, _ in entries)
+    modules = dict.fromkeys(match[1] or match[2] for match, _ in entries)
     return tuple(paths)[:_MOST_PATHS], tuple(modules)
 
 
@@ -254,44 +254,44 @@ def commands_in(text: str) -> Iterator[tuple[str, ...]]:
     for _ in range(3):
         pieces += _INNER.findall(text)
         text = _INNER.sub("$_", text)
-    left = _MOST_COMMANDS
+    remaining = _MOST_COMMANDS
     for piece in (*_SEPARATORS.split(text), *(part for inner in pieces for part in _SEPARATORS.split(inner))):
         words = tuple(word.replace('"', "").replace("'", "") for word in _WORD.findall(piece))
         if not words or words[0].startswith("#"):
             continue
-        left -= 1
-        if left < 0:
+        remaining -= 1
+        if remaining < 0:
             return
         yield words
 
 
 def modules_in(text: str) -> Iterator[str]:
     """The modules that a text of Python imports, and the names from them, which may be modules too."""
-    left = _MOST_NAMES
-    for found in _IMPORTS.finditer(text):
-        origin, names, plain = found.groups()
+    remaining = _MOST_NAMES
+    for match in _IMPORTS.finditer(text):
+        origin, names, plain = match.groups()
         if plain:
-            wanted = [name.split()[0] for name in plain.split(",") if name.split()]
+            names_read = [name.split()[0] for name in plain.split(",") if name.split()]
         else:
             dot = "" if origin.endswith(".") else "."
             listed = [name.split()[0] for name in names.strip("()").split(",") if name.split()]
-            wanted = [origin, *(f"{origin}{dot}{name}" for name in listed if name != "*")]
-        for name in wanted:
-            left -= 1
-            if left < 0:
+            names_read = [origin, *(f"{origin}{dot}{name}" for name in listed if name != "*")]
+        for name in names_read:
+            remaining -= 1
+            if remaining < 0:
                 return
             yield name
 
 
 def loaded_names(text: str) -> list[str]:
     """What stands in quotes behind `require`, `import`, `include` and their like."""
-    return [found[1] for found, _ in zip(_LOADED.finditer(text), range(_MOST_NAMES), strict=False)]
+    return [match[1] for match, _ in zip(_LOADED.finditer(text), range(_MOST_NAMES), strict=False)]
 
 
 def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
     """Texts in quotes that are named like scripts, or like programs beside the code; `any_name` takes all of them."""
-    found = (match[1] for match in _QUOTED.finditer(text))
-    named = (name for name in found if any_name or name.endswith(CODE_ENDINGS) or "/" in name)
+    names = (match[1] for match in _QUOTED.finditer(text))
+    named = (name for name in names if any_name or name.endswith(CODE_ENDINGS) or "/" in name)
     return [name for name, _ in zip(named, range(_MOST_NAMES), strict=False)]
 
 
