@@ -8,10 +8,10 @@ from textual.message import Message
 
 from workbench.tui.messages import ActionChosen, FileChosen, RowWanted, TextChosen
 from workbench.tui.opening import open_text
+from workbench.tui.textual_seam.layout import LaidOutScreen
 from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.laid_out import LaidOutScreen
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.reducer import Changed, apply

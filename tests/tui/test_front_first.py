@@ -20,7 +20,7 @@ from tests.tui.waiting import until
 from workbench.config.settings import Settings
 from workbench.tui import garbage, pressed
 from workbench.tui.app import Opened, WorkbenchApp
-from workbench.tui.front_first import FrontFirst
+from workbench.tui.textual_seam.compositor import FrontToBackCompositor
 
 
 class Layered(Screen[None]):
@@ -35,7 +35,7 @@ class Layered(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = FrontFirst()
+        self._compositor = FrontToBackCompositor()
 
     def compose(self) -> ComposeResult:
         with Vertical(id="outer"):
@@ -54,7 +54,7 @@ def drawn(lines) -> list[list[tuple[str, object]]]:
     ]
 
 
-def assert_as_textual_draws(compositor: FrontFirst) -> None:
+def assert_as_textual_draws(compositor: FrontToBackCompositor) -> None:
     region = compositor.size.region
     theirs = drawn(Compositor._render_chops(compositor, region, lambda y: True))
     assert drawn(compositor._render_chops(region, lambda y: True)) == theirs

@@ -13,16 +13,16 @@ from textual.widgets import Static, TextArea
 
 from tests.tui.waiting import until
 from workbench.tui import pressed
-from workbench.tui.front_first import FrontFirst
-from workbench.tui.screens.keys_first import KeysFirst
+from workbench.tui.textual_seam.compositor import FrontToBackCompositor
+from workbench.tui.textual_seam.screen import LowLatencyScreen
 
 
-class StoppedClock(KeysFirst):
+class StoppedClock(LowLatencyScreen):
     """Nothing is painted but what does not wait for the clock, until it `ticks`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = FrontFirst()
+        self._compositor = FrontToBackCompositor()
         self.ticks = False
         self.painted: list[Region] = []
 
@@ -84,7 +84,7 @@ async def test_without_a_key_the_clock_is_waited_for():
         assert not screen.painted
 
 
-class Restyled(KeysFirst):
+class Restyled(LowLatencyScreen):
     """Counts how often all of it is styled once more."""
 
     times = 0

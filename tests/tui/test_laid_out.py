@@ -8,16 +8,16 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.tui.widgets.laid_out import LaidOut, LaidOutScreen
+from workbench.tui.textual_seam.layout import LaidOutScreen, SingleLayoutPass
 
 
-class Stream(Vertical, LaidOut):
+class Stream(Vertical, SingleLayoutPass):
     """As messages and the texts within them are laid out."""
 
     DEFAULT_CSS = "Stream { layout: stream; height: auto; }"
 
 
-class Text(Static, LaidOut):
+class Text(Static, SingleLayoutPass):
     """What grows."""
 
 

@@ -30,9 +30,9 @@ from workbench.tui.mistakes import Mistakes
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
-from workbench.tui.terminal.driver import TerminalDriver
 from workbench.tui.terminal.integration import AppManners
-from workbench.tui.textual_seam import draw_at_any_width, free_without_collector
+from workbench.tui.textual_seam.driver import TerminalDriver
+from workbench.tui.textual_seam.memory import allow_any_width, break_reference_cycles
 from workbench.tui.themes import DEFAULT, variable_defaults
 from workbench.tui.theming import ThemeFolder, no_such_theme
 from workbench.tui.widgets.arguments import arguments_now
@@ -52,8 +52,8 @@ _AGAIN = 2.0
 _WALL = ControlFilter()
 """One for all lines: each painted line remembers what a filter made of it."""
 
-draw_at_any_width()
-free_without_collector()
+allow_any_width()
+break_reference_cycles()
 
 
 class WorkbenchApp(AppManners, AppKeys):

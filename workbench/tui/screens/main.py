@@ -19,7 +19,6 @@ from workbench.config.modes import MODES
 from workbench.protocol.commands import Interrupt
 from workbench.text import visible
 from workbench.tui.focusing import give_keys
-from workbench.tui.front_first import FrontFirst
 from workbench.tui.garbage import set_aside
 from workbench.tui.later import load_later
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
@@ -29,6 +28,7 @@ from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.question_opener import Asking
 from workbench.tui.screens.sending import NO_MODEL, Sending
 from workbench.tui.screens.server_prompts import said_below, sent_before
+from workbench.tui.textual_seam.compositor import FrontToBackCompositor
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.draft import Draft
@@ -72,7 +72,7 @@ class MainScreen(Sending):
         unsent: Path | None = None,
     ) -> None:
         super().__init__()
-        self._compositor = FrontFirst()
+        self._compositor = FrontToBackCompositor()
         self.link = link
         self.state = state
         self._workspace = workspace

@@ -12,10 +12,10 @@ from textual.widget import Widget
 
 from workbench.tui.focusing import give_keys
 from workbench.tui.opening import open_rules, open_servers, open_spending
-from workbench.tui.screens.keys_first import KeysFirst
+from workbench.tui.textual_seam.layout import LaidOutScreen
+from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.laid_out import LaidOutScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side import PANELS, PanelTabs, SidePanels
 from workbench.view.prompt.completion import mention_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
 
 
-class PanelKeys(KeysFirst, LaidOutScreen):
+class PanelKeys(LowLatencyScreen, LaidOutScreen):
     """The part of the main screen that moves between its panels."""
 
     _sized_at: Size | None = None

@@ -6,10 +6,10 @@ from textual.containers import VerticalScroll
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
 
-from workbench.tui.widgets.laid_out import LaidOut
+from workbench.tui.textual_seam.layout import SingleLayoutPass
 
 
-class FollowingScroll(VerticalScroll, LaidOut):
+class FollowingScroll(VerticalScroll, SingleLayoutPass):
     """Follows what is added at the end; tells subclasses when an end of what is mounted is reached."""
 
     def on_mount(self) -> None:

@@ -17,7 +17,7 @@ from textual.geometry import Size
 from textual.reactive import var
 from textual.strip import Strip
 
-from workbench.tui.widgets.laid_out import StillScroll
+from workbench.tui.textual_seam.layout import QuietScrollView
 from workbench.tui.widgets.painting import MARKS, STYLES, as_strip, css_beside, style_of
 from workbench.view.formatting.wrapping import Line, Piece
 
@@ -25,7 +25,7 @@ _MOST_PAINTED: Final = 128
 """Painted lines that are kept, at least; each has some four kilobytes."""
 
 
-class LineList(StillScroll, can_focus=True):
+class LineList(QuietScrollView, can_focus=True):
     """Lines with a cursor; follows the end while the end is in sight (`follows`)."""
 
     DEFAULT_CSS = css_beside(__file__)
@@ -167,6 +167,6 @@ class LineList(StillScroll, can_focus=True):
         return plain | {name: self.get_component_rich_style(f"line--{name}") for name in MARKS}
 
 
-def _line_width(shown: StillScroll) -> int:
+def _line_width(shown: QuietScrollView) -> int:
     """Cells of a line: those beside the scrollbar, which would cover the last one."""
     return shown.size.width - bool(shown.show_vertical_scrollbar)

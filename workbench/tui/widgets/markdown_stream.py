@@ -22,9 +22,9 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from workbench.text import visible
 from workbench.tui import pressed
-from workbench.tui.widgets.laid_out import LaidOut
+from workbench.tui.textual_seam.layout import SingleLayoutPass
+from workbench.tui.textual_seam.markdown import BulletList, OrderedList, Paragraph, SlimBlock
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.paragraph import BulletList, OrderedList, Paragraph, SlimBlock
 from workbench.view.formatting.wrapping import MarkdownCut
 from workbench.view.window import LONGEST, head_of, markdown_nodes
 
@@ -85,7 +85,7 @@ _OWN_BLOCKS: Final[dict[str, type[MarkdownBlock]]] = {
 }
 
 
-class SettledText(Markdown, LaidOut):
+class SettledText(Markdown, SingleLayoutPass):
     """The blocks that are whole."""
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
@@ -93,11 +93,11 @@ class SettledText(Markdown, LaidOut):
         return _OWN_BLOCKS.get(block_name) or super().get_block_class(block_name)
 
 
-class TailText(Static, LaidOut):
+class TailText(Static, SingleLayoutPass):
     """What may still become another block."""
 
 
-class MarkdownStream(Vertical, LaidOut):
+class MarkdownStream(Vertical, SingleLayoutPass):
     """One text of the agent; `grow` while it streams, `finish` when it is whole."""
 
     DEFAULT_CSS = css_beside(__file__)

@@ -14,8 +14,8 @@ from textual.widgets import Static
 
 from workbench.text import counted, first_line, visible
 from workbench.tui.messages import TextChosen
+from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.widgets.copying import Copy, Copying
-from workbench.tui.widgets.laid_out import LaidOut
 from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.painting import css_beside, say
 from workbench.view.formatting.wrapping import code_blocks
@@ -126,7 +126,7 @@ class OpenNotice(MoreText):
         self.say(f"{sign} {self.item.text} · enter opens", self.item.detail)
 
 
-class AgentText(Copying, Vertical, LaidOut):
+class AgentText(Copying, Vertical, SingleLayoutPass):
     """What the agent says: reasoning folded to one line, then Markdown, streaming or whole."""
 
     DEFAULT_CSS = _CSS

@@ -12,7 +12,7 @@ from textual.css.styles import RenderStyles
 from textual.dom import DOMNode
 from textual.widgets._markdown import MarkdownBlock, MarkdownBulletList, MarkdownOrderedList, MarkdownParagraph
 
-from workbench.tui.widgets.laid_out import LaidOut
+from workbench.tui.textual_seam.layout import SingleLayoutPass
 
 
 class SlimBlock(MarkdownBlock):
@@ -43,7 +43,7 @@ class SlimBlock(MarkdownBlock):
         super().notify_style_update()
 
 
-class Paragraph(MarkdownParagraph, SlimBlock, LaidOut):
+class Paragraph(MarkdownParagraph, SlimBlock, SingleLayoutPass):
     """A paragraph."""
 
     def set_content(self, content: Content) -> None:

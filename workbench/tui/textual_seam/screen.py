@@ -12,7 +12,7 @@ from textual.screen import Screen
 from workbench.tui import pressed
 
 
-class KeysFirst(Screen[None]):
+class LowLatencyScreen(Screen[None]):
     """A screen that paints at once what a key changed in the widget that has the keys."""
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:

@@ -19,7 +19,7 @@ Canvas: TypeAlias = list[dict[int, Strip]]
 """What each line shows: the column where a piece begins, and the piece."""
 
 
-class FrontFirst(Compositor):
+class FrontToBackCompositor(Compositor):
     """Textual's compositor with another way to fill the lines."""
 
     def render_partial_update(self) -> ChopsUpdate | None:

@@ -10,7 +10,7 @@ from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
 
-class LaidOut(Widget):
+class SingleLayoutPass(Widget):
     """Textual would lay out the whole screen once more, as what the widget holds has another size now too."""
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
@@ -41,7 +41,7 @@ class LaidOutScreen(Screen[None]):
         self.check_idle()
 
 
-class StillScroll(ScrollView):
+class QuietScrollView(ScrollView):
     """Textual would have its scrollbar painted with each layout of the screen, also where nothing of it changed."""
 
     _laid_out = (Size(), Size(), Size())

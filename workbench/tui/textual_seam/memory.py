@@ -35,7 +35,7 @@ _arranged: Final[WeakKeyDictionary[Compositor, list[dict[Any, Any] | set[Any]]]]
 """The maps and sets of widgets that each compositor has made and that are not emptied yet."""
 
 
-def draw_at_any_width() -> None:
+def allow_any_width() -> None:
     """Let text be laid out in a widget of no width at all: at one to four columns borders and padding leave none.
 
     Textual 8.2.8 divides the line by the width there (`range() arg 3 must not be zero` in `Content` and in Rich's
@@ -44,7 +44,7 @@ def draw_at_any_width() -> None:
     Content._wrap_and_format = _wrap_at_least_one  # type: ignore[method-assign, assignment]
 
 
-def free_without_collector() -> None:
+def break_reference_cycles() -> None:
     """Free what is no longer shown as soon as nothing refers to it, without the garbage collector.
 
     Textual 8.2.8 leaves reference cycles behind. What they hold is old by then, and the oldest generation is hardly
