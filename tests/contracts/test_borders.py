@@ -2,8 +2,10 @@
 
 import ast
 import inspect
+import textwrap
 from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import textual
@@ -59,15 +61,46 @@ def private_names() -> frozenset[str]:
 
 
 def own_names(module: Module) -> set[str]:
-    """The private names that the module itself gives."""
+    """The private names that the module itself gives, and what it calls of the standard library."""
     stored = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
-    return {*stored, *(n.name for n in ast.walk(module.tree) if isinstance(n, Function))}
+    called = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "os")
+    return {*stored, *called, *(n.name for n in ast.walk(module.tree) if isinstance(n, Function))}
+
+
+def in_seam(module: str) -> bool:
+    return f"{module}.".startswith(f"{SEAM}.")
+
+
+def private_names_of(cls: type) -> set[str]:
+    """The private names that a class itself defines, or assigns to its instances."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    stored = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+    }
+    defined = {node.name for node in tree.body[0].body if isinstance(node, Function)}
+    return {name for name in stored | defined if name.startswith("_") and not name.startswith("__")}
+
+
+def test_no_class_defines_a_private_name_of_its_base_in_textual():
+    private_names_of_base = cache(private_names_of)
+    both = {}
+    for name in modules():
+        if not name.startswith("workbench.tui") or in_seam(name):
+            continue
+        for cls in vars(import_module(name)).values():
+            if inspect.isclass(cls) and cls.__module__ == name:
+                bases = [base for base in cls.__mro__ if base.__module__.startswith("textual.")]
+                names = set().union(*map(private_names_of_base, bases)) & private_names_of(cls) if bases else ()
+                both |= {f"{name}:{cls.__name__}": sorted(names)} if names else {}
+    assert both == {}
 
 
 def test_private_parts_of_textual_stay_in_the_seam():
     used = {}
     for module in modules().values():
-        if not module.name.startswith("workbench.tui") or f"{module.name}.".startswith(f"{SEAM}."):
+        if not module.name.startswith("workbench.tui") or in_seam(module.name):
             continue
         foreign = private_names() - own_names(module)
         read = {n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and n.attr in foreign}

@@ -8,7 +8,7 @@ from textual.message import Message
 
 from workbench.tui.messages import ActionChosen, FileChosen, RowWanted, TextChosen
 from workbench.tui.opening import open_text
-from workbench.tui.textual_seam.layout import LaidOutScreen
+from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
@@ -34,8 +34,8 @@ class PanelApp(App[None]):
         self.dark = dark
         self.chosen: list[str] = []
 
-    def get_default_screen(self) -> LaidOutScreen:
-        return LaidOutScreen(id="_default")  # as the main screen is one
+    def get_default_screen(self) -> LowLatencyScreen:
+        return LowLatencyScreen(id="_default")  # as the main screen is one
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults(getattr(self, "dark", True))

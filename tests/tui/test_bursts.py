@@ -37,7 +37,7 @@ async def test_what_follows_the_palettes_key_is_typed_into_it():
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
         await wait_until(pilot, lambda: app.screen.query_one(Input).value == "theme")
         burst(app, "escape", "f1", "escape")  # help opens while the palette closes
-        await wait_until(pilot, lambda: app._held == () and not app.screen.is_modal)
+        await wait_until(pilot, lambda: app.early_input._held == () and not app.screen.is_modal)
         burst(app, "b")
         prompt = app.screen.query_one(Prompt)
         assert await wait_until(pilot, lambda: prompt.text == "ab")
@@ -53,7 +53,7 @@ async def test_keys_from_before_there_is_a_screen_are_kept(monkeypatch):
 
     monkeypatch.setattr(app, "get_default_screen", late_screen)
     async with app.run_test(size=(100, 30)) as pilot:
-        await wait_until(pilot, lambda: app._held == () and app.screen.query_one(Prompt).text == "hi")
+        await wait_until(pilot, lambda: app.early_input._held == () and app.screen.query_one(Prompt).text == "hi")
         assert app.screen.has_class("-zoomed")
 
 

@@ -13,7 +13,6 @@ from textual.widgets import Static, TextArea
 
 from tests.tui.waiting import until
 from workbench.tui import pressed
-from workbench.tui.textual_seam.compositor import FrontToBackCompositor
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 
 
@@ -22,7 +21,6 @@ class StoppedClock(LowLatencyScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = FrontToBackCompositor()
         self.ticks = False
         self.painted: list[Region] = []
 

@@ -8,7 +8,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from workbench.tui.textual_seam.layout import LaidOutScreen, SingleLayoutPass
+from workbench.tui.textual_seam.layout import SingleLayoutPass
+from workbench.tui.textual_seam.screen import LowLatencyScreen
 
 
 class Stream(Vertical, SingleLayoutPass):
@@ -21,7 +22,7 @@ class Text(Static, SingleLayoutPass):
     """What grows."""
 
 
-class Talk(LaidOutScreen):
+class Talk(LowLatencyScreen):
     """A text within two streams, and lines beside it."""
 
     CSS = "#all { layout: stream; height: 1fr; } Static { height: auto; }"

@@ -32,7 +32,8 @@ from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
 from workbench.tui.terminal.integration import AppManners
 from workbench.tui.textual_seam.driver import TerminalDriver
-from workbench.tui.textual_seam.memory import allow_any_width, break_reference_cycles
+from workbench.tui.textual_seam.layout import allow_any_width
+from workbench.tui.textual_seam.memory import break_reference_cycles
 from workbench.tui.themes import DEFAULT, variable_defaults
 from workbench.tui.theming import ThemeFolder, no_such_theme
 from workbench.tui.widgets.arguments import arguments_now
@@ -122,7 +123,9 @@ class WorkbenchApp(AppManners, AppKeys):
 
     def get_default_screen(self) -> Screen[None]:
         """The main screen is the first one; there is nothing below it."""
-        return self.main_screen()
+        screen = self.main_screen()
+        self.early_input.hold_until_painted(screen)
+        return screen
 
     def get_driver_class(self) -> type[Driver]:
         """Our own where Textual would take the one for Unix terminals."""

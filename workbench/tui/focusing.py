@@ -1,12 +1,23 @@
-"""Gives a widget the keys at once; Textual's own way leaves the next keys of a burst where they were."""
+"""Moves the keyboard focus at once; Textual's own way leaves the next keys of a burst where they were."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from textual.screen import Screen
 from textual.widget import Widget
 
 
 def give_keys(widget: Widget, shown_by: Widget | None = None) -> None:
-    """The widget has the keys from here on; `shown_by` is what was just given the class that shows it."""
+    """Focus a widget; `shown_by` is the one that was just given the class that shows it."""
     if shown_by is not None:
         widget.app.stylesheet.update(shown_by)
     widget.screen.set_focus(widget)
+
+
+def focus_default(screen: Screen[Any]) -> None:
+    """Focus the first widget that the screen's `AUTO_FOCUS` names, where one can have the focus."""
+    selector = screen.app.AUTO_FOCUS if screen.AUTO_FOCUS is None else screen.AUTO_FOCUS
+    widget = next((each for each in screen.query(selector) if each.focusable), None) if selector else None
+    if widget is not None:
+        screen.set_focus(widget)

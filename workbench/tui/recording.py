@@ -21,6 +21,7 @@ from workbench.client.client import Incoming
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.later import load_later
+from workbench.tui.textual_seam.screen import rendered_lines
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view import clock
 from workbench.view.opened import Opened
@@ -132,9 +133,7 @@ class Replay:
             each.cursor_blink = False
         for entry in self.app.screen.query(Input):
             entry.cursor_blink = False
-        stack = self.app._background_screens
-        update = self.app.screen._compositor.render_update(full=True, screen_stack=stack, simplify=True)
-        return [Strip.join(row) for row in getattr(update, "strips", ())]
+        return rendered_lines(self.app)
 
     def svg(self) -> str:
         """What the screen shows, as a picture that needs nothing beside it."""

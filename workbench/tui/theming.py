@@ -44,7 +44,7 @@ class ThemeFolder:
         if self._register().problems:
             self._mistakes.tell()
         if self._app.current_theme != before:
-            self._app._watch_theme(before.name)  # nothing public shows a theme of the same name anew
+            self._app.mutate_reactive(App.theme)
 
     def _register(self) -> Themes:
         own = load_themes(*([self._folder] if self._folder else []))

@@ -16,6 +16,7 @@ from textual.widgets import Input
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.approval_parts import open_text
 from workbench.tui.screens.reviewing import ReviewScreen
+from workbench.tui.textual_seam.screen import own_bindings
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Overheard, Scope, Turn, together
@@ -107,7 +108,7 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         self.call_after_refresh(self.tell)
 
     def _opens_text(self, key: str) -> bool:
-        bound = self._bindings.key_to_bindings.get(key, [])
+        bound = own_bindings(self).get(key, ())
         return any(binding.action in ("edit", "note(True)", "note(False)") for binding in bound)
 
     def on_paste(self, event: events.Paste) -> None:

@@ -28,7 +28,6 @@ from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.question_opener import Asking
 from workbench.tui.screens.sending import NO_MODEL, Sending
 from workbench.tui.screens.server_prompts import said_below, sent_before
-from workbench.tui.textual_seam.compositor import FrontToBackCompositor
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.draft import Draft
@@ -72,7 +71,6 @@ class MainScreen(Sending):
         unsent: Path | None = None,
     ) -> None:
         super().__init__()
-        self._compositor = FrontToBackCompositor()
         self.link = link
         self.state = state
         self._workspace = workspace

@@ -12,7 +12,6 @@ from textual.widget import Widget
 
 from workbench.tui.focusing import give_keys
 from workbench.tui.opening import open_rules, open_servers, open_spending
-from workbench.tui.textual_seam.layout import LaidOutScreen
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
 
 
-class PanelKeys(LowLatencyScreen, LaidOutScreen):
+class PanelKeys(LowLatencyScreen):
     """The part of the main screen that moves between its panels."""
 
     _sized_at: Size | None = None

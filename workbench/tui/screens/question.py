@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 
 from workbench.tui.messages import BehindScrolled
+from workbench.tui.textual_seam.screen import is_batching
 from workbench.view.approval.questions import Arming
 from workbench.view.state import ActionItem
 
@@ -58,7 +59,7 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         """
         if self._withdrawn:
             self.leave(self.unanswered())
-        elif self._ticks is None and not self.app._batch_count:  # nothing public says that frames are held back
+        elif self._ticks is None and not is_batching(self.app):
             self.call_later(self.appeared)
         else:
             self.call_after_refresh(self.appeared)

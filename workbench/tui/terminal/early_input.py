@@ -1,118 +1,111 @@
-"""What is typed or pasted behind a key that opens a screen, or moves the keys, goes where that key leads."""
+"""Keys and pastes typed behind a key that opens a screen, or moves the focus, go where that key leads."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
 from textual import events
 from textual.app import App
-from textual.message_pump import MessagePump
+from textual.dom import DOMNode
 from textual.screen import Screen
-from textual.widget import AwaitMount
 from textual.widgets import Input, TextArea
 
 from workbench.tui import pressed
-from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.textual_seam.screen import binding_owner
 
 _ROUNDS: Final = 2
-"""From the widget with the keys up to the app: the key itself, then what its action told other widgets."""
+"""Round trips from the focused widget up to the app: the key itself, then the messages that its action sent."""
 _PATIENCE: Final = 1.0
-"""Seconds until keys go on although the widget that had them is gone."""
+"""Seconds until input goes on although the widget that had the focus is gone."""
 
 
-class EarlyInput(App[int]):
-    """Holds keys and pastes while a screen opens, or an earlier key is on its way, and gives them in their order."""
+class EarlyInput:
+    """Holds input while a screen opens or an earlier key is on its way, and delivers it in its order.
 
-    _opening: Screen[Any] | None = None
-    _underway: events.Key | None = None
-    """A key that may move the keys elsewhere, until all that it sets off is done."""
-    _held: tuple[events.Key | events.Paste, ...] = ()
+    The app passes every event to `receive`, and reports each screen that it opens or closes; `deliver` is the app's own
+    handling of an event.
+    """
 
-    def push_screen(self, *given: Any, **more: Any) -> Any:
-        """As ever; keys wait until the screen was drawn once."""
-        done = super().push_screen(*given, **more)
-        self._hold_for(self.screen)
-        return done
+    def __init__(self, app: App[Any], deliver: Callable[[events.Event], Awaitable[None]]) -> None:
+        self._app = app
+        self._deliver = deliver
+        self._opening: Screen[Any] | None = None
+        # A key that may move the focus; set until everything that it causes is done.
+        self._pending: events.Key | None = None
+        self._held: tuple[events.Key | events.Paste, ...] = ()
 
-    def _init_mode(self, mode: str) -> AwaitMount:
-        """As ever; so do those that come before there is a first screen."""
-        done = super()._init_mode(mode)
-        self._hold_for(self.screen)
-        return done
-
-    def _hold_for(self, screen: Screen[Any]) -> None:
+    def hold_until_painted(self, screen: Screen[Any]) -> None:
+        """Hold input until this screen, which is being opened, has been painted once."""
         self._opening = screen
-        screen.call_after_refresh(self.call_later, self._give, screen)
+        screen.call_after_refresh(self._app.call_later, self._release, screen)
 
-    def pop_screen(self) -> Any:
-        """As ever; what was held for a screen that closed before it was drawn goes to the one below."""
-        done = super().pop_screen()
-        if self._opening not in self.screen_stack:
-            self.call_later(self._give, self._opening)
-        return done
+    def screen_closed(self) -> None:
+        """Deliver what was held for a screen that closed before it was painted to the one below."""
+        if self._opening not in self._app.screen_stack:
+            self._app.call_later(self._release, self._opening)
 
-    async def on_event(self, event: events.Event) -> None:
-        """Hold what comes too early."""
+    async def receive(self, event: events.Event) -> None:
+        """Deliver an event, or hold it when it comes too early."""
         if isinstance(event, events.Key):
             pressed.note()
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
-            await super().on_event(event)
-        elif self._underway is not None or (self._opening is not None and self._opening is self.screen):
+            await self._deliver(event)
+        elif self._pending is not None or self._is_opening:
             self._held = (*self._held, event)
         else:
-            await self._give(self._opening)
+            await self._release(self._opening)
             await self._pass_on(event)
 
+    @property
+    def _is_opening(self) -> bool:
+        return self._opening is not None and self._opening is self._app.screen
+
     async def _pass_on(self, event: events.Key | events.Paste) -> None:
-        """To the widget that has the keys; what comes next waits where this one may take them elsewhere."""
-        if isinstance(event, events.Key) and self._may_lead_elsewhere(event):
-            self._underway = event
-            await super().on_event(event)
-            self.set_timer(_PATIENCE, partial(self._arrived, event))
-            self._wait_behind(event, self.focused or self.screen, _ROUNDS)
+        """Deliver input to the focused widget; hold what follows a key that may move the focus."""
+        if isinstance(event, events.Key) and self._may_move_focus(event):
+            self._pending = event
+            await self._deliver(event)
+            self._app.set_timer(_PATIENCE, partial(self._finish, event))
+            self._wait_behind(event, self._app.focused or self._app.screen, _ROUNDS)
         else:
-            await super().on_event(event)
+            await self._deliver(event)
 
-    def _may_lead_elsewhere(self, event: events.Key) -> bool:
-        """Whether a binding waits for it, also one by which one writes: the app runs it, behind letters that follow.
-
-        The prompt runs its own at once.
-        """
-        focused = self.focused
+    def _may_move_focus(self, event: events.Key) -> bool:
+        """Whether a binding is run by the app, behind letters that follow; a text field runs its own at once."""
+        focused = self._app.focused
         if event.is_printable and isinstance(focused, Input | TextArea):
             return False
-        for owner, bindings in self.screen._modal_binding_chain:
-            if event.key in bindings.key_to_bindings:
-                return owner is not focused or not isinstance(focused, Prompt)
-        return False
+        owner = binding_owner(self._app.screen, event.key)
+        return owner is not None and (owner is not focused or not getattr(focused, "runs_own_bindings", False))
 
-    def _wait_behind(self, key: events.Key, at: MessagePump, rounds: int) -> None:
-        """Behind all that waits there, and then one step up."""
-        if not at.call_later(self._climb, key, at, rounds):
-            self._climb(key, at, rounds)
+    def _wait_behind(self, key: events.Key, node: DOMNode, rounds: int) -> None:
+        """Wait behind all messages of a node, then go on with its parent."""
+        if not node.call_later(self._climb, key, node, rounds):
+            self._climb(key, node, rounds)
 
-    def _climb(self, key: events.Key, at: MessagePump, rounds: int) -> None:
-        """One step up; from the top once more, then it is done."""
-        parent = at._parent
+    def _climb(self, key: events.Key, node: DOMNode, rounds: int) -> None:
+        """Wait behind the parent; at the top begin the next round, or finish."""
+        parent = node.parent
         if parent is not None:
             self._wait_behind(key, parent, rounds)
         elif rounds > 1:
-            self._wait_behind(key, self.focused or self.screen, rounds - 1)
+            self._wait_behind(key, self._app.focused or self._app.screen, rounds - 1)
         else:
-            self.call_later(self._arrived, key)
+            self._app.call_later(self._finish, key)
 
-    async def _arrived(self, key: events.Key) -> None:
-        """Go on with what was held."""
-        if key is self._underway:
-            self._underway = None
-            if self._opening is None or self._opening is not self.screen:
-                await self._give(self._opening)
+    async def _finish(self, key: events.Key) -> None:
+        """Go on with what was held behind a key."""
+        if key is self._pending:
+            self._pending = None
+            if not self._is_opening:
+                await self._release(self._opening)
 
-    async def _give(self, opened: Screen[Any] | None) -> None:
-        """The screen is there, or is gone again: what was held comes first. One of these keys may open another."""
+    async def _release(self, opened: Screen[Any] | None) -> None:
+        """Deliver what was held for a screen that is painted, or gone again; one of these keys may open another."""
         if opened is not self._opening:
             return
         self._opening, held, self._held = None, self._held, ()
         for event in held:
-            await self.on_event(event)
+            await self.receive(event)

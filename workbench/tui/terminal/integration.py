@@ -9,10 +9,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from textual import events, on
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter, Monochrome
 from textual.widgets import Input, TextArea
@@ -22,9 +24,11 @@ from workbench.config.settings import Auto, TerminalSettings, read_terminal
 from workbench.processes.start import find_program, run
 from workbench.text import first_line
 from workbench.tui import garbage
+from workbench.tui.focusing import focus_default
 from workbench.tui.messages import QuestionRang
 from workbench.tui.terminal.early_input import EarlyInput
 from workbench.tui.terminal.filters import AsciiFilter, NoColour
+from workbench.tui.textual_seam.driver import write_to_terminal
 from workbench.view.state import SessionState
 
 _NO_TITLE: Final = ("dumb", "linux", "vt", "ansi", "cons", "emacs", "eterm", "unknown")
@@ -176,7 +180,7 @@ _NO_COLOUR = NoColour()
 _ASCII = AsciiFilter()
 
 
-class AppManners(EarlyInput):
+class AppManners(App[int]):
     """Title, progress, notices, bell, clipboard and signs; `mind` says what is wanted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -185,6 +189,27 @@ class AppManners(EarlyInput):
 
     state: SessionState
     window: Window
+
+    @cached_property
+    def early_input(self) -> EarlyInput:
+        """What holds keys back while a screen opens."""
+        return EarlyInput(self, super().on_event)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Deliver an event, or hold it back."""
+        await self.early_input.receive(event)
+
+    def push_screen(self, *args: Any, **options: Any) -> Any:
+        """Open a screen; keys wait until it has been painted."""
+        result = super().push_screen(*args, **options)
+        self.early_input.hold_until_painted(self.screen)
+        return result
+
+    def pop_screen(self) -> Any:
+        """Close the screen on top."""
+        result = super().pop_screen()
+        self.early_input.screen_closed()
+        return result
 
     def mind(self, wanted: Mapping[str, object], env: Mapping[str, str] = os.environ) -> None:
         """Read the table `[terminal]`; called before the first frame."""
@@ -236,7 +261,7 @@ class AppManners(EarlyInput):
     def watch_app_focus(self, is_focused: bool) -> None:
         """A terminal may say that it has the keys no more before any widget had them: the next key finds one."""
         if is_focused and self.screen.focused is None:
-            self.screen._update_auto_focus()
+            focus_default(self.screen)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """With reduced motion no cursor blinks."""
@@ -266,6 +291,4 @@ class AppManners(EarlyInput):
             put_on_clipboard(text, self._env)
 
     def _write(self, sequence: str) -> None:
-        if self._driver is not None:
-            self._driver.write(sequence)
-            self._driver.flush()
+        write_to_terminal(self, sequence)

@@ -1,8 +1,4 @@
-"""A compositor that paints each cell once: the widget in front has it, and what lies behind is not even asked.
-
-Textual renders every widget of the lines that changed, containers below containers, and cuts each line at the edges of
-all of them. Here only the spans that changed are filled, from the front to the back. The main screen has one.
-"""
+"""A compositor that paints each cell once, from the front to the back."""
 
 from __future__ import annotations
 
@@ -20,10 +16,17 @@ Canvas: TypeAlias = list[dict[int, Strip]]
 
 
 class FrontToBackCompositor(Compositor):
-    """Textual's compositor with another way to fill the lines."""
+    """Textual's compositor with another way to fill the lines: what lies behind a widget is not rendered.
+
+    Reason: Textual 8.2.8 renders every widget of the lines that changed, containers below their content, and cuts each
+    line at the edges of all of them. Here only the spans that changed are filled.
+    Upstream: `Compositor.render_partial_update` and `_render_chops`; `_dirty_regions` and `_regions_to_spans` are read.
+    Without it: `LowLatencyScreen` keeps Textual's compositor when this module cannot be imported; an override that is
+    not called leaves Textual's way of painting. `test_front_first.py` compares both, cell by cell.
+    """
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Only the spans that changed."""
+        """Render the spans that changed."""
         screen = self.size.region
         regions = [region.intersection(screen) for region in self._dirty_regions]
         self._dirty_regions.clear()
@@ -38,36 +41,37 @@ class FrontToBackCompositor(Compositor):
         return ChopsUpdate(canvas, spans, ends)
 
     def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
-        """Whole lines."""
+        """Render whole lines."""
         width, height = self.size
         return self._fill([[(0, width)] if is_rendered_line(y) else [] for y in range(height)])
 
     def _fill(self, empty: list[list[Span]]) -> Canvas:
-        """The lines' empty spans, filled by the first widget there is at each place."""
+        """Fill the empty spans of each line with the frontmost widget there."""
         canvas: Canvas = [{} for _ in empty]
-        left = sum(map(bool, empty))
+        unfilled_lines = sum(map(bool, empty))
         for widget, (region, clip) in self.visible_widgets.items():
-            if not left:
+            if not unfilled_lines:
                 break
-            seen = region.intersection(clip)
-            rows = [y for y in seen.line_range if _meets(empty[y], seen.x, seen.right)]
+            visible = region.intersection(clip)
+            rows = [y for y in visible.line_range if _overlaps(empty[y], visible.x, visible.right)]
             if not rows:
                 continue
             first = rows[0]
-            strips = widget.render_lines(Region(seen.x - region.x, first - region.y, seen.width, rows[-1] + 1 - first))
+            crop = Region(visible.x - region.x, first - region.y, visible.width, rows[-1] + 1 - first)
+            strips = widget.render_lines(crop)
             for y in rows:
                 if y - first < len(strips):
-                    empty[y] = _put(canvas[y], strips[y - first], seen.x, empty[y])
-                    left -= not empty[y]
+                    empty[y] = _put(canvas[y], strips[y - first], visible.x, empty[y])
+                    unfilled_lines -= not empty[y]
         return [dict(sorted(line.items())) for line in canvas]
 
 
-def _meets(spans: list[Span], x: int, right: int) -> bool:
+def _overlaps(spans: list[Span], x: int, right: int) -> bool:
     return any(first < right and x < last for first, last in spans)
 
 
 def _put(line: dict[int, Strip], strip: Strip, x: int, spans: list[Span]) -> list[Span]:
-    """Show the strip in those spans that it covers; what is still empty."""
+    """Put the parts of the strip that lie in the spans on the line; return the spans that stay empty."""
     right = x + strip.cell_length
     empty: list[Span] = []
     for first, last in spans:

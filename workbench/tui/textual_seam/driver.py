@@ -8,8 +8,11 @@ import termios
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from textual.app import App
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+
+from workbench.tui.textual_seam.screen import repaint
 
 
 @runtime_checkable
@@ -21,9 +24,17 @@ class TakesSignals(Protocol):
 
 
 class TerminalDriver(LinuxDriver):
-    """Differs from Textual's own (8.2.8) where a byte, a signal or a stop would cost the user the screen."""
+    """A driver that loses neither keys nor the terminal's modes to a byte, a signal or a stop.
 
-    _owned: list[Any] | None = None
+    Reason: in Textual 8.2.8 one byte that is not UTF-8 ends the input thread and the app. A SIGCONT without a stop
+    before it starts a second input thread: both share the keys, and our modes are remembered as those to restore.
+    Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_writer_thread`, `_enable_mouse_support`,
+    `_enable_bracketed_paste` and `_disable_line_wrap`; `getincrementaldecoder` in its module.
+    Without it: `_sigcont_application` is not called, and Textual's handling applies; a missing helper raises in a
+    signal callback after a stop. `tests/terminal` runs the driver in a pseudo terminal.
+    """
+
+    _owned_modes: list[Any] | None = None
     """The modes of the terminal while it is ours; None while it is not."""
 
     def run_input_thread(self) -> None:
@@ -35,37 +46,33 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal; one that is ours already only gets its modes again."""
-        if self._owned is None:
+        if self._owned_modes is None:
             if isinstance(self._app, TakesSignals):
                 self._app.take_signals()
             super().start_application_mode()  # type: ignore[no-untyped-call]
-            self._owned = _modes(self.fileno)
+            self._owned_modes = _modes(self.fileno)
         else:
-            self._set_modes(self._owned)
+            self._set_modes(self._owned_modes)
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back; nothing where it is not ours."""
-        if self._owned is not None:
-            self._owned = None
+        """Restore the terminal; does nothing while it is not ours."""
+        if self._owned_modes is not None:
+            self._owned_modes = None
             super().stop_application_mode()
 
     def close(self) -> None:
-        """End the writer; once."""
+        """End the writer thread; a second call does nothing."""
         super().close()
         self._writer_thread = None
 
     def _sigcont_application(self, *_: object) -> None:
-        """Take the terminal again after a stop, also after one by SIGSTOP, which nobody can prepare for.
-
-        A second start in a process that was not stopped would leave two threads that share the keys between them, and
-        remember our own modes as those to restore.
-        """
+        """Take the terminal again after a stop, also after a SIGSTOP, which no process can prepare for."""
         if self._auto_restart:
             self.start_application_mode()
-            self._app.call_later(self._paint)
+            self._app.call_later(self._repaint_all)
 
     def _set_modes(self, modes: list[Any]) -> None:
-        """What the shell may have changed meanwhile: line discipline, alternate screen, cursor, reports."""
+        """Set what the shell may have changed meanwhile: line discipline, alternate screen, cursor, reports."""
         try:
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
@@ -75,12 +82,10 @@ class TerminalDriver(LinuxDriver):
         self._enable_bracketed_paste()
         self._disable_line_wrap()
 
-    def _paint(self) -> None:
-        """Draw all of it, at the size there is now: nothing on the terminal is ours any more."""
+    def _repaint_all(self) -> None:
+        """Draw the whole screen at its current size: nothing on the terminal is ours any more."""
         signal.raise_signal(signal.SIGWINCH)
-        screen = self._app.screen
-        screen._compositor._dirty_regions.add(screen._compositor.size.region)
-        screen._compositor_refresh()
+        repaint(self._app.screen)
 
 
 def _modes(descriptor: int) -> list[Any] | None:
@@ -88,3 +93,16 @@ def _modes(descriptor: int) -> list[Any] | None:
         return termios.tcgetattr(descriptor)
     except termios.error:
         return None
+
+
+def write_to_terminal(app: App[Any], sequence: str) -> None:
+    """Write a control sequence to the terminal, in the order of the frames; dropped while the app has no driver.
+
+    Reason: Textual 8.2.8 writes frames in a thread of the driver, and only the driver keeps the order.
+    Upstream: `App._driver`.
+    Without it: the sequence is dropped.
+    """
+    driver = getattr(app, "_driver", None)
+    if driver is not None:
+        driver.write(sequence)
+        driver.flush()

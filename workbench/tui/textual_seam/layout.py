@@ -1,54 +1,85 @@
-"""Bases of what is on the screen while something grows: each layout of it costs what changed, and is the last one."""
+"""Widgets whose layout costs what changed, text in a widget without width, and the anchor at the end of a scroller."""
 
 from __future__ import annotations
 
-from textual import messages
+from typing import Any, Final
+
 from textual.geometry import Size
-from textual.layouts.stream import StreamLayout
-from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
+from workbench.tui.textual_seam.memory import patch
+
+WRAP: Final = "textual.content:Content._wrap_and_format"
+"""The method that `allow_any_width` patches."""
+
+
+def allow_any_width() -> None:
+    """Let text be laid out in a widget of no width: in one to four columns, borders and padding leave none.
+
+    Reason: Textual 8.2.8 divides a line by the width, and `range() arg 3 must not be zero` (in `Content` and in Rich's
+    `chop_cells`) ends the app. `test_any_size` fails without this.
+    Upstream: `Content._wrap_and_format`.
+    Without it: nothing is patched, and a terminal of a few columns may end the app.
+    """
+    patch(WRAP, _wrap_at_least_one)
+
+
+def _wrap_at_least_one(original: Any) -> Any:
+    def _wrap_and_format(content: Any, width: int, *args: Any, **options: Any) -> Any:
+        return original(content, max(1 + 2 * options.get("line_pad", 0), width), *args, **options)
+
+    return _wrap_and_format
+
 
 class SingleLayoutPass(Widget):
-    """Textual would lay out the whole screen once more, as what the widget holds has another size now too."""
+    """A widget whose new size does not make the screen lay out everything once more.
+
+    Reason: Textual 8.2.8 assigns `virtual_size` from within a layout, which asks for another layout of the screen.
+    Upstream: `Widget._size_updated`; `LowLatencyScreen` makes the second pass unnecessary in nested stream layouts.
+    Without it: the override is not called, and each growing text is laid out twice.
+    """
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         return super()._size_updated(size, virtual_size, container_size, layout=False)
 
 
-class LaidOutScreen(Screen[None]):
-    """The screen around them; it tells the stream layout of each container what changed anywhere within.
+class QuietScrollView(ScrollView):
+    """A line-API widget whose scrollbar is painted only when its size or content size changes.
 
-    Textual tells it to the innermost two containers only. The outer ones then keep the height from before whenever
-    something beside it changed at the same time, and `LaidOut` leaves out the second layout that would have cured it.
+    Reason: Textual 8.2.8 repaints the scrollbar of a `ScrollView` with each layout of the screen.
+    Upstream: `ScrollView._size_updated`.
+    Without it: the override is not called, and the scrollbars are painted with each layout.
     """
 
-    async def _on_layout(self, message: messages.Layout) -> None:
-        message.stop()
-        message.prevent_default()
-        widget = message.widget
-        if isinstance(widget.layout, StreamLayout):
-            widget.layout._cached_placements = None  # others stand in it now: none is where it was
-        for ancestor in message.widget.ancestors:
-            if not isinstance(ancestor, Widget):
-                break
-            self._layout_widgets.setdefault(ancestor, set()).add(widget)
-            if not ancestor.styles.auto_dimensions:
-                break
-            widget = ancestor
-        self._layout_required = True
-        self.check_idle()
-
-
-class QuietScrollView(ScrollView):
-    """Textual would have its scrollbar painted with each layout of the screen, also where nothing of it changed."""
-
-    _laid_out = (Size(), Size(), Size())
+    _last_sizes = (Size(), Size(), Size())
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        now = (size, container_size, self.virtual_size)
-        if now == self._laid_out:
+        sizes = (size, container_size, self.virtual_size)
+        if sizes == self._last_sizes:
             return False
-        self._laid_out = now
+        self._last_sizes = sizes
         return super()._size_updated(size, virtual_size, container_size, layout)
+
+
+def anchor_when_scrollable(widget: Widget, *, is_scrollable: bool) -> None:
+    """Keep the end of a scroller in sight only while there is something to scroll.
+
+    Reason: `Widget.anchor` of Textual 8.2.8 pushes content that fits down to the end of the container, and the public
+    methods scroll at once, which is wrong in the middle of an arrangement.
+    Upstream: `Widget._anchored` and `Widget._anchor_released`.
+    Without it: the attributes are not read by Textual, and content that fits stands at the bottom.
+    """
+    widget._anchored = is_scrollable
+    if not is_scrollable:
+        widget._anchor_released = False
+
+
+def is_anchor_released(widget: Widget) -> bool:
+    """Whether the user scrolled away from the anchored end.
+
+    Reason: Textual 8.2.8 has `Widget.is_anchored`, but nothing public tells whether the anchor is released.
+    Upstream: `Widget._anchor_released`.
+    Without it: the end counts as followed.
+    """
+    return bool(getattr(widget, "_anchor_released", False))

@@ -1,7 +1,4 @@
-"""Blocks of Markdown that have styles for bold, code and so on only where they use them; for `markdown_stream`.
-
-Textual gives each block four nodes for these, which take longer to style, and more memory, than the paragraph itself.
-"""
+"""Markdown blocks that style bold, code and so on only where they use them; used by `widgets.markdown_stream`."""
 
 from __future__ import annotations
 
@@ -16,19 +13,25 @@ from workbench.tui.textual_seam.layout import SingleLayoutPass
 
 
 class SlimBlock(MarkdownBlock):
-    """As Textual's, and its styles within a line are made when they are asked for; the second base of a block.
+    """A block that makes the styles within its lines when they are asked for; the second base of a block.
 
-    The style sheet takes the names of a widget from its first base alone.
+    It cannot be the first one: the style sheet takes the type names of a widget from its first bases alone.
+
+    Reason: Textual 8.2.8 gives each block four nodes for bold, italics, code and struck text, which take longer to
+    style, and more memory, than the paragraph itself.
+    Upstream: `DOMNode._get_component_classes`, `_component_styles` and `_attach`; the block classes of
+    `textual.widgets._markdown`, most of which `textual.widgets.markdown` does not export.
+    Without it: the override is not called, and Textual makes all four nodes.
     """
 
     @classmethod
     @cache
     def _get_component_classes(cls) -> frozenset[str]:
-        """None are made before they are needed."""
+        """Name no style that is made before it is needed."""
         return frozenset()
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """As ever."""
+        """Return the styles of these component classes; made at the first call."""
         for name in names:
             if name in MarkdownBlock.COMPONENT_CLASSES and name not in self._component_styles:
                 node = DOMNode(classes=name)
@@ -38,23 +41,28 @@ class SlimBlock(MarkdownBlock):
         return super().get_component_styles(*names)
 
     def notify_style_update(self) -> None:
-        """Another theme: they are made again."""
+        """Drop the styles made so far: the theme is another one."""
         self._component_styles.clear()
         super().notify_style_update()
 
 
 class Paragraph(MarkdownParagraph, SlimBlock, SingleLayoutPass):
-    """A paragraph."""
+    """A paragraph that is laid out once when it is mounted.
+
+    Reason: Textual 8.2.8 asks for a layout with the first text of a paragraph, which its mounting brings anyway.
+    Upstream: `MarkdownBlock._content`, which `set_content` assigns and lists and tables read.
+    Without it: an attribute that nobody reads.
+    """
 
     def set_content(self, content: Content) -> None:
-        """Its first text needs no layout of its own: it is laid out when it is mounted."""
+        """Show this text; a layout is asked for only once the paragraph is mounted."""
         self._content = content
         self.update(content, layout=self.is_attached)
 
 
 class BulletList(MarkdownBulletList, SlimBlock):
-    """A list with signs."""
+    """A bulleted list."""
 
 
 class OrderedList(MarkdownOrderedList, SlimBlock):
-    """A list with numbers."""
+    """A numbered list."""

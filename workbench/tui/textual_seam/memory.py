@@ -1,128 +1,150 @@
-"""The places where a private part of Textual is replaced; each with its version, its reason and what would end it."""
+"""Patches that let Textual free widgets, layouts, caches and workers without the garbage collector."""
 
 from __future__ import annotations
 
+import pkgutil
 from asyncio import CancelledError
+from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from textual._compositor import Compositor, CompositorMap
-from textual._node_list import NodeList
-from textual._styles_cache import StylesCache
-from textual.app import App
 from textual.cache import LRUCache
-from textual.color import Color
-from textual.content import Content
-from textual.css.styles import RenderStyles
-from textual.css.stylesheet import Stylesheet
-from textual.dom import DOMNode
-from textual.message_pump import MessagePump
+from textual.geometry import Size
 from textual.style import Style
-from textual.widget import Widget
-from textual.worker import Worker, active_worker
+from textual.worker import active_worker
 
-_WRAP: Final = Content._wrap_and_format
-_EXIT: Final = Widget._message_loop_exit
-_STYLE_PARTS: Final = Stylesheet._process_component_classes
-_WORK: Final = Worker._run
-_ARRANGE: Final = Compositor._arrange_root
-_INIT: Final = Widget.__init__
-_ATTACH: Final = Widget._attach
-_DETACH: Final = Widget._detach
-_UPDATED: Final = NodeList.updated
-_arranged: Final[WeakKeyDictionary[Compositor, list[dict[Any, Any] | set[Any]]]] = WeakKeyDictionary()
-"""The maps and sets of widgets that each compositor has made and that are not emptied yet."""
-
-
-def allow_any_width() -> None:
-    """Let text be laid out in a widget of no width at all: at one to four columns borders and padding leave none.
-
-    Textual 8.2.8 divides the line by the width there (`range() arg 3 must not be zero` in `Content` and in Rich's
-    `chop_cells`), which ends the app. `test_any_size` fails without this; it can go when it no longer does.
-    """
-    Content._wrap_and_format = _wrap_at_least_one  # type: ignore[method-assign, assignment]
+if TYPE_CHECKING:
+    from textual._compositor import Compositor
+    from textual.color import Color
+    from textual.css.styles import RenderStyles
+    from textual.css.stylesheet import Stylesheet
+    from textual.dom import DOMNode
+    from textual.widget import Widget
+    from textual.worker import Worker
 
 
 def break_reference_cycles() -> None:
     """Free what is no longer shown as soon as nothing refers to it, without the garbage collector.
 
-    Textual 8.2.8 leaves reference cycles behind. What they hold is old by then, and the oldest generation is hardly
-    ever collected, so each step of a session stayed for good (3 MB a step with the collector off):
+    Reason: Textual 8.2.8 leaves reference cycles behind. What they hold is old by then, and the oldest generation is
+    hardly ever collected: each step of a session kept 3 MB with the collector off. The cycles, by what leaves them:
 
-    - each layout: the recursive closure of `Compositor._arrange_root` holds the map of all widgets;
-    - each widget that is not (or no more) in the tree, and each of its component styles: a node and its styles refer
-      to each other;
-    - each `LRUCache`: its entries are a ring, with the placements and painted lines of what was removed;
-    - each finished worker: its task's context variables hold it, or the traceback of what cancelled it.
+    - each layout: the recursive closure in `Compositor._arrange_root` holds the map of all widgets;
+    - each widget outside the tree, and each of its component styles: a node and its styles refer to each other;
+    - each `LRUCache`: its entries form a ring that holds placements and painted lines of removed widgets;
+    - each finished worker: its task's context variables, or the traceback of the cancellation, hold it.
 
-    Two caches hold what no cycle does:
+    Two caches outlive the widgets they describe: `StylesCache.get_inner_outer` remembers 1,024 results by instance, and
+    `NodeList` keeps the displayed children as of the last time a style asked for them.
 
-    - `StylesCache.get_inner_outer` remembers 1,024 results by the instance that asked, and with each instance the
-      painted lines of a widget that is long gone;
-    - `NodeList` holds the displayed children as they were when a style last asked for them.
-
-    `test_removed_widgets.py` has a test for each; one that passes without its replacement here ends it.
+    Upstream: the targets of `PATCHES`, and `LRUCache`. `tests/tui/test_removed_widgets.py` has a test for each; a patch
+    whose test passes without it can go.
+    Without it: a target that is gone is skipped (`patch`); memory then grows, nothing else changes.
     """
-    Compositor._arrange_root = _arrange_and_empty  # type: ignore[method-assign, assignment]
-    Widget.__init__ = _init_without_cycle  # type: ignore[method-assign, assignment]
-    Widget._attach = _attach_with_styles  # type: ignore[method-assign, assignment]
-    Widget._detach = _detach_with_styles  # type: ignore[method-assign, assignment]
-    Widget._message_loop_exit = _exit_without_cycle  # type: ignore[method-assign, assignment]
-    Stylesheet._process_component_classes = _style_parts_again  # type: ignore[method-assign, assignment]
-    LRUCache.clear = _clear_ring  # type: ignore[method-assign, assignment]
-    LRUCache.__del__ = _clear_ring  # type: ignore[attr-defined]
-    Worker._run = _work_without_cycle  # type: ignore[method-assign, assignment]
-    StylesCache.get_inner_outer = _inner_outer  # type: ignore[method-assign, assignment]
-    NodeList.updated = _updated_without_rest  # type: ignore[method-assign, assignment]
+    for target, wrap in PATCHES.items():
+        patch(target, wrap)
+    if all(hasattr(LRUCache(1), name) for name in ("_cache", "_full", "_head")):
+        LRUCache.clear = _clear_ring  # type: ignore[method-assign, assignment]
+        LRUCache.__del__ = _clear_ring  # type: ignore[attr-defined]
 
 
-def _arrange_and_empty(compositor: Compositor, *args: Any, **more: Any) -> tuple[CompositorMap, set[Widget]]:
-    """Arrange; what earlier calls made and the compositor no longer shows is emptied, as the closures cannot be."""
-    current = (compositor._full_map, compositor._visible_map, compositor.widgets)
-    made = _arranged.setdefault(compositor, [])
-    for each in [each for each in made if not any(each is one for one in current)]:
-        each.clear()
-    made[:] = [each for each in made if any(each is one for one in current)]
-    result = _ARRANGE(compositor, *args, **more)  # may come here again
-    made.extend(result)
-    return result
+def patch(target: str, wrap: Callable[[Any], Any]) -> bool:
+    """Replace `module:Class.name` by what `wrap` makes of it; False, and no change, when Textual no longer has it."""
+    owner_path, _, name = target.rpartition(".")
+    try:
+        owner = pkgutil.resolve_name(owner_path)
+        original = getattr(owner, name)
+    except (ImportError, AttributeError):
+        return False
+    setattr(owner, name, wrap(original))
+    return True
 
 
-@wraps(_INIT)
-def _init_without_cycle(widget: Widget, *children: Widget, **more: Any) -> None:
-    _INIT(widget, *children, **more)
-    _part(widget.styles)
+def drop_painted_lines(widget: Widget) -> None:
+    """Drop the lines that a widget keeps for its next paint; each has about four kilobytes.
+
+    Reason: Textual 8.2.8 keeps them for as long as the widget is mounted, however far it is scrolled out of sight.
+    Upstream: `Widget._render_cache`, `Widget._styles_cache` and `Widget._set_dirty`.
+    Without it: the lines stay.
+    """
+    render_cache = getattr(widget, "_render_cache", None)
+    styles_cache = getattr(widget, "_styles_cache", None)
+    if render_cache is None or styles_cache is None:
+        return
+    if render_cache.lines or getattr(styles_cache, "_cache", None):
+        widget._set_dirty()
+        widget._render_cache = type(render_cache)(Size(), [])
 
 
-def _attach_with_styles(widget: Widget, parent: MessagePump) -> None:
-    _ATTACH(widget, parent)
-    widget.styles.base.node = widget.styles.inline.node = widget
+_arranged: Final[WeakKeyDictionary[Compositor, list[dict[Any, Any] | set[Any]]]] = WeakKeyDictionary()
+"""The maps and sets of widgets that each compositor made and that are not emptied yet."""
 
 
-def _detach_with_styles(widget: Widget) -> None:
-    _DETACH(widget)
-    _part(widget.styles)
+def _empty_old_maps(original: Callable[..., Any]) -> Callable[..., Any]:
+    def _arrange_root(compositor: Compositor, *args: Any, **options: Any) -> Any:
+        # The closure of an earlier call holds its map. Empty the map once the compositor has a newer one.
+        current = (compositor._full_map, compositor._visible_map, compositor.widgets)
+        maps = _arranged.setdefault(compositor, [])
+        for old in [each for each in maps if not any(each is one for one in current)]:
+            old.clear()
+        maps[:] = [each for each in maps if any(each is one for one in current)]
+        result = original(compositor, *args, **options)  # may recurse into this function
+        maps.extend(result)
+        return result
+
+    return _arrange_root
 
 
-async def _exit_without_cycle(widget: Widget) -> None:
-    parts = [*widget._component_styles.values()]
-    await _EXIT(widget)
-    for each in parts:
-        _part(each)
+def _init_detached(original: Callable[..., None]) -> Callable[..., None]:
+    @wraps(original)
+    def __init__(widget: Widget, *children: Widget, **options: Any) -> None:
+        original(widget, *children, **options)
+        _detach_styles(widget.styles)
+
+    return __init__
 
 
-def _style_parts_again(stylesheet: Stylesheet, node: DOMNode) -> None:
-    before = [*node._component_styles.values()]
-    _STYLE_PARTS(stylesheet, node)
-    now = {id(each) for each in node._component_styles.values()}
-    for each in before:
-        if id(each) not in now:
-            _part(each)
+def _attach_styles(original: Callable[..., None]) -> Callable[..., None]:
+    def _attach(widget: Widget, *args: Any) -> None:
+        original(widget, *args)
+        widget.styles.base.node = widget.styles.inline.node = widget
+
+    return _attach
 
 
-def _part(styles: RenderStyles) -> None:
-    """Part styles that are out of use from their node."""
+def _detach_with_styles(original: Callable[..., None]) -> Callable[..., None]:
+    def _detach(widget: Widget) -> None:
+        original(widget)
+        _detach_styles(widget.styles)
+
+    return _detach
+
+
+def _detach_component_styles(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def _message_loop_exit(widget: Widget) -> None:
+        components = [*widget._component_styles.values()]
+        await original(widget)
+        for each in components:
+            _detach_styles(each)
+
+    return _message_loop_exit
+
+
+def _detach_replaced_styles(original: Callable[..., None]) -> Callable[..., None]:
+    def _process_component_classes(stylesheet: Stylesheet, node: DOMNode) -> None:
+        before = [*node._component_styles.values()]
+        original(stylesheet, node)
+        current = {id(each) for each in node._component_styles.values()}
+        for each in before:
+            if id(each) not in current:
+                _detach_styles(each)
+
+    return _process_component_classes
+
+
+def _detach_styles(styles: RenderStyles) -> None:
+    """Cut the reference from styles that are out of use to their node."""
     styles.base.node = styles.inline.node = None
 
 
@@ -134,29 +156,48 @@ def _clear_ring(cache: LRUCache[Any, Any]) -> None:
     cache._head = []
 
 
-async def _work_without_cycle(worker: Worker[Any], app: App[Any]) -> None:
-    try:
-        await _WORK(worker, app)
-    finally:
-        active_worker.set(None)  # type: ignore[arg-type]
-        if isinstance(worker.error, CancelledError):
-            worker.error.with_traceback(None)
+def _release_worker(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def _run(worker: Worker[Any], *args: Any) -> None:
+        try:
+            await original(worker, *args)
+        finally:
+            active_worker.set(None)  # type: ignore[arg-type]
+            if isinstance(worker.error, CancelledError):
+                worker.error.with_traceback(None)
+
+    return _run
 
 
-def _updated_without_rest(nodes: NodeList) -> None:
-    _UPDATED(nodes)
-    nodes._displayed_nodes = nodes._displayed_visible_nodes = (-1, [])
+def _forget_displayed(original: Callable[..., None]) -> Callable[..., None]:
+    def updated(nodes: Any) -> None:
+        original(nodes)
+        nodes._displayed_nodes = nodes._displayed_visible_nodes = (-1, [])
+
+    return updated
 
 
-def _inner_outer(_: StylesCache, base_background: Color, background: Color) -> tuple[Style, Style]:
-    """Return the styles inside and outside of a border; remembered by the colours alone."""
-    return _backgrounds(base_background, background)
+def _cache_by_colours(_: Callable[..., Any]) -> Callable[..., Any]:
+    def get_inner_outer(_: Any, base_background: Color, background: Color) -> tuple[Style, Style]:
+        return _backgrounds(base_background, background)
+
+    return get_inner_outer
 
 
 @lru_cache(1024)
 def _backgrounds(base: Color, background: Color) -> tuple[Style, Style]:
+    """Return the styles inside and outside of a border, as `StylesCache.get_inner_outer` does."""
     return Style(background=base + background), Style(background=base)
 
 
-def _wrap_at_least_one(content: Content, width: int, *rest: Any, **more: Any) -> Any:
-    return _WRAP(content, max(1 + 2 * more.get("line_pad", 0), width), *rest, **more)
+PATCHES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "textual._compositor:Compositor._arrange_root": _empty_old_maps,
+    "textual.widget:Widget.__init__": _init_detached,
+    "textual.widget:Widget._attach": _attach_styles,
+    "textual.widget:Widget._detach": _detach_with_styles,
+    "textual.widget:Widget._message_loop_exit": _detach_component_styles,
+    "textual.css.stylesheet:Stylesheet._process_component_classes": _detach_replaced_styles,
+    "textual.worker:Worker._run": _release_worker,
+    "textual._styles_cache:StylesCache.get_inner_outer": _cache_by_colours,
+    "textual._node_list:NodeList.updated": _forget_displayed,
+}
+"""What is patched, as `module:Class.name`, and the function that wraps it."""

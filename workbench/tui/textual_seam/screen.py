@@ -1,34 +1,159 @@
-"""The frame of a key is made as soon as the key was taken in, before whatever else there is to lay out and to paint.
-
-Textual would make it with the next tick of a clock, up to two ticks away behind a frame that took long. The main screen
-is one of these.
-"""
+"""A screen that answers a key sooner than Textual's own, and what else is read from a screen's compositor."""
 
 from __future__ import annotations
 
-from textual import events
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from textual import events, messages
+from textual.app import App
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.layouts.stream import StreamLayout
 from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
 
 from workbench.tui import pressed
 
+try:
+    from workbench.tui.textual_seam.compositor import FrontToBackCompositor
+except ImportError:  # Textual has moved the private classes that it is made of
+    FrontToBackCompositor = None  # type: ignore[assignment, misc]
+
 
 class LowLatencyScreen(Screen[None]):
-    """A screen that paints at once what a key changed in the widget that has the keys."""
+    """A screen that paints the answer to a key at once, and lays out nested streams in one pass.
 
-    def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Before it was shown, everything on it has just been styled, and that is not done twice."""
+    Reason: Textual 8.2.8 paints with the next tick of a clock, up to two ticks away behind a frame that took long. It
+    restyles a screen that has just been styled. It tells a change of size to the innermost two containers only, so that
+    outer stream layouts keep an old height when something beside them changed at the same time.
+    Upstream: `Screen._on_idle`, `_on_layout`, `_compositor_refresh`, and the sets `_dirty_widgets` and
+    `_layout_widgets`; `StreamLayout._cached_placements`; `App._batch_count`.
+    Without it: where one of these is gone, the handlers return and Textual's own do the work.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        paint_front_to_back(self)
+        names = ("_dirty_widgets", "_layout_widgets", "_layout_required", "_compositor", "_compositor_refresh")
+        self._has_internals = all(hasattr(self, name) for name in names)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Style again only a screen that comes back: a new one was styled when it was mounted."""
         event.refresh_styles = event.refresh_styles and self.stack_updates > 0
 
-    async def _on_idle(self, event: events.Idle) -> None:
-        """Everything that has come was taken in; Textual's own way follows and sees to the rest."""
+    async def on_idle(self) -> None:
+        """Paint what the last key changed in the focused widget; Textual's own handler follows and paints the rest."""
         focused = self.focused
-        if focused is None or focused not in self._dirty_widgets or not pressed.is_owed():
+        if not self._has_internals or focused is None or focused not in self._dirty_widgets or not pressed.is_owed():
             return
-        grows = any(focused in widgets for widgets in self._layout_widgets.values())
-        if grows or self.app._batch_count or not self.is_current:
+        is_growing = any(focused in widgets for widgets in self._layout_widgets.values())
+        if is_growing or is_batching(self.app) or not self.is_current:
             return
         pressed.paid()
         rest = self._dirty_widgets - {focused}
         self._compositor.update_widgets({focused})
         self._compositor_refresh()
         self._dirty_widgets |= rest
+
+    async def on_layout(self, message: messages.Layout) -> None:
+        """Tell the stream layout of every container around a widget that the widget changed."""
+        if not self._has_internals:
+            return
+        message.stop()
+        message.prevent_default()
+        widget = message.widget
+        if isinstance(widget.layout, StreamLayout):
+            widget.layout._cached_placements = None  # other children may stand in it: no old placement holds
+        for ancestor in message.widget.ancestors:
+            if not isinstance(ancestor, Widget):
+                break
+            self._layout_widgets.setdefault(ancestor, set()).add(widget)
+            if not ancestor.styles.auto_dimensions:
+                break
+            widget = ancestor
+        self._layout_required = True
+        self.check_idle()
+
+
+def paint_front_to_back(screen: Screen[Any]) -> None:
+    """Give a screen the compositor that renders no covered widget; Textual's own stays where ours cannot be imported.
+
+    Reason: Textual 8.2.8 has no public way to choose a compositor.
+    Upstream: `Screen._compositor`.
+    Without it: the screen ignores the attribute and paints as Textual does.
+    """
+    if FrontToBackCompositor is not None:
+        screen._compositor = FrontToBackCompositor()
+
+
+def is_batching(app: App[Any]) -> bool:
+    """Whether frames are held back by `App.batch_update`.
+
+    Reason: Textual 8.2.8 has nothing public that tells it.
+    Upstream: `App._batch_count`.
+    Without it: False; a frame inside a batch counts as painted.
+    """
+    return bool(getattr(app, "_batch_count", 0))
+
+
+def widgets_in_sight(screen: Screen[Any]) -> Container[Widget]:
+    """Return the widgets of which at least one cell is on the screen.
+
+    Reason: Textual 8.2.8 offers `Screen.find_widget`, which raises for each widget out of sight and ignores clipping.
+    Upstream: `Screen._compositor` and its public `visible_widgets`.
+    Without it: every widget counts as in sight.
+    """
+    compositor = getattr(screen, "_compositor", None)
+    return compositor.visible_widgets if compositor is not None else [*screen.walk_children(Widget)]
+
+
+def repaint(screen: Screen[Any]) -> None:
+    """Write every cell of a screen to the terminal again, with this call.
+
+    Reason: `Screen.refresh` of Textual 8.2.8 paints with a later tick; after a stop nothing on the terminal is ours.
+    Upstream: `Compositor._dirty_regions` and `Screen._compositor_refresh`.
+    Without it: an ordinary refresh.
+    """
+    try:
+        screen._compositor._dirty_regions.add(screen._compositor.size.region)
+        screen._compositor_refresh()
+    except AttributeError:
+        screen.refresh()
+
+
+def rendered_lines(app: App[Any]) -> list[Strip]:
+    """Return what the app shows now, row by row, with the screens that show through a modal one.
+
+    Reason: Textual 8.2.8 exports pictures, but no lines.
+    Upstream: `App._background_screens` and `Screen._compositor`, as `App.export_screenshot` uses them.
+    Without it: an AttributeError; only the export of recordings calls this.
+    """
+    update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens, simplify=True)
+    return [Strip.join(row) for row in getattr(update, "strips", ())]
+
+
+def own_bindings(node: DOMNode) -> Mapping[str, Sequence[Binding]]:
+    """Return the bindings of a widget or screen by key, with its bases' and the user's keymap, in their order.
+
+    Reason: `Screen.active_bindings` of Textual 8.2.8 keeps one binding a key, and leaves out those of disabled actions.
+    Upstream: `DOMNode._bindings`, a public `BindingsMap`.
+    Without it: no bindings; hints of the focused widget are not shown.
+    """
+    bindings = getattr(node, "_bindings", None)
+    return bindings.key_to_bindings if bindings is not None else {}
+
+
+def binding_owner(screen: Screen[Any], key: str) -> DOMNode | None:
+    """Return the nearest node, from the focused widget to the app, that binds a key; the action may be disabled.
+
+    Reason: `Screen.active_bindings` of Textual 8.2.8 asks every action whether it is enabled, with each key.
+    Upstream: `Screen._modal_binding_chain`.
+    Without it: the owner of the enabled binding.
+    """
+    chain = getattr(screen, "_modal_binding_chain", None)
+    if chain is None:
+        active = screen.active_bindings.get(key)
+        return active.node if active is not None else None
+    return next((node for node, bindings in chain if key in bindings.key_to_bindings), None)

@@ -17,7 +17,7 @@ class AnswerLine(Input):
         super().__init__(id="answer", placeholder=placeholder, select_on_focus=False)
         self._takes = takes
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """What is not text here is not handled here; own keys run at once, so that no later letter overtakes them."""
         if not self._takes(event):
             event.prevent_default()
@@ -29,7 +29,7 @@ class AnswerLine(Input):
             event.stop()
             await self.app.run_action(active.binding.action, self)
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
         """Insert the paste as one line, with what could hide in it made visible."""
         event.prevent_default()
         event.stop()

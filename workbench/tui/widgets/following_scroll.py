@@ -6,11 +6,13 @@ from textual.containers import VerticalScroll
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
 
-from workbench.tui.textual_seam.layout import SingleLayoutPass
+from workbench.tui.textual_seam.layout import SingleLayoutPass, anchor_when_scrollable, is_anchor_released
 
 
 class FollowingScroll(VerticalScroll, SingleLayoutPass):
     """Follows what is added at the end; tells subclasses when an end of what is mounted is reached."""
+
+    _is_scrollable = False
 
     def on_mount(self) -> None:
         """Begin at the end."""
@@ -19,20 +21,19 @@ class FollowingScroll(VerticalScroll, SingleLayoutPass):
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
         """What fits begins at the top: Textual would push it down to the end, and forget to follow it."""
         result = super().arrange(size, optimal)
-        self._anchored = result.spatial_map.total_region.bottom > self.container_size.height
-        if not self._anchored:
-            self._anchor_released = False
+        self._is_scrollable = result.spatial_map.total_region.bottom > self.container_size.height
+        anchor_when_scrollable(self, is_scrollable=self._is_scrollable)
         return result
 
     @property
     def follows(self) -> bool:
         """Whether the end is kept in sight."""
-        return not self._anchor_released
+        return not is_anchor_released(self)
 
     @property
     def fits(self) -> bool:
         """Whether there is nothing to scroll, as of the last arrangement."""
-        return not self._anchored
+        return not self._is_scrollable
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Notice when the person reaches the top or the end; what became small enough to fit was not scrolled."""

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from workbench.text import visible
 from workbench.tui.key_names import key_name
+from workbench.tui.textual_seam.screen import own_bindings
 from workbench.tui.widgets.activity import is_working
 from workbench.view.state import SessionState
 
@@ -83,7 +84,7 @@ def _in_prompt(state: SessionState) -> list[Hint]:
 
 def _in_panel(screen: Screen[Any]) -> list[Hint]:
     focused = screen.focused
-    own = focused._bindings.key_to_bindings.values() if focused is not None else ()
+    own = own_bindings(focused).values() if focused is not None else ()
     wanted = [(binding.id, binding.description.lower()) for found in own for binding in found if binding.show]
     named = [(name, words) for name, words in dict(wanted).items() if name and words]
     return [*named[:4], ("leave", "prompt")]

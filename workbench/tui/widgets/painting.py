@@ -57,8 +57,8 @@ def say(widget: Static, content: Content) -> None:
 
 def entitle(widget: Widget, title: Content, *, below: bool = False) -> None:
     """Write this on its border, `below` on the lower one; where it stands there already, nothing is painted."""
-    shown = widget._border_subtitle if below else widget._border_title
-    if shown is not None and shown.is_same(title):
+    current = widget.border_subtitle if below else widget.border_title
+    if current == title.markup:
         return
     if below:
         widget.border_subtitle = title

@@ -30,8 +30,13 @@ class PastingArea(TextArea):
 
     def type_in(self, text: str) -> None:
         """Text typed or pasted while something else had the keys, as if it had been typed here."""
-        self._replace_via_keyboard(self.pastes.fold(text), *self.selection)
+        self.type_over(*self.selection, self.pastes.fold(text))
         self.focus()
+
+    def type_over(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
+        """Put text in place of a range, the cursor behind it, as typing does."""
+        if not self.read_only:
+            self.replace(text, start, end, maintain_selection_offset=False)
 
     def action_paste(self) -> None:
         """The image on the system's clipboard; without one what was copied here."""
@@ -60,7 +65,7 @@ class PastingArea(TextArea):
             return
         self._put(f"{mention_of(str(image))} ", apart=True)
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """Insert the paste as text, with what could hide in it made visible."""
         event.prevent_default()
         event.stop()
@@ -72,7 +77,7 @@ class PastingArea(TextArea):
         row, column = min(self.selection)
         before = self.document.get_line(row)[:column]
         gap = " " if apart and before and not before[-1].isspace() else ""
-        self._replace_via_keyboard(gap + text, *self.selection)
+        self.type_over(*self.selection, gap + text)
         self.scroll_cursor_visible()
 
 

@@ -23,6 +23,8 @@ from workbench.view.prompt.history import History
 class Prompt(ForeignText):
     """A text area that grows with its text; enter sends. `completer` is the list above it."""
 
+    runs_own_bindings: ClassVar[bool] = True
+    """Its keys act in its own handler, in the order they were typed."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", id="send"),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
@@ -169,7 +171,7 @@ class Prompt(ForeignText):
             return choice
         goes_on = choice.insert.endswith(("/", '/"', "=")) or choice.runs
         self.completer.forget()
-        self._replace_via_keyboard(choice.insert + ("" if goes_on else " "), (row, wish.start), (row, column))
+        self.type_over((row, wish.start), (row, column), choice.insert + ("" if goes_on else " "))
         return choice
 
     def _recall(self, step: int) -> bool:
@@ -182,7 +184,7 @@ class Prompt(ForeignText):
         self.completer.close()
         return True
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Run the prompt's own keys here: by way of the app they would be overtaken by letters typed after them."""
         active = None if event.is_printable else self.screen.active_bindings.get(event.key)
         if active is not None and active.node is self and active.enabled:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.geometry import Size
-from textual.widget import Widget, _RenderCache
+from textual.widget import Widget
 
+from workbench.tui.textual_seam.memory import drop_painted_lines
+from workbench.tui.textual_seam.screen import widgets_in_sight
 from workbench.view.window import mounted_rows
 
 
 def forget_unseen(panel: Widget) -> None:
     """Drop the lines of everything in the panel that no cell of the screen shows."""
-    seen = panel.screen._compositor.visible_widgets
+    in_sight = widgets_in_sight(panel.screen)
     for widget in panel.walk_children(Widget):
-        if widget not in seen and (widget._render_cache.lines or widget._styles_cache._cache):
-            widget._set_dirty()
-            widget._render_cache = _RenderCache(Size(), [])
+        if widget not in in_sight:
+            drop_painted_lines(widget)
 
 
 def is_held(panel: Widget) -> bool:

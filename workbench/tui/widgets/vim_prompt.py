@@ -28,7 +28,7 @@ class VimPrompt(Prompt):
             self.vim.begin()
             self._say_mode()
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Vim's keys; Textual passes all others on to the prompt by itself."""
         if self.completer.is_open and self.vim.mode == "insert":
             return
@@ -42,7 +42,7 @@ class VimPrompt(Prompt):
         before = self.text
         if done.edit is not None:
             start, end, text = done.edit
-            self._replace_via_keyboard(text, row_and_column(before, start), row_and_column(before, end))
+            self.type_over(row_and_column(before, start), row_and_column(before, end), text)
         if done.at is not None:
             self.move_cursor(row_and_column(self.text, done.at))
         if done.action:
