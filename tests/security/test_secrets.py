@@ -292,6 +292,41 @@ WRITTEN = {
     "Figma": ("x {}", JOINED(("fi", "gd_", "a8F3kLm92XcVbN4qWe7RtY6u"))),
     "Google's OAuth": ("x {}", JOINED(("GOC", "SPX-", "a8F3kLm92XcVbN4qWe7RtY6u"))),
     "Terraform": ("x {}", JOINED(("a8F3kLm92XcVbN", ".atlas", "v1.", LONG * 2))),
+    "an option and its value": ("tool --password {} run", "Tr0ub4dor3x"),
+    "an option and a quoted value": ("tool --api-key '{}' run", "a8f5f167f44f4964"),
+    "mysql": ("mysql -u root -p{} app", "Tr0ub4dor3x"),
+    "mysql of a path": ("$(/usr/bin/mysql -uroot -p'{}' app)", "Tr0ub4dor3x"),
+    "sshpass": ("sshpass -p {} ssh host", "Tr0ub4dor3x"),
+    "a login of docker": ("docker login -u me -p {} registry.example.com", "Tr0ub4dor3x"),
+    "redis": ("redis-cli -a {} ping", "Tr0ub4dor3x"),
+    "openssl": ("openssl pkcs12 -in x -passin pass:{}", "Tr0ub4dor3x"),
+    "zip": ("zip -P {} a.zip b", "Tr0ub4dor3x"),
+    "a user of samba": ("smbclient //h/s -U me%{}", "Tr0ub4dor3x"),
+    "htpasswd": ("htpasswd -b file me {}", "Tr0ub4dor3x"),
+    "a property of Java": ("java -Djavax.net.ssl.keyStorePassword={} -jar x", "Tr0ub4dor3x"),
+    "a string of libpq": ('psql "host=h user=me password={} dbname=x"', "Tr0ub4dor3x"),
+    "a literal of kubectl": ("kubectl create secret generic x --from-literal=password={}", "Tr0ub4dor3x"),
+    "a setting of npm": ("npm config set //r.example/:_authToken {}", "a8f5f167-f44f-4964-e6c9"),
+    "a line of a Dockerfile": ("ENV DB_PASSWORD {}", "Tr0ub4dor3x"),
+    "a variable of PowerShell": ('$env:DB_PASSWORD = "{}"', "Tr0ub4dor3x"),
+    "an item of a dictionary": ('os.environ["DB_PASSWORD"] = "{}"', "Tr0ub4dor3x"),
+    "a header in quotes": ("curl -H 'X-Api-Key: {}' https://x.example", "a8f5f167f44f4964"),
+    "a signed URL of Amazon": ("https://b.example/k?X-Amz-Date=1&X-Amz-Signature={}", "fe5f80f77d5fa3beca038a248ff0"),
+    "a signed URL of Azure": ("https://b.example/c?sv=2022&sig={}", "9Yb3kX2mZ8Qd1Lr5Tn7Wp%2BfA%3D"),
+    "a signed URL of Google": ("https://b.example/c?x=1&X-Goog-Signature={}", "8a7b6c5d4e3f2a1b0c9d8e7f"),
+    "a code that is exchanged": ("https://h.example/cb?code={}&state=1", "4/0AeaYSHBq1x2y3z4w5"),
+    "a fragment": ("https://h.example/cb#access_token={}&token_type=bearer", "a8f5f167f44f4964"),
+    "a name of a file": ("ls backup_{}.txt", JOINED(("gh", "p_", LONG[:36]))),
+    "another name of a file": ("sub/token-{}", JOINED(("sk", "-ant-api03-", LONG))),
+    "Discord": ("https://discord.com/api/webhooks/12345/{}", LONG[:50]),
+    "Telegram": ("https://api.telegram.org/bot{}/getMe", JOINED(("123456789", ":AA", LONG[:33]))),
+    "SQL": ("CREATE USER me IDENTIFIED BY '{}'", "Tr0ub4dor3x"),
+    "SQL of others": ("ALTER USER me WITH PASSWORD '{}';", "Tr0ub4dor3x"),
+    "a login of requests": ('requests.get(url, auth=("me", "{}"))', "Tr0ub4dor3x"),
+    "a sentence": ("your temporary password is {}.", "Tr0ub4dor3x"),
+    "a line that says it": ("Generated password: {}", "Tr0ub4dor3x"),
+    "a password for somebody": ("password for me: {}", "Tr0ub4dor3x"),
+    "an error": ("invalid api key: {}", "a8f5f167f44f4964e6c998dee827110c"),
     "a job of GitLab": ("x {}", JOINED(("glc", "bt-64_", "a8F3kLm92XcVbN4q"))),
 }
 
@@ -319,6 +354,18 @@ if password>limit1234 then
 db:5432: ready
 Authorization: Basic realm
 password: |
+docker run -p 8080:8080 nginx:1.25
+tool --token TOKEN --password PASSWORD --api-key <key>
+mkdir -p build123/x9
+the password is required since 2.0
+password for me is asked at once
+call(x, token=token1, key=2)
+self.assertEqual(token, b64encode)
+parser.add_argument("--password", help="it must have 8 characters or more")
+a token is 32 bytes long, a key is base64url-encoded
+curl https://x.example/?code=200&signature=none
+zip -r out2.zip dir1
+mysql -u root -p app2
 """.strip().splitlines()
 
 

@@ -19,16 +19,28 @@ _LONGEST_HEAD = 400
 """Characters of a line that are looked at in front of a name."""
 _LONGEST_NAME = 100
 _SET = re.compile(
-    r"[\w.-]*(?:\\?[\"']?[ \t]*[=:](?!=)[=>]?[ \t]*[^\s=(\[{]|>[^\s<]|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:])"
+    r"[\w.-]*(?:\\?[\"']?\]?[ \t]*[=:](?!=)[=>]?[ \t]*[^\s=(\[{]|>[^\s<]|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
+    r"|[ \t]+(?:for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
 )
 """Quick: whether anything is set at all."""
 _HEAD = re.compile(r"[\w.-]*\Z")
 _NAME_END = re.compile(r"[\w.-]*")
 _SIGN = re.compile(
-    r"\\?[\"']?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*(?:[|>][+-]?[ \t]*\n[ \t]+)?|(?P<tag>>)"
+    r"\\?[\"']?\]?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*(?:[|>][+-]?[ \t]*\n[ \t]+)?|(?P<tag>>)"
     r"|(?P<pair>[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:][ \t]*)",
     re.IGNORECASE,
 )
+_GAP = re.compile(
+    r"[ \t]+(?P<verb>for[ \t]+[^\s:]{1,60}(?::|[ \t]+is:?)[ \t]+|is:?[ \t]+)?(?=[\"']?[^\s\"'-])", re.IGNORECASE
+)
+"""What stands between a name and its value where no sign does."""
+_COMMAND = re.compile(r"(?:\b(?:ENV|setenv|set(?:[ \t]+-\w+)+)|\bconfig(?:ure)?[ \t]+set)[ \t]+[^\s=]*\Z")
+"""Commands whose words are a name and its value."""
+_PAIR = re.compile(
+    r"(?:(?:--[\w-]+|\b[\w-]+=[^\s,()]+|\b(?:write|put|set|login|create)\b[^\n(),=]*)[ \t]+|--[\w-]+=)\Z"
+)
+"""What stands before `name=value` among words of a command."""
+_SENTENCE = re.compile(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
 _OPEN = re.compile(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
 _PAIR_HEAD = re.compile(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
 """What stands before a name whose value follows under a name of its own, as in lists of Kubernetes and of XML."""
@@ -39,10 +51,10 @@ _LINE_END = re.compile(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
 _VARIABLE_END = re.compile(r"[\s;&|]|\Z")
 _LINE_START = re.compile(
     r"(?:[^\s\"'=(]{0,200}?[:-]\d+[:-])?[ \t]*(?:\d+[:|\t ][ \t]*)?[+><|:-]?[ \t]*"
-    r"(?:(?:export|set|setx|env|arg|const|let|var|declare -x)[ \t]+)?[\"']?\Z",
+    r"(?:\$(?:env:)?|(?:\w+\.)?environ\[)?(?:(?:export|set|setx|env|arg|const|let|var|declare -x)[ \t]+)?[\"']?\Z",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"(?:[?&;]|/:|[;\"'][ \t]*)\Z")
+_INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*)\Z")
 """What a setting may stand behind in the middle of a line: a query, a connection string, an npm registry."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
@@ -77,6 +89,7 @@ _PATH = re.compile(
     r"(?:~|\.{0,2})/(?:[\w.@ -]+/)*[\w.@ -]*\Z|[A-Za-z]:[\\/]|[\w-]+(?:/[\w.-]+)+\Z"
     r"|\S+\.(?:pem|key|crt|json|ya?ml|txt|py|js|ts|md|html?|toml|cfg|ini|env|sh|so|lock)\Z"
 )
+_TURNS = re.compile(r"\d(?=[A-Za-z])|[A-Za-z](?=\d)|[!@#$%^&*+](?=\w)")
 _CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.compile(r"[^\w\s]"))
 
 
@@ -134,21 +147,71 @@ def _setting_at(text: str, place: int) -> Assignment | None:
     name_end = _ended(_NAME_END, text, place)
     place -= len(_HEAD.findall(text[max(0, place - _LONGEST_NAME) : place])[0])
     name = text[place:name_end]
-    word = _secret_word(name)
-    sign = _SIGN.match(text, name_end)
-    value = _VALUE.match(text, sign.end()) if sign and word else None
-    if sign is None or value is None:
+    word = _secret_word(name) or _word_of_two(text, place, name)
+    if not word:
         return None
+    sign = _SIGN.match(text, name_end)
+    value = _VALUE.match(text, sign.end()) if sign else None
+    if sign is None or value is None:
+        return _spaced(text, place, name_end, word)
     kind = value.lastgroup or ""
     found = value.group(kind)
-    if kind == "bare" and text[place - 1 : place] in ("?", "&"):
+    if kind == "bare" and text[place - 1 : place] in ("?", "&", "#"):
         found = found.partition("&")[0]
     is_variable = name.isupper() and sign["sign"] == "=" and sign.group() == "="
     if not _stands(text, place, sign, value, is_variable=is_variable):
-        return None
+        return _in_a_sentence(text, place, name, sign, value)
     if not _looks_secret(found, word, is_quoted=kind != "bare", is_variable=is_variable):
         return None
-    return Assignment(value.start(kind), value.start(kind) + len(found), name.strip("-.")[-80:])
+    return Assignment(value.start(kind), value.start(kind) + len(found), _label(name))
+
+
+def _label(name: str) -> str:
+    return name.strip("-.")[-80:]
+
+
+def _word_of_two(text: str, start: int, name: str) -> str:
+    """`key` of `API key`, which is written with a blank."""
+    if name.lower() != "key":
+        return ""
+    before = text[max(0, start - 20) : start].split()
+    return "key" if before and before[-1].lower() in _KEYS and text[start - 1 : start] == " " else ""
+
+
+def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | None:
+    """A value behind a blank: of an option, of a command that sets one, or in a sentence."""
+    gap = _GAP.match(text, name_end)
+    value = _VALUE.match(text, gap.end()) if gap else None
+    if gap is None or value is None:
+        return None
+    kind, name = value.lastgroup or "", text[start:name_end]
+    secret = value.group(kind)
+    is_word = name.startswith("-") or _COMMAND.search(text[max(0, start - 60) : start])
+    if is_word and not gap["verb"]:
+        if not _looks_secret(secret, word, is_quoted=kind != "bare", is_variable=False):
+            return None
+    else:
+        secret = secret.rstrip(".:!?")
+        if not (_is_random(secret) if gap["verb"] else _is_random(secret) and len(secret) >= 20):
+            return None
+    return Assignment(value.start(kind), value.start(kind) + len(secret), _label(name))
+
+
+def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value: re.Match[str]) -> Assignment | None:
+    """`Generated password: …` at the end of a line."""
+    before = text[max(0, start - _LONGEST_HEAD) : start]
+    if sign["sign"] != ":" or value.lastgroup != "bare" or not _SENTENCE.search(before):
+        return None
+    if not (_is_random(value["bare"]) and _LINE_END.match(text, value.end())):
+        return None
+    return Assignment(value.start("bare"), value.end("bare"), _label(name))
+
+
+def _is_random(value: str) -> bool:
+    """Whether it is nothing that stands in a sentence: letters and digits in turn, or with other signs."""
+    if len(value) < 8 or _PLACEHOLDER.match(value) or "://" in value or _reads_like_code(value, is_quoted=False):
+        return False
+    return len(_TURNS.findall(value)) >= 2
 
 
 def _ended(pattern: re.Pattern[str], text: str, place: int) -> int:
@@ -172,13 +235,23 @@ def _stands_in_a_setting(text: str, place: int, value: re.Match[str], sign: str,
     is_bare = value.lastgroup == "bare"
     if before.endswith(('"', "'")) and not is_bare and sign == ":":
         return True
-    if sign == "=" and (text.startswith("--", place) or _INLINE.search(before)):
+    if sign == "=" and (text.startswith(("--", "-D"), place) or _INLINE.search(before)):
+        return True
+    if is_bare and _is_a_word(text, before, after, sign):
         return True
     if is_variable and is_bare and (not before or before[-1] in " \t:+-"):
         return bool(_VARIABLE_END.match(text, after))
     if not (_LINE_START.match(before) and _LINE_END.match(text, after)):
         return False
     return not (is_bare and text[after : after + 1] == ",")
+
+
+def _is_a_word(text: str, before: str, after: int, sign: str) -> bool:
+    """Whether name and value are one word of a command, or all that stands in quotes: a header, for example."""
+    end, quote = text[after : after + 1], before[-1:]
+    if quote and quote in "\"'`" and (end == quote or (sign == "=" and end == " ")):
+        return True
+    return sign == "=" and end in ("", " ", "\n", "\r", "'", '"') and bool(_PAIR.search(before))
 
 
 def _secret_word(name: str) -> str:

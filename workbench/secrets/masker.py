@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from workbench.secrets.assignments import lower_case, marks_in, settings_in
 from workbench.secrets.names import holds_secret
-from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, parts_of
+from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, names_in, parts_of
 
 _SHORTEST = 8
 _SHORTEST_FORM = 12
@@ -80,13 +80,14 @@ class Secrets:
     def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
             return text
-        parts, lowered = parts_of(text), lower_case(text)
+        every, lowered = text.split(), lower_case(text)
+        parts, names = parts_of(text, every), names_in(text, every)
         if self._known and any(value in parts[_part_for(value)] for value in self._names):
             text = self._known.sub(lambda match: cover(self._names[match.group()], match.group()), text)
         text = self._without_forms(text, parts["encoded"], cover)
         marks = marks_in(lowered)
         for shape in SHAPES:
-            if shape.may_stand_in(parts, marks):
+            if shape.may_stand_in(parts, marks, names):
                 text = _hidden(text, shape, cover)
         return _without_settings(text, marks, cover) if marks else text
 

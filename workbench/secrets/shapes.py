@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias
 
 Words: TypeAlias = Literal["", "long", "dashed", "encoded"]
@@ -26,9 +27,15 @@ class Shape(NamedTuple):
     """Which of the marks of settings stands in each match, in any case: those are looked for anyway."""
     begins: bool = False
     """A match begins with its mark."""
+    names: frozenset[str] = frozenset()
+    """One of them is a word of each text with a match; empty where that is not known."""
+    holds: bool = True
+    """Whether a line with a mark is shown only when it is whole; not where the last word of a match is the secret."""
 
-    def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str]) -> bool:
-        """Whether there can be a match at all in a text of these parts."""
+    def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str], names: AbstractSet[str]) -> bool:
+        """Whether there can be a match at all in a text of these parts with these names."""
+        if self.names and self.names.isdisjoint(names):
+            return False
         if self.of_setting and self.of_setting not in setting_marks:
             return False
         text = parts[self.words]
@@ -49,15 +56,27 @@ LONG = 14
 """Characters of the shortest word in which a secret is looked for."""
 
 
-def parts_of(text: str) -> dict[Words, str]:
-    """The text and its words in which secrets are looked for, each once: most words of a text stand in it again."""
-    words = {word for word in text.split() if len(word) >= LONG}
+def parts_of(text: str, every: Iterable[str]) -> dict[Words, str]:
+    """The text and those of its words that may hold a secret, each once: most words of a text stand in it again."""
+    words = {word for word in every if len(word) >= LONG}
     dashed = [word for word in words if "-" in word or "_" in word]
     encoded = [word for word in words if "://" not in word]
-    return {"": text, "long": "\n".join(words), "dashed": "\n".join(dashed), "encoded": "\n".join(encoded)}
+    return {
+        "": text,
+        "long": "\n".join(words),
+        "dashed": "\n".join(dashed),
+        "encoded": "\n".join(encoded),
+    }
 
 
-_FREE = r"(?<![A-Za-z0-9_-])"
+def names_in(text: str, every: Iterable[str]) -> AbstractSet[str]:
+    """Which of the words of the text may be names of shapes; none where no option or statement stands in it."""
+    if not any(hint in text for hint in _HINTS):
+        return frozenset()
+    return _NAMES.intersection(every)
+
+
+_FREE = r"(?<![A-Za-z0-9])"
 
 
 def _token(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
@@ -77,6 +96,26 @@ def _places(text: str, mark: str) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(mark, place + 1)
+
+
+_BEFORE = ("", '"', "'", "`", "(", "$(", ">", "+")
+_IN = ("", "/usr/bin/", "/bin/", "/usr/sbin/", "/usr/local/bin/")
+_CHOSEN = r"(?=[^\s\"']{0,200}[\d!@#%^&*+?~,])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`]{6,200}"
+"""A password that somebody chose, with more than letters in it."""
+
+
+def _of_commands(programs: str, option: str) -> Shape:
+    """The value of an option that is a password with these programs; others mean something else by it."""
+    names = programs.split(",")
+    either = "|".join(map(re.escape, names))
+    pattern = rf"(?<![\w.-])(?:{either})\b[^\n|;&]{{0,300}}?(?<=\s){option}[\"']?(?P<secret>{_CHOSEN})"
+    first = _as_words(name.split()[0] for name in names)
+    return Shape("password", _shortest(names), re.compile(pattern), begins=True, names=first, holds=False)
+
+
+def _as_words(names: Iterable[str]) -> frozenset[str]:
+    """The names as words of a text: behind a quote or bracket, too, and by a usual path."""
+    return frozenset(before + path + name for name in names for before in _BEFORE for path in _IN)
 
 
 SHAPES: tuple[Shape, ...] = (
@@ -170,6 +209,7 @@ SHAPES: tuple[Shape, ...] = (
             r"\bcurl [^\n]{0,400}?(?<=\s)(?:-u|-U|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}:"
             r"(?P<secret>[^\s\"'‹]{4,200})"
         ),
+        names=_as_words(("curl",)),
     ),
     # .pgpass: host:port:database:user:password
     Shape(
@@ -178,4 +218,72 @@ SHAPES: tuple[Shape, ...] = (
         re.compile(r"^[ \t]*[\w.*/-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:‹]{4,})[ \t]*$", re.MULTILINE),
         words="encoded",
     ),
+    Shape(
+        "signature",
+        ("ignature=", "sig="),
+        re.compile(r"[?&;#](?:[\w-]{0,30}[Ss]ignature|sig)=(?P<secret>[^\s&\"'<>‹]{16,})"),
+        words="long",
+        sign="&",
+        holds=False,
+    ),
+    Shape(
+        "code",
+        ("code=",),
+        re.compile(r"[?&]code=(?P<secret>(?=[^\s&]{0,200}\d)[\w%/.~-]{16,})"),
+        words="long",
+        sign="&",
+        holds=False,
+    ),
+    Shape(
+        "Discord hook",
+        ("/api/webhooks/",),
+        re.compile(r"/api/webhooks/\d+/(?P<secret>[\w-]{40,})"),
+        words="long",
+    ),
+    Shape("Telegram token", (":AA",), re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{30,40}"), words="long"),
+    _of_commands("mysql,mysqldump,mysqladmin,mysqlsh,mysqlimport,mariadb,mariadb-dump,7z,7za,7zr", "-p"),
+    _of_commands("sshpass", "-p ?"),
+    _of_commands("docker login,podman login,nerdctl login,skopeo login,registry login,oc login,az login", "-p "),
+    _of_commands("twine,mongo,mongosh,mongodump,mongorestore,mongoexport,mongoimport,useradd,usermod", "-p "),
+    _of_commands("zip,unzip,ssh-keygen", "-[PN] "),
+    _of_commands("redis-cli", "-a "),
+    _of_commands("ldapsearch,ldapadd,ldapmodify,ldapdelete,ldapwhoami,ldappasswd", "-w "),
+    _of_commands("smbclient,rpcclient,smbmap", r"-U ?[\"']?[\w.\\/-]+%"),
+    _of_commands("openssl", "(?:-k |pass:|-[a-z]+ pass:)"),
+    _of_commands("htpasswd", r"-\w*b\w* +\S+ +\S+ +"),
+    Shape(
+        "password",
+        ("sudo -S",),
+        re.compile(rf"\b(?:echo|printf)(?: -\w)? [\"']?(?P<secret>{_CHOSEN})[\"']? \| sudo -S"),
+        names=_as_words(("sudo",)),
+        holds=False,
+    ),
+    Shape(
+        "password",
+        ("| chpasswd", "sudo chpasswd"),
+        re.compile(rf"[\s\"'][\w.-]+:(?P<secret>{_CHOSEN})[\"']? \| (?:sudo )?chpasswd"),
+        of_setting="pass",
+        holds=False,
+    ),
+    Shape(
+        "password",
+        ("assword '", "ASSWORD '", "ASSWORD FOR "),
+        re.compile(rf"\bpassword(?: for \S{{1,60}})?(?: =)? '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
+        of_setting="pass",
+    ),
+    Shape(
+        "password",
+        ("IDENTIFIED",),
+        re.compile(rf"\bidentified by '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
+        names=_as_words(("IDENTIFIED",)),
+    ),
+    Shape(
+        "password",
+        ("auth=(",),
+        re.compile(rf"auth=\(\s*[\"'][^\"'\n]{{1,100}}[\"'],\s*[\"'](?P<secret>{_CHOSEN})[\"']\s*\)"),
+        of_setting="auth",
+    ),
 )
+
+_NAMES = frozenset(name for shape in SHAPES for name in shape.names)
+_HINTS = (" -", "DENTIFIED BY ")

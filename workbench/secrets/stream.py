@@ -15,7 +15,7 @@ _NETRC = re.compile(
     r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*(?:\s+(?:login|account|password))?\s*\Z"
 )
 _BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
-_MARKS = tuple(mark for shape in SHAPES for mark in shape.marks)
+_MARKS = tuple(mark for shape in SHAPES if shape.holds for mark in shape.marks)
 
 
 class SecretStream:
