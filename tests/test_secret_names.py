@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import workbench
-from workbench.mcp.environment import server_environment
-from workbench.mcp.servers import Server
+from workbench.mcp.config import ServerConfig, server_environment
 from workbench.processes import start as processes
 from workbench.processes.sweep import shell_environment
 from workbench.secrets.names import PASSED_ON, child_environment, holds_secret
@@ -30,7 +29,7 @@ PLAIN = (
     *("AUTHOR", "GIT_AUTHOR_NAME", "XAUTHORITY", "SSH_AUTH_SOCK", "DISPLAY", "VIRTUAL_ENV", "KEYMAP"),
     *("HTTP_PROXY", "NODE_ENV", "XDG_RUNTIME_DIR", "PATTERN", "DSNX"),
 )  # fmt: skip
-SERVER = Server(name="s", kind="stdio", source="settings.toml", command="x")
+SERVER = ServerConfig(name="s", kind="stdio", source="settings.toml", command="x")
 OWN_PROGRAMS = {"engine/launch.py", "engine/trial.py"}
 """Our own engine calls the models, so it has the keys; it starts nothing with its own environment."""
 

@@ -7,7 +7,59 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from workbench import look_alikes
+LETTERS = (
+    "["
+    "\u0131\u0184\u018d\u0196\u01a6\u01a7\u01b7\u01bc\u01bd\u01c0\u01c3\u021c\u0222\u0223\u0241\u0251\u0261\u0263"
+    "\u0269\u026a\u026f\u028b\u028f\u0294\u037f\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1"
+    "\u03a4\u03a5\u03a7\u03b1\u03b3\u03b9\u03bd\u03bf\u03c1\u03c3\u03c5\u03d2\u03dc\u03e8\u03f1-\u03f3"
+    "\u03f9\u03fa\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u042c"
+    "\u0430\u0431\u0433\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0461\u0474\u0475\u04ae\u04af\u04bb"
+    "\u04bd\u04c0\u04cf\u04e0\u0501\u050c\u051b-\u051d\u054d\u054f\u0555\u0561\u0563\u0566\u0570\u0578"
+    "\u057c\u057d\u0581\u0584\u0585\u097d\u0b20\u0d20\u101d\u10e7\u10ff\u1200\u12d0\u13a0-\u13a2\u13a5"
+    "\u13a9-\u13ac\u13ae\u13b3\u13b7\u13bb\u13bd\u13c0\u13c2\u13c3\u13ce\u13cf\u13d2\u13d4\u13d5\u13d9\u13da"
+    "\u13de\u13df\u13e2\u13e6\u13e7\u13ee\u13f3\u13f4\u142f\u1433\u1438\u144a\u144c\u146d\u146f\u1472\u148d\u14aa"
+    "\u14bf\u1541\u157c\u157d\u1587\u15af\u15b4\u15c5\u15de\u15ea\u15f0\u15f7\u16b2\u16b7\u16c1\u16cc\u16d5\u16d6"
+    "\u1d04\u1d0f\u1d11\u1d1c\u1d20-\u1d22\u1d26\u1d83\u1d8c\u1e9d\u1eff\u1fbe\u213d\u2c85\u2c8e\u2c92\u2c94"
+    "\u2c98\u2c9a\u2c9e\u2c9f\u2ca2-\u2ca6\u2ca8\u2cac\u2cba\u2cc6\u2cca\u2ccc\u2cd0\u2cd2\u2d38\u2d39\u2d4f"
+    "\u2d51\u2d54\u2d55\u2d5d\u3007\u30ce\ua4d0-\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df-\ua4e3"
+    "\ua4e6\ua4e7\ua4ea-\ua4ec\ua4ee\ua4f0\ua4f2-\ua4f4\ua644\ua647\ua6df\ua6eb\ua6ef\ua731\ua75a\ua76a\ua76e"
+    "\ua778\ua78c\ua798\ua799\ua79f\ua7ab\ua7b2-\ua7b4\uab32\uab35\uab3d\uab47\uab48\uab4e\uab52\uab5a\uab75"
+    "\uab81\uab83\uab93\uaba9\uabaa\uabaf\U00010282\U00010286\U00010287\U0001028a\U00010290\U00010292"
+    "\U00010295-\U00010297\U0001029b\U000102a0-\U000102a2\U000102a5\U000102ab\U000102b0-\U000102b2\U000102b4"
+    "\U000102cf\U00010301\U00010302\U00010309\U00010311\U00010315\U00010317\U0001031a\U0001031f\U00010404"
+    "\U00010415\U0001041b\U00010420\U0001042c\U0001043d\U00010448\U000104b4\U000104c2\U000104ce\U000104d2"
+    "\U000104ea\U000104f6\U00010513\U00010516\U00010518\U0001051c\U0001051d\U00010525-\U00010527\U00011706"
+    "\U0001170a\U0001170e\U0001170f\U000118a0\U000118a2-\U000118a4\U000118a6\U000118a9\U000118ac"
+    "\U000118ae\U000118af\U000118b2\U000118b5\U000118b8\U000118bb\U000118bc\U000118c0-\U000118c4\U000118c6"
+    "\U000118c8\U000118ca\U000118cc\U000118d5-\U000118d8\U000118dc\U00016f08\U00016f0a\U00016f16\U00016f28"
+    "\U00016f35\U00016f3a\U00016f3b\U00016f3f\U00016f40\U00016f42\U00016f43"
+    "]"
+)
+"""Letters of any script."""
+SIGNS = (
+    "["
+    "\u00b4\u00b8\u01c3\u02b9-\u02be\u02c2-\u02c4\u02c6\u02c8\u02ca\u02cb\u02d0\u02d7\u02db\u02dc\u02ee\u02f4"
+    "\u02f8\u0374\u037a\u0384\u055a\u055d\u0589\u05f3\u05f4\u066a\u066d\u07fa\u1400\u166d\u166e\u16ec\u16ed\u1735"
+    "\u1fbd\u1fbf\u1fc0\u1ffd\u1ffe\u2016\u201b\u2024\u2032\u2033\u2035\u2036\u2038\u203c\u203f\u2041"
+    "\u2043-\u2049\u204e\u204f\u2052\u2053\u205a\u205d\u212e\u2215-\u2217\u2223\u2225\u2236\u223c\u223d"
+    "\u227a\u227b\u22d5\u22ff\u239c\u23ae\u23bd\u23d0\u23fd\u2502\u2571-\u2573\u26b9\u2758\u2768-\u2775\u27cb"
+    "\u27d9\u27e8\u27e9\u27ee\u27ef\u292b\u292c\u2983\u2984\u29f5\u29f8\u29f9\u2a2f\u2a75\u2aaa\u2aab\u2afd\u2d70"
+    "\u2e31\u2e32\u2e34\u2e40\u30a0\ua4f8-\ua4ff\ua60c\ua60e\ua789\ufd3e\ufd3f\ufe58\uffe8\U0001d001\U0001d114"
+    "\U0001d206\U0001d20d\U0001d20f\U0001d212\U0001d213\U0001d216\U0001d22a\U0001d236\U0001d237"
+    "\U0001d23a\U0001d23b\U0001f74c\U0001f768"
+    "]"
+)
+"""Punctuation, symbols and modifier letters."""
+_MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+ACCENTS = f"(?<![^\\W\\d_{_MARKS}])(?<![0-9#*]\ufe0f)(?<![{_MARKS}])[{_MARKS}]+|(?<=[{_MARKS}]{{2}})[{_MARKS}]+"
+"""Accents on what is no letter, and those above the second on one."""
+_RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
+REORDERED = f"[{_RIGHT_TO_LEFT}](?:(?:[^\\w\\n]|_|[\\d{_RIGHT_TO_LEFT}])*[\\d{_RIGHT_TO_LEFT}])?"
+"""From a sign that is written from right to left to the last one that is drawn in its order, with what is between."""
+OPERATORS = r"[|&;<>()=$`*?{}\[\]!#~\\/]|(?<!\w)-"
+FOREIGN_DIGITS = r"(?<=[A-Za-z0-9])(?![0-9])\d|(?![0-9])\d(?=[A-Za-z0-9])"
+"""Digits of other scripts beside letters and digits of ASCII."""
+
 
 HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -91,12 +143,8 @@ def revealed(text: str, *, lines: bool = True) -> str:
     and an operator would be drawn on its other side.
     """
     if not text.isascii():
-        text = _pattern(look_alikes.ACCENTS).sub(
-            _codes, _pattern(look_alikes.REORDERED).sub(_in_order, _OVERLAY.sub(_codes, text))
-        )
-        text = _FLAG_DASH.sub(
-            _codes, _ODD.sub(_sign, _LETTERS.sub(_word, _pattern(look_alikes.FOREIGN_DIGITS).sub(_codes, text)))
-        )
+        text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _OVERLAY.sub(_codes, text)))
+        text = _FLAG_DASH.sub(_codes, _ODD.sub(_sign, _LETTERS.sub(_word, _pattern(FOREIGN_DIGITS).sub(_codes, text))))
     return visible(text, lines=lines)
 
 
@@ -114,7 +162,7 @@ def _word(found: re.Match[str]) -> str:
         return "".join(_code(sign) if sign in _LATIN_TWINS else sign for sign in word)
     word = _without_modifiers(word)
     if _is_mixed(word) or _reads_as_ascii(word):
-        word = _pattern(look_alikes.LETTERS).sub(_codes, word)
+        word = _pattern(LETTERS).sub(_codes, word)
     return word if word.isascii() else _in_scripts(word)
 
 
@@ -125,7 +173,7 @@ def _is_mixed(word: str) -> bool:
 
 def _reads_as_ascii(word: str) -> bool:
     """Whether all of a word in a script that few can read is drawn as ASCII."""
-    return all(_pattern(look_alikes.LETTERS).match(sign) for sign in word) and not any(
+    return all(_pattern(LETTERS).match(sign) for sign in word) and not any(
         _script(sign) in _WRITTEN_TODAY for sign in word
     )
 
@@ -141,16 +189,14 @@ def _without_modifiers(word: str) -> str:
 def _modifies(sign: str) -> bool:
     kind, _, codes = unicodedata.decomposition(sign).partition(" ")
     is_small = kind in ("<super>", "<sub>") and codes.strip() != "" and int(codes.split()[0], 16) < 0x7F
-    return unicodedata.category(sign) == "Lm" and (is_small or bool(_pattern(look_alikes.SIGNS).match(sign)))
+    return unicodedata.category(sign) == "Lm" and (is_small or bool(_pattern(SIGNS).match(sign)))
 
 
 def _in_order(found: re.Match[str]) -> str:
     """Words from right to left around an operator are drawn in another order than they run in."""
     text = found.group()
     return (
-        "".join(_code(sign) if sign >= "\x80" else sign for sign in text)
-        if _pattern(look_alikes.OPERATORS).search(text)
-        else text
+        "".join(_code(sign) if sign >= "\x80" else sign for sign in text) if _pattern(OPERATORS).search(text) else text
     )
 
 
@@ -166,7 +212,7 @@ def _in_scripts(word: str) -> str:
 
 def _sign(found: re.Match[str]) -> str:
     sign = found.group()
-    if _pattern(look_alikes.SIGNS).match(sign) and not sign.isalpha():
+    if _pattern(SIGNS).match(sign) and not sign.isalpha():
         before = found.string[found.start() - 1 : found.start()]
         is_own = before >= "\x80" and _script(before) == _script(sign)  # punctuation of the script it stands in
         return sign if is_own else _code(sign)

@@ -14,10 +14,10 @@ from tests.bench.measure import Measure
 from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
+from workbench.mcp.config import ServerConfig, ServerConfigs, read_server
 from workbench.mcp.executor import MCPToolExecutor
-from workbench.mcp.offered import OfferedServers
-from workbench.mcp.servers import Server, Servers, read_server
 from workbench.mcp.tool import MCPToolDefinition
+from workbench.mcp.toolsets import OfferedServers
 
 _FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
 _CALLS = 300
@@ -33,7 +33,7 @@ def measures() -> list[Measure]:
         return [_bridge(place, catalog), _ten(place, catalog)]
 
 
-def _server(place: Path, name: str) -> Server:
+def _server(place: Path, name: str) -> ServerConfig:
     told = {"command": sys.executable, "args": [str(_FAKE), json.dumps({"folder": str(place)})], "startTimeout": 60}
     return read_server(name, told, "here", str(place))
 
@@ -74,7 +74,7 @@ def _ten(place: Path, catalog: Catalog) -> Measure:
     took = []
     for _ in range(11):
         start = time.perf_counter()
-        offered = OfferedServers(Servers(tuple(servers)), Catalog(_where(catalog)), {}, {}, lambda text: None)
+        offered = OfferedServers(ServerConfigs(tuple(servers)), Catalog(_where(catalog)), {}, {}, lambda text: None)
         offered.before_call(lambda: False, lambda text: None)
         took.append((time.perf_counter() - start) * 1e3)
         offered.close()

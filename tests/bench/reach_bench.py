@@ -21,7 +21,7 @@ from tests.bench.starting import in_turns, to_request
 from tests.terminal.terminal import Terminal
 from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
-from workbench.mcp.servers import find_servers
+from workbench.mcp.config import find_servers
 
 _FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
 _ROUNDS = 7

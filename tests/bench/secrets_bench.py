@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from workbench.secrets.masker import Secrets
+from workbench.secrets.masker import SecretMasker
 
 _SIZE = 100_000
 _LIMIT = 1.5
@@ -15,7 +15,7 @@ _TRIES = 15
 
 def measures() -> list[Measure]:
     """Milliseconds for 100 kB of a program's text and of a log, with some values known; the slower counts."""
-    secrets = Secrets()
+    secrets = SecretMasker()
     for number in range(6):
         secrets.add(f"KEY_{number}", f"abc-{number}-0123456789-xyz")
     slowest = max(_took(secrets, text) for text in (_program(), _log()))
@@ -33,7 +33,7 @@ def _log() -> str:
     return "".join(line.format(number) for number in range(_SIZE // 60))[:_SIZE]
 
 
-def _took(secrets: Secrets, text: str) -> float:
+def _took(secrets: SecretMasker, text: str) -> float:
     found = []
     for _ in range(_TRIES):
         begun = time.process_time()

@@ -44,7 +44,7 @@ def test_every_test_can_fail():
         ("workbench.tools.execute_ipython_cell.impl", ("IPython", "matplotlib", "PIL")),
         ("workbench.tools.browser.impl", ("playwright", "greenlet", "asyncio")),
         ("workbench.session.opening", ("textual", "litellm", "mcp", "mcp_types", "httpx2")),
-        ("workbench.mcp.offered", ("textual", "litellm", "mcp", "mcp_types", "httpx2", "jsonschema")),
+        ("workbench.mcp.toolsets", ("textual", "litellm", "mcp", "mcp_types", "httpx2", "jsonschema")),
     ],
 )
 def test_importing_a_layer_stays_cheap(module, unwanted):

@@ -13,8 +13,8 @@ from workbench.agent.agent import Agent
 from workbench.agent.responses import ReadCall, read_response
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, copy_demo
 from workbench.errors import UsageError
+from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel
-from workbench.llm.router import open_model
 from workbench.tools.context import ToolContext
 from workbench.tools.registry import open_tools
 

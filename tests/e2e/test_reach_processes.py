@@ -18,7 +18,7 @@ from tests.tools.browser.conftest import chromium
 from tests.tools.web.site import Site
 from tests.world import World, bash, finish, wait_for
 from workbench.mcp.catalog import Catalog
-from workbench.mcp.servers import find_servers
+from workbench.mcp.config import find_servers
 
 __all__ = ["chromium"]
 pytestmark = pytest.mark.timeout(400)  # a Chromium may have to be installed first

@@ -9,7 +9,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
 from tests.world import wait_for
 from workbench.engine.trial import Trial
-from workbench.llm.discovery import Found, found_keys
+from workbench.llm.discovery import ModelSource, found_keys
 
 KEY = "sk-very-secret-0123456789"
 
@@ -24,7 +24,7 @@ def _a_home_of_its_own(tmp_path, monkeypatch):
 
 def test_a_model_that_answers_works():
     with ModelServer([Turn("ready")]) as server:
-        found = Found("vLLM", ("openai/qwen", "openai/other"), server.base_url)
+        found = ModelSource("vLLM", ("openai/qwen", "openai/other"), server.base_url)
         outcome = Trial.of(found).result()
         (request,) = server.requests
     assert outcome.works

@@ -119,7 +119,7 @@ def test_the_connection_is_kept_for_the_next_call(serve):
 
 def test_importing_the_layer_does_not_import_litellm():
     code = (
-        "import sys, workbench.llm.router, workbench.llm.background, workbench.llm.client, workbench.agent.agent\n"
+        "import sys, workbench.llm.factory, workbench.llm.client, workbench.llm.client, workbench.agent.agent\n"
         "print([name for name in ('litellm', 'openai', 'httpx') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, check=True)
@@ -129,7 +129,7 @@ def test_importing_the_layer_does_not_import_litellm():
 def test_the_early_import_prints_nothing_and_is_left_out_for_scripts():
     code = (
         "import sys\n"
-        "from workbench.llm.background import import_early\n"
+        "from workbench.llm.client import import_early\n"
         "assert import_early('scripted/demo') is None and import_early(None) is None\n"
         "import_early('openai/x').join()\n"
         "assert 'litellm' in sys.modules"

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from workbench.llm.discovery import Found, LocalServer, found_keys, found_servers
+from workbench.llm.discovery import LocalServer, ModelSource, found_keys, found_servers
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def test_servers_are_named_with_their_models_as_they_are_given():
             LocalServer("vLLM", two, "/v1/models", "openai/", "/v1"),
         ]
         ollama, vllm = found_servers(servers, limit=20)
-    assert ollama == Found(f"Ollama at 127.0.0.1:{one}", ("ollama_chat/qwen3:8b", "ollama_chat/llama3"))
+    assert ollama == ModelSource(f"Ollama at 127.0.0.1:{one}", ("ollama_chat/qwen3:8b", "ollama_chat/llama3"))
     assert ollama.options == "--model ollama_chat/qwen3:8b"
     assert vllm.options == f"--model openai/Qwen/Qwen3-8B --api-base http://127.0.0.1:{two}/v1"
 

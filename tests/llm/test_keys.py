@@ -8,9 +8,9 @@ from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
 from workbench.config.settings import Profile
-from workbench.llm.addresses import takes_usual_key
+from workbench.llm.discovery import takes_usual_key
+from workbench.llm.factory import open_profile
 from workbench.llm.model import Cancel, ModelError, ModelRequest
-from workbench.llm.router import open_profile
 
 SECRET = "sk-of-the-provider-0123456789"
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated

@@ -11,8 +11,8 @@ import pytest
 from tests.fakes.model_turns import Fault, Turn
 from tests.llm.test_fault_rows import Trial, check_usable, note, trial
 from workbench.llm import retry
-from workbench.llm.faults import Fault as CallFault
-from workbench.llm.faults import fault_from_text
+from workbench.llm.errors import Fault as CallFault
+from workbench.llm.errors import fault_from_text
 from workbench.llm.model import Cancel
 from workbench.llm.retry import with_retries
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from workbench.agent.condenser import summary_request
+from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.llm.router import open_model
 
 SCRIPT = """
 [[turn]]

@@ -10,8 +10,8 @@ import pytest
 from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
+from workbench.mcp.config import ServerConfig, read_server
 from workbench.mcp.executor import MCPToolExecutor
-from workbench.mcp.servers import Server, read_server
 from workbench.mcp.tool import MCPToolDefinition, MCPToolObservation
 
 FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
@@ -44,15 +44,15 @@ class Place:
         made.mkdir(exist_ok=True)
         return made
 
-    def server(self, options: dict[str, Any] | None = None, name: str = "fake", **more: Any) -> Server:
+    def server(self, options: dict[str, Any] | None = None, name: str = "fake", **more: Any) -> ServerConfig:
         return read_server(name, fake_server(self.folder, options, **more), "here", str(self.folder))
 
-    def client(self, server: Server) -> MCPClient:
+    def client(self, server: ServerConfig) -> MCPClient:
         client = MCPClient.opened(server, self.catalog)
         self.clients.append(client)
         return client
 
-    def tool(self, name: str = "echo", server: Server | None = None) -> MCPToolDefinition:
+    def tool(self, name: str = "echo", server: ServerConfig | None = None) -> MCPToolDefinition:
         """A tool of a server that is connected, approved by the person."""
         client = self.client(server or self.server())
         client.connect().result(60)

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from tests.mcp.conftest import FAKE, Place
-from workbench.mcp.environment import server_environment
-from workbench.mcp.faults import ServerFailed
-from workbench.mcp.servers import Server, read_server
+from workbench.mcp.config import ServerConfig, read_server, server_environment
+from workbench.mcp.errors import ServerFailed
 from workbench.mcp.stdio import started_files
 
 
@@ -24,12 +23,12 @@ def write(path: Path, text: str, mode: int = 0o644) -> Path:
     return path
 
 
-def own_server(place: Place, **told: Any) -> Server:
+def own_server(place: Place, **told: Any) -> ServerConfig:
     more = {"startTimeout": 60, "cwd": str(place.folder)}
     return read_server("own", {**more, **told}, "here", str(place.folder))
 
 
-def started(place: Place, server: Server) -> None:
+def started(place: Place, server: ServerConfig) -> None:
     client = place.client(server)
     try:
         client.connect().result(60)

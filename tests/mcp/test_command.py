@@ -7,10 +7,10 @@ import tomllib
 from tests.mcp.conftest import FAKE, fake_server
 from tests.world import World, wait_for
 from workbench.mcp.catalog import Catalog
-from workbench.mcp.servers import Server, find_servers
+from workbench.mcp.config import ServerConfig, find_servers
 
 
-def named(world: World) -> Server:
+def named(world: World) -> ServerConfig:
     file = world.locations.settings_file
     return find_servers(tomllib.loads(file.read_text())["mcpServers"], file, world.project, ()).found[0]
 

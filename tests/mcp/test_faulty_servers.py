@@ -11,11 +11,11 @@ import pytest
 
 from tests.mcp.conftest import ask
 from tests.world import wait_for
-from workbench.mcp.content import read_resource
-from workbench.mcp.faults import ServerFailed
-from workbench.mcp.offered import OfferedServers
-from workbench.mcp.servers import Servers, read_server
-from workbench.mcp.stdio import Lines, TooLong
+from workbench.mcp.config import ServerConfigs, read_server
+from workbench.mcp.errors import ServerFailed
+from workbench.mcp.executor import read_resource
+from workbench.mcp.stdio import LineReader, TooLong
+from workbench.mcp.toolsets import OfferedServers
 
 
 def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
@@ -52,7 +52,7 @@ def test_m02_a_mute_server_holds_up_neither_the_start_nor_the_tools_of_others(pl
     mute = place.server({"mute": True}, name="mute", firstWait=0.5, startTimeout=600)
     failed = replace(place.server(name="failed"), command="/no/such")
     place.catalog.failed(failed, "the MCP server failed cannot be used: it ended")
-    servers = Servers((place.clients[0].server, mute, failed))
+    servers = ServerConfigs((place.clients[0].server, mute, failed))
     offered = OfferedServers(servers, place.catalog, {}, {}, lambda line: None)
     try:
         assert "the MCP server failed cannot be used: it ended" in offered.notices
@@ -176,7 +176,7 @@ def test_m04_a_hundred_megabytes_end_the_call_and_not_the_memory(place):
 
 
 def test_m04_lines_are_cut_as_they_come():
-    lines = Lines(10)
+    lines = LineReader(10)
     assert lines.feed(b"one\ntw") == [b"one"]
     assert lines.feed(b"o\n\nthree") == [b"two", b""]
     assert lines.feed(b"\n") == [b"three"]

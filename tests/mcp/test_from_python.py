@@ -12,7 +12,7 @@ from tests.mcp.conftest import fake_server
 from tests.world import wait_for
 from workbench.errors import UsageError
 from workbench.mcp import MCPToolDefinition, MCPToolObservation, create_mcp_tools
-from workbench.mcp.faults import ServerFailed
+from workbench.mcp.errors import ServerFailed
 
 
 def children() -> set[int]:

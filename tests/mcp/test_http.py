@@ -10,8 +10,8 @@ from tests.fakes.mcp_http import HttpServer
 from tests.mcp.conftest import ask
 from tests.tools.web.site import Site
 from tests.world import wait_for
-from workbench.mcp.faults import ServerFailed
-from workbench.mcp.servers import read_server
+from workbench.mcp.config import read_server
+from workbench.mcp.errors import ServerFailed
 
 
 def web(place, url, **more):

@@ -3,8 +3,8 @@
 from ipaddress import ip_address
 from types import SimpleNamespace
 
-from workbench.mcp.content import content_of
-from workbench.mcp.form_fields import fields_of
+from workbench.mcp.elicitation import fields_of
+from workbench.mcp.executor import content_of
 from workbench.tools.schema import ImageContent
 from workbench.web.addresses import is_public
 

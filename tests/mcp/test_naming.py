@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from workbench.mcp.naming import named
-from workbench.mcp.sampling import SAMPLING
+from workbench.mcp.requests import SAMPLING
+from workbench.mcp.toolsets import named
 from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.registry import list_registered_tools
 

@@ -13,12 +13,11 @@ import pytest
 
 from tests.system_packages import found_or_installed
 from tests.world import wait_for
-from workbench.mcp.content import prompt_text, read_resource
-from workbench.mcp.executor import MCPToolExecutor
-from workbench.mcp.faults import CallRefused
-from workbench.mcp.forms import LEAVE_OUT, NOTHING
-from workbench.mcp.sampling import Sample
-from workbench.mcp.servers import read_server
+from workbench.mcp.config import read_server
+from workbench.mcp.elicitation import LEAVE_OUT, NOTHING
+from workbench.mcp.errors import CallRefused
+from workbench.mcp.executor import MCPToolExecutor, prompt_text, read_resource
+from workbench.mcp.requests import Sample
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.tools.schema import ImageContent
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.mcp.conftest import FAKE, ask, fake_server
 from workbench.mcp.client import MCPClient
-from workbench.mcp.offered import OfferedServers
-from workbench.mcp.servers import Servers, find_servers
+from workbench.mcp.config import ServerConfigs, find_servers
+from workbench.mcp.toolsets import OfferedServers
 from workbench.tools.trust import fingerprint
 
 
@@ -77,7 +77,7 @@ def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised
     clients = [place.client(place.server(name=name)) for name in ("one", "two")]
     for starting in [client.connect() for client in clients]:
         starting.result(60)
-    found = Servers(tuple(client.server for client in clients))
+    found = ServerConfigs(tuple(client.server for client in clients))
     offered = OfferedServers(found, place.catalog, {}, {}, lambda line: None)
     ended = []
 

@@ -13,14 +13,14 @@ from workbench.client.connection import EngineConnection
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
-from workbench.mcp.mentions import Argument, Prompt
+from workbench.mcp.mentions import PromptArgument, ServerPrompt
 from workbench.protocol.commands import AnswerQuestion, GetPrompt, SendMessage
 from workbench.protocol.live import PromptReady
 from workbench.tui.palette.entries import entries_of
-from workbench.tui.widgets.prompt import Prompt as PromptBox
+from workbench.tui.widgets.prompt import ServerPrompt as PromptBox
 from workbench.view.prompt.server_prompts import arguments_of, written
 
-REVIEW = Prompt("fake", "review", "", (Argument("file", "Which one.", True), Argument("how")))
+REVIEW = ServerPrompt("fake", "review", "", (PromptArgument("file", "Which one.", True), PromptArgument("how")))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_is_missing_or_too_much_is_said_with_what_to_write():
     with pytest.raises(ValueError, match="there is no room for c"):
         arguments_of(REVIEW, "a b c")
     with pytest.raises(ValueError, match="there is no room for x; write /fake:hello"):
-        arguments_of(Prompt("fake", "hello"), "x")
+        arguments_of(ServerPrompt("fake", "hello"), "x")
     assert written("/fake:review a b") == ("fake:review", "a b")
     assert written("/review fake:x") is None
     assert written("see /fake:review") is None

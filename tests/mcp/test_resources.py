@@ -12,8 +12,8 @@ from tests.world import wait_for
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.mcp.catalog import Catalog
+from workbench.mcp.config import find_servers
 from workbench.mcp.mentions import offers_of
-from workbench.mcp.servers import find_servers
 from workbench.plain.telling import told as told_plainly
 from workbench.secrets.masker import KNOWN
 from workbench.tools.trust import fingerprint

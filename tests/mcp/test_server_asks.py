@@ -11,7 +11,7 @@ from tests.session.fake_agent import calls, says
 from tests.tui.sample_session import WORKSPACE
 from tests.world import wait_for
 from workbench.llm.model import ModelUsage
-from workbench.mcp.form_fields import OddForm, WrongAnswer, fields_of
+from workbench.mcp.elicitation import OddForm, WrongAnswer, fields_of
 from workbench.protocol.events import (
     ActionAssessed,
     ActionDecided,

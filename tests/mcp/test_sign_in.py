@@ -17,9 +17,9 @@ from tests.fakes.oauth_server import OAuthServer
 from tests.mcp.conftest import ask
 from tests.world import finish
 from workbench.errors import UsageError
-from workbench.mcp.faults import ServerFailed
-from workbench.mcp.login import Answer, Loopback, login, logout
-from workbench.mcp.servers import read_server
+from workbench.mcp.config import read_server
+from workbench.mcp.errors import ServerFailed
+from workbench.mcp.login import Loopback, RedirectAnswer, login, logout
 from workbench.mcp.tokens import TokenStore
 from workbench.secrets.masker import KNOWN
 
@@ -290,7 +290,7 @@ async def test_a_loopback_answers_only_what_a_sign_in_brings():
         assert await got("/callback") == "HTTP/1.1 404 Not Found"
         assert await got("/callback?code=one&state=s&iss=http%3A%2F%2Fx") == "HTTP/1.1 200 OK"
         assert await got("/callback?code=two&state=s") == "HTTP/1.1 200 OK"
-        assert await listener.answer() == Answer("one", "s", "http://x")
+        assert await listener.answer() == RedirectAnswer("one", "s", "http://x")
 
 
 def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench
-from workbench.secrets.masker import Secrets, mask, masks_in
+from workbench.secrets.masker import SecretMasker, mask, masks_in
 from workbench.secrets.stream import SecretStream
 
 DIGITS = "0123456789abcdefABCDEF"
@@ -137,13 +137,13 @@ user@host:~/src$ ls
 @pytest.mark.parametrize("name", SHAPED)
 def test_a_key_of_a_known_shape_is_masked(name):
     key, said = SHAPED[name]
-    assert Secrets().masked(f"a {key}, b") == f"a {mask(said)}, b"
+    assert SecretMasker().masked(f"a {key}, b") == f"a {mask(said)}, b"
 
 
 @pytest.mark.parametrize("name", SPOKEN)
 def test_a_secret_is_known_by_what_stands_around_it(name):
     text, secret = SPOKEN[name]
-    found = Secrets().masked(text.format(secret))
+    found = SecretMasker().masked(text.format(secret))
     assert secret not in found
     before, _, after = text.partition("{}")
     assert found.startswith(before) and found.endswith(after)  # noqa: PT018 - one promise
@@ -152,19 +152,19 @@ def test_a_secret_is_known_by_what_stands_around_it(name):
 def test_a_private_key_goes_as_a_whole_even_when_its_end_is_missing():
     begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
     for text in (f"x\n{begin}\nMIIE\nabcd\n{end}\ny", f"x\n{begin}\nMIIE\nabcd"):
-        assert "MIIE" not in Secrets().masked(text)
-        assert "abcd" not in Secrets().masked(text)
-    assert Secrets().masked(f"{begin}\nMIIE\n{end}\ny").endswith(f"{end}\ny")
+        assert "MIIE" not in SecretMasker().masked(text)
+        assert "abcd" not in SecretMasker().masked(text)
+    assert SecretMasker().masked(f"{begin}\nMIIE\n{end}\ny").endswith(f"{end}\ny")
 
 
 @pytest.mark.parametrize("line", ORDINARY.strip().splitlines())
 def test_what_is_no_secret_stays(line):
-    assert Secrets().masked(line) == line
+    assert SecretMasker().masked(line) == line
 
 
 @pytest.mark.parametrize("line", SETTINGS.strip("\n").splitlines())
 def test_the_value_of_a_setting_of_such_a_name_is_masked_and_nothing_else(line):
-    shown = Secrets().masked(line)
+    shown = SecretMasker().masked(line)
     assert re.split("‹secret [^›]+›", shown) == VALUES.split(line)
     assert "‹secret" in shown
 
@@ -173,24 +173,24 @@ def test_the_value_of_a_setting_of_such_a_name_is_masked_and_nothing_else(line):
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_a_setting_that_comes_in_pieces_is_masked_as_one_that_comes_whole(line, size):
     text = f"one\n{line}\ntwo\n"
-    stream = SecretStream(Secrets())
+    stream = SecretStream(SecretMasker())
     shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
-    assert shown == Secrets().masked(text)
+    assert shown == SecretMasker().masked(text)
 
 
 @pytest.mark.parametrize("size", [1, 5, 11, 40])
 def test_a_netrc_over_several_lines_is_masked_whole_and_in_pieces(size):
     text = "machine x.example\n  login me\n  password hunter2\nmachine y\nlogin you\npassword tr0ub4dor\n"
-    assert not VALUES.search(Secrets().masked(text))
-    stream = SecretStream(Secrets())
+    assert not VALUES.search(SecretMasker().masked(text))
+    stream = SecretStream(SecretMasker())
     shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
-    assert shown == Secrets().masked(text)
+    assert shown == SecretMasker().masked(text)
 
 
 def test_a_prompt_for_a_password_is_shown_at_once():
-    stream = SecretStream(Secrets())
+    stream = SecretStream(SecretMasker())
     assert stream.feed("[sudo] password for me: ") == "[sudo] password for me: "
-    assert SecretStream(Secrets()).feed("Password: ") == "Password: "
+    assert SecretStream(SecretMasker()).feed("Password: ") == "Password: "
 
 
 def test_hardly_a_line_of_ordinary_code_is_masked():
@@ -201,7 +201,7 @@ def test_hardly_a_line_of_ordinary_code_is_masked():
         lines, masked = 0, []
         for file in sorted(root.rglob("*.py"))[:250]:
             text = file.read_text(errors="replace")
-            after = Secrets().masked(text)
+            after = SecretMasker().masked(text)
             lines += text.count("\n")
             if after != text:
                 masked += [line for line in after.splitlines() if "‹secret " in line and line not in text]
@@ -210,7 +210,7 @@ def test_hardly_a_line_of_ordinary_code_is_masked():
 
 
 def test_values_that_are_known_are_masked_by_their_name():
-    secrets = Secrets()
+    secrets = SecretMasker()
     secrets.add_all({"OPENAI_API_KEY": "abcdefgh12345", "HOME": "/home/u", "EDITOR": "emacs-28", "A_TOKEN": "short"})
     secrets.add("key of fast", "zyxwv-98765")
     assert secrets.masked("k=abcdefgh12345; zyxwv-98765!") == f"k={mask('OPENAI_API_KEY')}; {mask('key of fast')}!"
@@ -218,7 +218,7 @@ def test_values_that_are_known_are_masked_by_their_name():
 
 
 def test_plain_data_is_masked_in_its_texts_alone():
-    secrets = Secrets()
+    secrets = SecretMasker()
     secrets.add("K", "abcdefgh12345")
     data = {"content": [{"type": "text", "text": "abcdefgh12345"}, {"type": "image", "data": "abcdefgh12345"}], "n": 1}
     assert secrets.masked_data(data)["content"] == [{"type": "text", "text": mask("K")}, data["content"][1]]
@@ -237,7 +237,7 @@ TEXTS = st.lists(
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(TEXTS.map("".join), st.lists(st.integers(0, 200), max_size=12))
 def test_a_secret_that_comes_in_pieces_is_masked_as_one_that_comes_whole(text, cuts):
-    secrets = Secrets()
+    secrets = SecretMasker()
     secrets.add("K", "abcdefgh12345")
     stream = SecretStream(secrets)
     ends = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
@@ -246,23 +246,23 @@ def test_a_secret_that_comes_in_pieces_is_masked_as_one_that_comes_whole(text, c
 
 
 def test_a_question_at_the_end_of_a_line_is_shown_at_once():
-    assert SecretStream(Secrets()).feed("Continue? [y/n] ") == "Continue? [y/n] "
+    assert SecretStream(SecretMasker()).feed("Continue? [y/n] ") == "Continue? [y/n] "
 
 
 def test_a_line_without_an_end_is_not_held_for_ever():
-    stream = SecretStream(Secrets())
+    stream = SecretStream(SecretMasker())
     assert sum(len(stream.feed("x" * 1000)) for _ in range(100)) > 90_000
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.text(alphabet=string.printable + "é‹›\x1b", max_size=200))
 def test_masking_is_total_and_done_once(text):
-    once = Secrets().masked(text)
-    assert Secrets().masked(once) == once
+    once = SecretMasker().masked(text)
+    assert SecretMasker().masked(once) == once
 
 
 def test_masking_is_quick():
-    secrets = Secrets()
+    secrets = SecretMasker()
     for number in range(10):
         secrets.add(f"K{number}", f"value-of-key-{number:04}")
     text = "INFO 12:00:01 module.name: a line of an ordinary log with some words in it, id=4a71ebf2c0\n" * 1100
@@ -335,10 +335,10 @@ WRITTEN = {
 def test_a_secret_is_masked_as_people_and_programs_write_it(name):
     form, value = WRITTEN[name]
     text = form.format(value)
-    whole = Secrets().masked(text)
+    whole = SecretMasker().masked(text)
     assert value not in whole
     for size in (2, 5, 11):
-        stream = SecretStream(Secrets())
+        stream = SecretStream(SecretMasker())
         pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
         assert value not in "".join([*pieces, stream.rest()])
 
@@ -371,7 +371,7 @@ mysql -u root -p app2
 
 @pytest.mark.parametrize("line", PLAIN)
 def test_what_is_written_alike_stays(line):
-    assert Secrets().masked(line) == line
+    assert SecretMasker().masked(line) == line
 
 
 KNOWN_VALUE = "Zq7-Kp93mVx/2Lw8Rt5Y"
@@ -391,7 +391,7 @@ KNOWN_VALUE = "Zq7-Kp93mVx/2Lw8Rt5Y"
     ],
 )
 def test_a_known_value_is_masked_encoded_or_wrapped(text):
-    secrets = Secrets()
+    secrets = SecretMasker()
     secrets.add("MY_KEY", KNOWN_VALUE)
     masked = secrets.masked(f"before\n{text}\nbehind")
     assert masked.split() == ["before", "‹secret", "MY_KEY›", "behind"]

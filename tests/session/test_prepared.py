@@ -14,8 +14,8 @@ import pytest
 from tests.session.fake_agent import calls, says
 from workbench.agent.agent import Agent
 from workbench.agent.completion import ModelCompletion
+from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, ModelResponse
-from workbench.llm.router import open_model
 from workbench.protocol.events import SessionStarted
 from workbench.session.actions.decide import Refused
 from workbench.session.session import Session

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from workbench.files import atomic
-from workbench.files.anchored import Entry
+from workbench.files.anchored import AnchoredEntry
 
 
 @pytest.fixture
@@ -135,8 +135,8 @@ def test_a_file_that_cannot_be_replaced_is_written_where_it_is(tmp_path: Path, m
     def refuse(*_):
         raise OSError(reason, os.strerror(reason))
 
-    monkeypatch.setattr(Entry, "exchange", refuse)
-    monkeypatch.setattr(Entry, "rename_from", refuse)
+    monkeypatch.setattr(AnchoredEntry, "exchange", refuse)
+    monkeypatch.setattr(AnchoredEntry, "rename_from", refuse)
     atomic.replace(path, b"new")
     assert (path.read_bytes(), path.stat().st_ino) == (b"new", first)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
@@ -149,7 +149,7 @@ def test_a_disk_that_fails_at_the_last_moment_leaves_the_old_file(tmp_path: Path
     def fail(*_):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(Entry, "exchange", fail)
+    monkeypatch.setattr(AnchoredEntry, "exchange", fail)
     with pytest.raises(OSError, match="Input/output"):
         atomic.replace(path, b"new")
     assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("file", b"old")]

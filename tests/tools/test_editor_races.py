@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.editing import Editor
-from workbench.files.anchored import Entry, writing_only
+from workbench.files.anchored import AnchoredEntry, writing_only
 
 WRITES = 500
 FLIPPER = """
@@ -101,11 +101,11 @@ def by_link(path: Path, text: str) -> None:
 @pytest.mark.parametrize("moment", ["before", "behind"])
 @pytest.mark.parametrize("saved", [in_place, by_rename, by_link])
 def test_what_the_user_saves_just_before_the_rename_stays(tmp_path: Path, monkeypatch, saved, moment):
-    path, editor, exchange = tmp_path / "file", Editor(tmp_path), Entry.exchange
+    path, editor, exchange = tmp_path / "file", Editor(tmp_path), AnchoredEntry.exchange
     path.write_text("one\n")
     turns = []
 
-    def at_this_moment(entry: Entry, beside: str) -> bool:
+    def at_this_moment(entry: AnchoredEntry, beside: str) -> bool:
         turns.append(beside)
         if len(turns) == 1 and moment == "before":
             saved(path, "own\n")
@@ -116,7 +116,7 @@ def test_what_the_user_saves_just_before_the_rename_stays(tmp_path: Path, monkey
             saved(path, "new\n")  # and once more while it is put back
         return done
 
-    monkeypatch.setattr(Entry, "exchange", at_this_moment)
+    monkeypatch.setattr(AnchoredEntry, "exchange", at_this_moment)
     assert "changed by something else" in editor.refused("str_replace", path, old_str="one", new_str="two")
     assert path.read_text() == "new\n"
     assert path.is_symlink() == (saved is by_link)
@@ -128,11 +128,11 @@ def test_where_names_cannot_be_exchanged_the_content_is_compared_just_before(tmp
     path, editor = tmp_path / "file", Editor(tmp_path)
     path.write_text("one\n")
 
-    def cannot(entry: Entry, beside: str) -> bool:
+    def cannot(entry: AnchoredEntry, beside: str) -> bool:
         saved(path, "own\n")
         return False
 
-    monkeypatch.setattr(Entry, "exchange", cannot)
+    monkeypatch.setattr(AnchoredEntry, "exchange", cannot)
     assert "changed by something else" in editor.refused("str_replace", path, old_str="one", new_str="two")
     assert path.read_text() == "own\n"
     assert not list(tmp_path.glob(".ohw-*"))
@@ -159,14 +159,14 @@ def test_a_folder_moved_away_while_a_file_in_it_is_written_gets_nothing(tmp_path
     editor = Editor(workspace)
 
     def moves_away(name: str) -> None:
-        call = getattr(Entry, name)
+        call = getattr(AnchoredEntry, name)
 
-        def moved(entry: Entry, beside: str) -> object:
+        def moved(entry: AnchoredEntry, beside: str) -> object:
             if not away.exists():
                 (workspace / "place").rename(away)
             return call(entry, beside)
 
-        monkeypatch.setattr(Entry, name, moved)
+        monkeypatch.setattr(AnchoredEntry, name, moved)
 
     moves_away("exchange")
     editor.refused("str_replace", workspace / "place/file", old_str="one", new_str="two")
@@ -223,18 +223,18 @@ def test_a_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: 
 
 
 def test_what_cannot_be_put_back_is_kept_beside_and_named(tmp_path: Path, monkeypatch):
-    path, editor, exchange = tmp_path / "file", Editor(tmp_path), Entry.exchange
+    path, editor, exchange = tmp_path / "file", Editor(tmp_path), AnchoredEntry.exchange
     path.write_text("one\n")
     turns = []
 
-    def fails_later(entry: Entry, beside: str) -> bool:
+    def fails_later(entry: AnchoredEntry, beside: str) -> bool:
         turns.append(beside)
         if len(turns) > 1:
             raise OSError(5, "Input/output error")
         by_rename(path, "own\n")
         return exchange(entry, beside)
 
-    monkeypatch.setattr(Entry, "exchange", fails_later)
+    monkeypatch.setattr(AnchoredEntry, "exchange", fails_later)
     said = editor.refused("str_replace", path, old_str="one", new_str="two")
     (kept,) = tmp_path.glob("file.ohw-saved-*")
     assert f"what it held is in {kept.name} beside it now" in said

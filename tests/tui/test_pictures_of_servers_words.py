@@ -10,9 +10,9 @@ from tests.tui.trial import wait_until
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
-from workbench.mcp.forms import elicit
-from workbench.mcp.sampling import Part, SampleRequest
-from workbench.mcp.servers import find_servers
+from workbench.mcp.config import find_servers
+from workbench.mcp.elicitation import elicit
+from workbench.mcp.requests import SamplePart, SampleRequest
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.live import PromptReady
@@ -75,7 +75,7 @@ def form_of_a_server():
 
 
 def sample_for_a_server():
-    texts = (Part("user", "Give this issue a title of at most eight words:\n`-3` is read as `3`."),)
+    texts = (SamplePart("user", "Give this issue a title of at most eight words:\n`-3` is read as `3`."),)
     told = SampleRequest(texts, system="You name issues.", max_tokens=60, temperature=0.2).told
     reasons = ("the server wants an answer of your model, which costs; it gets the answer",)
     return wished("mcp_sampling", told, risk="MEDIUM", reasons=reasons, needs_decision=True)

@@ -10,7 +10,7 @@ from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until
 from workbench.config.locations import Locations
 from workbench.mcp.catalog import Catalog
-from workbench.mcp.servers import find_servers
+from workbench.mcp.config import find_servers
 from workbench.protocol import live
 from workbench.tui.screens.servers import ServersScreen
 

@@ -1,4 +1,4 @@
-"""The command line: `main` parses what was typed, and `ohw NAME` is the module NAME."""
+"""The command line: `main` runs a command, `arguments` declares them, and `ohw NAME` is in the module NAME."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-_PLACES = {
+_FUNCTIONS = {
     "": "start:start",
     "demo": "start:demo",
     "resume": "start:resume",
-    "run": "run:run",
+    "run": "start:run",
     "sessions": "sessions:sessions",
     "export": "export:export",
     "import": "import_session:import_session",
@@ -25,13 +25,13 @@ _PLACES = {
     "rules": "rules:rules",
     "restore": "restore:restore",
     "config": "config:config",
-    "locate": "locate:locate",
+    "locate": "config:locate",
 }
-"""Module and function of each; imported when it is given, as some need what takes long to load."""
+"""Module and function of each command, imported when it is run: some load what takes long."""
 
 
 def function_of(command: str) -> Callable[[Namespace], int]:
-    """What a command does: it takes its arguments and returns the exit code."""
-    module, _, function = _PLACES[command].partition(":")
-    found: Callable[[Namespace], int] = getattr(import_module(f"{__name__}.{module}"), function)
-    return found
+    """Return the function of a command: it takes the arguments and returns the exit code."""
+    module, _, function = _FUNCTIONS[command].partition(":")
+    command_function: Callable[[Namespace], int] = getattr(import_module(f"{__name__}.{module}"), function)
+    return command_function

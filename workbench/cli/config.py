@@ -6,7 +6,8 @@ import os
 from argparse import Namespace
 from collections.abc import Mapping
 
-from workbench.cli.given import say, settings_of, tell
+from workbench.cli.common import print_error, print_line, settings_of
+from workbench.config.locations import Locations
 from workbench.config.setting import Setting, declared
 from workbench.config.settings import Settings, origin_of, written_settings
 from workbench.text import visible
@@ -22,9 +23,9 @@ def config(arguments: Namespace) -> int:
     ]
     width = max(len(name) for name, *_ in rows)
     for name, value, origin in rows:
-        say(visible(f"{name:<{width}}  {value or '–'}  ({origin})", lines=False))
+        print_line(visible(f"{name:<{width}}  {value or '–'}  ({origin})", lines=False))
     for problem in problems:
-        tell(visible(problem, lines=False))
+        print_error(visible(problem, lines=False))
     return 1 if problems else 0
 
 
@@ -35,3 +36,19 @@ def _value(setting: Setting, value: object) -> str:
     if setting.is_secret:
         return "set, not shown" if value else ""
     return setting.kind.show(value) if value is not None else ""
+
+
+def locate(_: Namespace) -> int:
+    """A line for each place."""
+    where = Locations.from_environment()
+    rows = {
+        "settings": where.settings_file,
+        "rules": where.rules_file,
+        "themes": where.themes,
+        "sessions": where.sessions,
+        "logs": where.logs,
+        "sockets": where.runtime,
+    }
+    for name, path in rows.items():
+        print_line(f"{name:<10}{visible(str(path), lines=False)}")
+    return 0

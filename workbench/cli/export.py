@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.cli.given import chosen_session, say, settings_of, tell
+from workbench.cli.common import chosen_session, print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.session.names import session_path
@@ -34,7 +34,7 @@ _SIZE = re.compile(r"(\d{2,3})x(\d{1,3})")
 
 
 @dataclass(frozen=True)
-class Look:
+class PictureStyle:
     """How the screen looks on pictures: columns, rows, and the name of a theme."""
 
     columns: int = 120
@@ -43,12 +43,12 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportRequest:
     """An export as it was asked for; `until` is its last event, all where it is None."""
 
     form: str
     until: int | None = None
-    look: Look = Look()
+    look: PictureStyle = PictureStyle()
 
 
 def export(arguments: Namespace) -> int:
@@ -64,24 +64,24 @@ def export(arguments: Namespace) -> int:
             _save(lines, Path(arguments.output))
         else:
             for line in lines:
-                say(line)
+                print_line(line)
         for gap in store.gaps:
             events = f"event {gap.first}" if gap.first == gap.last else f"events {gap.first} to {gap.last}"
-            tell(f"left out: {events} ({gap.reason})")
+            print_error(f"left out: {events} ({gap.reason})")
     return 0
 
 
-def _wanted_of(arguments: Namespace, theme: str) -> Wanted:
+def _wanted_of(arguments: Namespace, theme: str) -> ExportRequest:
     """What the arguments of the command ask for. Raises UsageError."""
     form = arguments.form or _form_of(arguments.output) or "markdown"
     size = _SIZE.fullmatch(arguments.size)
     columns, rows = (int(size[1]), int(size[2])) if size else (0, 0)
     if not (20 <= columns <= 500 and 5 <= rows <= 200):
         raise UsageError("--size is COLUMNSxROWS, such as 120x40, from 20x5 to 500x200")
-    return Wanted(form, _number(arguments.at), Look(columns, rows, theme))
+    return ExportRequest(form, _number(arguments.at), PictureStyle(columns, rows, theme))
 
 
-def _lines_of(store: Store, wanted: Wanted) -> Iterator[str]:
+def _lines_of(store: Store, wanted: ExportRequest) -> Iterator[str]:
     """The export, line by line. Raises UsageError where there is no event of that number."""
     from workbench.view.transcript.transcript import Recorded
 
@@ -91,7 +91,7 @@ def _lines_of(store: Store, wanted: Wanted) -> Iterator[str]:
     return _written(Recorded(store, wanted.until), wanted)
 
 
-def _written(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
+def _written(recorded: Recorded, wanted: ExportRequest) -> Iterator[str]:
     if wanted.form == "jsonl":
         return recorded.lines()
     if wanted.form in PICTURED:
@@ -106,7 +106,7 @@ def _written(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
     return page_of(recorded.state(), picture)
 
 
-def _pictured(recorded: Recorded, wanted: Wanted) -> Iterator[str]:
+def _pictured(recorded: Recorded, wanted: ExportRequest) -> Iterator[str]:
     events, look = list(recorded.events()), wanted.look
     if not events:
         raise UsageError("the session holds no event that could be shown")

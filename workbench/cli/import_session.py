@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from workbench.cli.given import say, settings_of, tell
+from workbench.cli.common import print_error, print_line, settings_of
 from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Settings
@@ -30,10 +30,12 @@ def import_session(arguments: Namespace) -> int:
     if settings.mode == NEVER:
         settings = replace(settings, mode=Settings().mode)  # it is confirmed where the session is opened
     name, folder = _brought_back(locations, settings, arguments.file)
-    say(f"{name}\nGo on with: ohw resume {name}")
+    print_line(f"{name}\nGo on with: ohw resume {name}")
     model = settings.model or "none yet"
-    tell(f"it brings no powers: mode ({settings.mode}), model ({model}) and rules are yours, what was open is closed")
-    tell(f"it works in {visible(folder, lines=False)}")
+    print_error(
+        f"it brings no powers: mode ({settings.mode}), model ({model}) and rules are yours, what was open is closed"
+    )
+    print_error(f"it works in {visible(folder, lines=False)}")
     return 0
 
 

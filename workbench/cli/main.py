@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refuse_closed_streams(words: list[str]) -> None:
     """Put the null device in place of closed streams; raises UsageError where the command could not be followed."""
-    from workbench.output import replace_closed_streams
+    from workbench.plain.output import replace_closed_streams
 
     closed = replace_closed_streams()
     if "standard output" in closed:
@@ -61,7 +61,7 @@ def _is_stdout_failing() -> bool:
 
 def _discard_stdout() -> None:
     """What is still buffered must not fail again at exit."""
-    from workbench.output import discard_output
+    from workbench.plain.output import discard_output
 
     discard_output(sys.stdout.buffer)
 

@@ -10,16 +10,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from workbench.cli.given import say, settings_of, workspace_of
+from workbench.cli.common import print_line, settings_of, workspace_of
 from workbench.config.edit import write_settings
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
-from workbench.mcp.approval import approve, show_changes
-from workbench.mcp.catalog import Catalog, Entry
+from workbench.mcp.catalog import Catalog, CatalogEntry, approve, show_changes
 from workbench.mcp.client import MCPClient
-from workbench.mcp.environment import known_secrets
-from workbench.mcp.faults import ServerFailed
-from workbench.mcp.servers import Server, Servers, find_servers, read_server
+from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, known_secrets, read_server
+from workbench.mcp.errors import ServerFailed
 from workbench.mcp.tokens import TokenStore
 from workbench.secrets.masker import KNOWN
 from workbench.text import counted, first_line, visible
@@ -37,21 +35,21 @@ def mcp(arguments: Namespace) -> int:
     if action == "add":
         _add(where, found, arguments)
     elif action == "list":
-        say(_listed(Catalog(where), found))
+        print_line(_listed(Catalog(where), found))
     elif action in ("login", "logout"):
         _sign(where, _named(found, arguments.name), arguments)
     else:
         server = _named(found, arguments.name)
         remove = partial(_remove, is_last=len(settings.mcpServers) == 1)
-        by_name: dict[str, Callable[[Locations, Server], None]]
+        by_name: dict[str, Callable[[Locations, ServerConfig], None]]
         by_name = {"test": _test, "changes": _changes, "approve": partial(_approve, arguments.words), "remove": remove}
         by_name[action](where, server)
     for line in found.problems if action == "list" else ():
-        say(visible(line, lines=False))
+        print_line(visible(line, lines=False))
     return 1 if action == "list" and found.problems else 0
 
 
-def _state_of(server: Server, entry: Entry) -> str:
+def _state_of(server: ServerConfig, entry: CatalogEntry) -> str:
     if not server.is_on:
         return "off"
     if entry.waits:
@@ -61,7 +59,7 @@ def _state_of(server: Server, entry: Entry) -> str:
     return counted(len(entry.usable), "tool") if entry.listed else "never started"
 
 
-def _listed(catalog: Catalog, found: Servers) -> str:
+def _listed(catalog: Catalog, found: ServerConfigs) -> str:
     rows = [
         (
             server.name,
@@ -76,11 +74,11 @@ def _listed(catalog: Catalog, found: Servers) -> str:
     return "\n".join(visible(line) for line in lines) or _NONE
 
 
-def _signed(catalog: Catalog, server: Server) -> str:
+def _signed(catalog: Catalog, server: ServerConfig) -> str:
     return ", signed in" if server.kind != "stdio" and TokenStore(catalog.locations, server).is_there else ""
 
 
-def _named(found: Servers, name: str | None) -> Server:
+def _named(found: ServerConfigs, name: str | None) -> ServerConfig:
     names = ", ".join(server.name for server in found.found) or "none"
     for server in found.found:
         if server.name == name:
@@ -88,7 +86,7 @@ def _named(found: Servers, name: str | None) -> Server:
     raise UsageError(f"there is no MCP server {name!r}; there are: {names}" if name else f"which server? {names}")
 
 
-def _add(where: Locations, found: Servers, arguments: Namespace) -> None:
+def _add(where: Locations, found: ServerConfigs, arguments: Namespace) -> None:
     name, words = arguments.name, [word for word in arguments.words if word != "--"]
     if not name or not words:
         raise UsageError("give a NAME and the command or the address: ohw mcp add NAME COMMAND …")
@@ -98,7 +96,7 @@ def _add(where: Locations, found: Servers, arguments: Namespace) -> None:
     server = read_server(name, told, str(where.settings_file), ".")
     known_secrets(server)
     write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in told.items()})
-    say(f"{name} is in {where.settings_file}: {KNOWN.masked(server.place)}\nTry it with: ohw mcp test {name}")
+    print_line(f"{name} is in {where.settings_file}: {KNOWN.masked(server.place)}\nTry it with: ohw mcp test {name}")
 
 
 def _table(words: Sequence[str], arguments: Namespace) -> dict[str, Any]:
@@ -116,23 +114,23 @@ def _pairs(given: Sequence[str], sign: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _sign(where: Locations, server: Server, arguments: Namespace) -> None:
+def _sign(where: Locations, server: ServerConfig, arguments: Namespace) -> None:
     from workbench.mcp.login import login, logout
 
     store = TokenStore(where, server)
     if arguments.action == "logout":
-        logout(store, server, say)
+        logout(store, server, print_line)
         return
 
     def at_once(line: str) -> None:
-        say(line)
+        print_line(line)
         sys.stdout.flush()  # the person acts on it while the command waits, also behind a pipe
 
     login(store, server, at_once, opens_browser=arguments.browser)
     _test(where, server)
 
 
-def _test(where: Locations, server: Server) -> None:
+def _test(where: Locations, server: ServerConfig) -> None:
     began = time.monotonic()
     client = MCPClient.opened(replace(server, is_on=True), Catalog(where))
     try:
@@ -145,19 +143,19 @@ def _test(where: Locations, server: Server) -> None:
     finally:
         client.close()
     entry = client.catalog.entry(server)
-    say(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
+    print_line(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
     for line in (*_tools(entry), *entry.faults):
-        say(KNOWN.masked(visible(line, lines=False)))
+        print_line(KNOWN.masked(visible(line, lines=False)))
     if entry.waits or entry.claiming:
-        show_changes(client.catalog, server, say)
+        show_changes(client.catalog, server, print_line)
 
 
-def _counted(entry: Entry) -> str:
+def _counted(entry: CatalogEntry) -> str:
     counts = ((entry.usable, "tool"), (entry.prompts, "prompt"), (entry.resources, "resource"))
     return ", ".join(counted(len(each), what) for each, what in counts if each) or "It offers nothing."
 
 
-def _tools(entry: Entry) -> Iterator[str]:
+def _tools(entry: CatalogEntry) -> Iterator[str]:
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
         reads = hints.get("readOnlyHint") and name in entry.approved
@@ -165,19 +163,19 @@ def _tools(entry: Entry) -> Iterator[str]:
         yield f"  {name:<28} {kind:<12} {first_line(tool.get('description') or '', 70)}"
 
 
-def _remove(where: Locations, server: Server, *, is_last: bool) -> None:
+def _remove(where: Locations, server: ServerConfig, *, is_last: bool) -> None:
     if server.source != str(where.settings_file):
         raise UsageError(f"{server.name} is named in {server.source}; take it out there")
     write_settings(where.settings_file, {("mcpServers",) if is_last else ("mcpServers", server.name): None})
     Catalog(where).forget(server)
     if server.kind != "stdio":
         TokenStore(where, server).forget()
-    say(f"{server.name} is removed")
+    print_line(f"{server.name} is removed")
 
 
-def _changes(where: Locations, server: Server) -> None:
-    show_changes(Catalog(where), server, say)
+def _changes(where: Locations, server: ServerConfig) -> None:
+    show_changes(Catalog(where), server, print_line)
 
 
-def _approve(words: Sequence[str], where: Locations, server: Server) -> None:
-    approve(Catalog(where), server, words[0] if words else "", say)
+def _approve(words: Sequence[str], where: Locations, server: ServerConfig) -> None:
+    approve(Catalog(where), server, words[0] if words else "", print_line)

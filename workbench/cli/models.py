@@ -7,14 +7,14 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from workbench.cli.given import say, settings_of, tell
+from workbench.cli.common import print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
 from workbench.errors import UsageError
-from workbench.llm.discovery import Found, found_keys, found_servers
-from workbench.llm.faults import shown_address
+from workbench.llm.discovery import ModelSource, found_keys, found_servers
+from workbench.llm.errors import shown_address
+from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.llm.router import NO_MODEL
 from workbench.session.turn.models import SessionModels
 from workbench.text import first_line, visible
 
@@ -26,9 +26,9 @@ def models(arguments: Namespace) -> int:
     """The models there are to use, or one real call of one."""
     where, settings = settings_of(arguments)
     if arguments.action == "test":
-        say(_try(settings, arguments.name, lambda line: tell(visible(line, lines=False))))
+        print_line(_try(settings, arguments.name, lambda line: print_error(visible(line, lines=False))))
     else:
-        say(_page(where, settings))
+        print_line(_page(where, settings))
     return 0
 
 
@@ -46,19 +46,19 @@ def _page(locations: Locations, settings: Settings) -> str:
     return "\n".join(visible(line, lines=False) for line in lines)
 
 
-def _try(settings: Settings, name: str | None, say: Callable[[str], None]) -> str:
+def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]) -> str:
     """One call of that model, or of the one set: what came of it. Raises WorkbenchError, saying what to do."""
     name = name or settings.model
     if not name:
-        raise UsageError(NO_MODEL)
+        raise UsageError(NO_MODEL_MESSAGE)
     models = SessionModels(settings)
     profile, model = models.profile(name), models.open(name)
 
     def told(delta: Delta) -> None:
         if delta.kind == "status":
-            say(delta.text)
+            print_line(delta.text)
 
-    say(f"asking {_named(profile)} …")
+    print_line(f"asking {_named(profile)} …")
     try:
         response = model.respond(ModelRequest([{"role": "user", "content": _ASK}]), told, Cancel())
     finally:
@@ -92,14 +92,14 @@ def _key_state(profile: Profile) -> str:
     return ""
 
 
-def _servers(servers: list[Found]) -> Iterator[str]:
+def _servers(servers: list[ModelSource]) -> Iterator[str]:
     for found in servers:
         more = len(found.models) - _MOST_SHOWN
         listed = ", ".join(found.models[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
         yield f"{_line(found)}   ({listed})"
 
 
-def _line(found: Found) -> str:
+def _line(found: ModelSource) -> str:
     return f"{found.what}: ohw {found.options}"
 
 

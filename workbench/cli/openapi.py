@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
 
-from workbench.cli.given import say, settings_of
+from workbench.cli.common import print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
@@ -23,7 +23,7 @@ def openapi(arguments: Namespace) -> int:
     sources = list(_sources(settings))
     if (arguments.action or "list") == "list":
         lines = [f"{source.name}  {_state(where, source)}\n  {source.document}" for source in sources]
-        say("\n".join(visible(line) for line in lines) or _NONE)
+        print_line("\n".join(visible(line) for line in lines) or _NONE)
         return 0
     names = ", ".join(source.name for source in sources) or "none"
     for source in sources:
@@ -54,7 +54,7 @@ def _look(where: Locations, source: Source, approved: str | None) -> None:
     pinned = Pinned(source.document, where)
     new = pinned.waiting if source.is_remote else None
     if new is None:
-        say(f"nothing of {source.name} waits for approval")
+        print_line(f"nothing of {source.name} waits for approval")
         return
     if approved is None:
         _show(pinned, new, source.name)
@@ -65,7 +65,7 @@ def _look(where: Locations, source: Source, approved: str | None) -> None:
         raise UsageError(f"what waits of {source.name} {why}; {look}")
     if not pinned.approve(new):
         raise UsageError(f"{source.name} has changed again since; {look}")
-    say(f"approved: {source.name}")
+    print_line(f"approved: {source.name}")
 
 
 def _show(pinned: Pinned, new: bytes, name: str) -> None:
@@ -74,6 +74,6 @@ def _show(pinned: Pinned, new: bytes, name: str) -> None:
     except BadDocument as error:
         raise UsageError(f"the changed document cannot be used: {error}") from error
     for line in lines:
-        say(visible(line, lines=False))
+        print_line(visible(line, lines=False))
     pinned.show(new)
-    say(f"To use it so from the next session on: ohw openapi approve {name} {pinned.mark(new)}")
+    print_line(f"To use it so from the next session on: ohw openapi approve {name} {pinned.mark(new)}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.given import say, workspace_of
+from workbench.cli.common import print_line, workspace_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
 from workbench.session.names import session_path
@@ -42,7 +42,7 @@ def restore(arguments: Namespace) -> int:
         raise UsageError("name the files or directories to bring back from this version; `.` is all of it")
     else:
         done = bring_back(repository, repository.version_named(arguments.id), paths, force=arguments.force)
-    say(done.told)
+    print_line(done.told)
     return 0
 
 
@@ -59,9 +59,11 @@ def _list_copies(copies: Copies) -> int:
     for copy in found:
         size = f"{copy.size / 1e6:,.1f} MB" if copy.size >= 100_000 else f"{copy.size:,} bytes"
         what = first_line(copy.command, 80, revealed)
-        say(f"{copy.id}  {copy.at[:16].replace('T', ' ')} UTC  {copy.count:>6,} files  {size:>12}  before: {what}")
+        print_line(
+            f"{copy.id}  {copy.at[:16].replace('T', ' ')} UTC  {copy.count:>6,} files  {size:>12}  before: {what}"
+        )
     if not found:
-        say("No copies here: no command deleted anything. `ohw restore --versions` lists the versions.")
+        print_line("No copies here: no command deleted anything. `ohw restore --versions` lists the versions.")
     return 0
 
 
@@ -78,9 +80,9 @@ def _list_versions(locations: Locations, folder: Path) -> int:
             shown.add(version)
             changed = f"{counted(len(files) + taken['more'], 'file')} changed" if taken["action_id"] else ""
             what = first_line(": ".join(filter(None, (changed, ", ".join(files[:_NAMED])))), 80, revealed)
-            say(f"{version[:_ID]}  {taken['at'][:19].replace('T', ' ')} UTC  {session.id}  {what}".rstrip())
+            print_line(f"{version[:_ID]}  {taken['at'][:19].replace('T', ' ')} UTC  {session.id}  {what}".rstrip())
     if not shown:
-        say("No versions here: no session has changed anything in this directory.")
+        print_line("No versions here: no session has changed anything in this directory.")
     return 0
 
 

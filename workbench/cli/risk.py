@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from workbench.cli.given import say
+from workbench.cli.common import print_line
 from workbench.risk.description import assess_line
 from workbench.risk.paths import Places
 
@@ -23,7 +23,7 @@ def risk(arguments: Namespace) -> int:
         if text.strip():
             found = assess_line(text, places)
             parts = [dict(zip(_SEGMENT, part, strict=False)) for part in found.parts]
-            say(json.dumps({"risk": found.risk, "reasons": found.reasons, "segments": parts}))
+            print_line(json.dumps({"risk": found.risk, "reasons": found.reasons, "segments": parts}))
     return 0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from workbench.cli.given import say, settings_of, tell, workspace_of
+from workbench.cli.common import print_error, print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
@@ -41,10 +41,10 @@ def rules(arguments: Namespace) -> int:
     workspace = workspace_of(arguments)
     page, faults = _page(where, settings, workspace)
     for line in faults:
-        tell(visible(line, lines=False))
+        print_error(visible(line, lines=False))
     for said in _trials(where, settings, workspace, arguments) if arguments.action == "test" else (page,):
         if said:
-            say(said)
+            print_line(said)
     return 1 if faults else 0
 
 

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workbench.cli.given import say, settings_of, tell, workspace_of
+from workbench.cli.common import print_error, print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import WorkbenchError
-from workbench.llm.router import is_scripted
+from workbench.llm.factory import is_scripted
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import SessionSummary, find_session, list_sessions
 from workbench.text import first_line, visible
@@ -43,7 +43,7 @@ def sessions(arguments: Namespace) -> int:
     if found:
         _print(found)
     else:
-        say("No sessions yet. `ohw PROMPT` starts one.")
+        print_line("No sessions yet. `ohw PROMPT` starts one.")
     return 0
 
 
@@ -59,28 +59,28 @@ def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
     else:
         names = [entry.id for entry in list_sessions(where, check=True) if entry.damaged]
     if not names:
-        say("No session is damaged.")
+        print_line("No session is damaged.")
     code = 0
     for name in names:
         try:
             _tell_of(name, repair(session_path(where, name), beginning), beginning)
         except WorkbenchError as error:
-            tell(visible(str(error), lines=False))
+            print_error(visible(str(error), lines=False))
             code = 1
     return code
 
 
 def _tell_of(name: str, repaired: Repaired, beginning: Beginning) -> None:
     if repaired.kept is None:
-        say(f"{name}: not damaged, left as it is")
+        print_line(f"{name}: not damaged, left as it is")
         return
     count = f"{repaired.saved:,} event{'' if repaired.saved == 1 else 's'}"
-    say(f"{name}: {count} saved; lost: {repaired.lost}")
+    print_line(f"{name}: {count} saved; lost: {repaired.lost}")
     if not repaired.has_beginning:
-        say(f"  How it began is lost: it works in {visible(str(beginning.workspace), lines=False)}")
-    say(f"  The damaged file is kept as {repaired.kept}")
-    say(f"  Mode ({beginning.mode}) and rules are those of your settings, what was open is closed")
-    say(f"  Go on with: ohw resume {name}")
+        print_line(f"  How it began is lost: it works in {visible(str(beginning.workspace), lines=False)}")
+    print_line(f"  The damaged file is kept as {repaired.kept}")
+    print_line(f"  Mode ({beginning.mode}) and rules are those of your settings, what was open is closed")
+    print_line(f"  Go on with: ohw resume {name}")
 
 
 def _print(found: list[SessionSummary]) -> None:

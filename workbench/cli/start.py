@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from workbench.cli.given import chosen_session, settings_of, workspace_of
+from workbench.cli.common import chosen_session, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
@@ -75,3 +75,14 @@ def _opener(arguments: Namespace) -> Callable[..., int]:
 
     why = "" if arguments.plain else "This terminal (TERM=dumb) cannot show a screen, so this is plain mode (--plain)."
     return partial(open_plain, said=why)
+
+
+def run(arguments: Namespace) -> int:
+    """The run; its exit code says how it ended."""
+    where, settings = settings_of(arguments)
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    from workbench.engine.peers import mark_descendants
+    from workbench.plain.headless import run as run_headless
+
+    mark_descendants()
+    return run_headless(where, settings, workspace_of(arguments), prompt, as_json=arguments.json)

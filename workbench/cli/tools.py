@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.given import say, settings_of, tell, workspace_of
+from workbench.cli.common import print_error, print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
-from workbench.mcp.tools_listed import ListedServers
+from workbench.mcp.toolsets import ListedServers
 from workbench.text import visible
 from workbench.tools.completion import NoModel
 from workbench.tools.context import ToolContext
@@ -40,8 +40,8 @@ def tools(arguments: Namespace) -> int:
     finally:
         servers.close()
     for line in (*notices, *servers.notices):
-        tell(visible(line, lines=False))
-    say(page)
+        print_error(visible(line, lines=False))
+    print_line(page)
     return 0
 
 

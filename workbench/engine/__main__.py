@@ -23,7 +23,7 @@ from workbench.engine.server import Server
 from workbench.engine.sockets import listen, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
-from workbench.llm.background import import_early
+from workbench.llm.client import import_early
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
 from workbench.session.opening import OpenedSession, open_session, start_session

@@ -14,7 +14,7 @@ from workbench.protocol.live import PromptReady
 
 if TYPE_CHECKING:
     from workbench.engine.screens import Screen
-    from workbench.mcp.offered import OfferedServers
+    from workbench.mcp.toolsets import OfferedServers
 
 logger = logging.getLogger(__name__)
 

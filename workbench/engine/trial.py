@@ -10,7 +10,7 @@ import subprocess
 import threading
 from dataclasses import dataclass
 
-from workbench.llm.discovery import Found
+from workbench.llm.discovery import ModelSource
 from workbench.processes.start import isolated_python, start
 from workbench.text import first_line
 
@@ -40,7 +40,7 @@ class Trial:
         self._is_stopped = False
 
     @classmethod
-    def of(cls, found: Found) -> Trial:
+    def of(cls, found: ModelSource) -> Trial:
         """The test call of what discovery found; only where `found.is_named`."""
         return cls(found.models[0], found.api_base)
 

@@ -131,7 +131,7 @@ class Root:
             return -1
 
     @contextmanager
-    def entry(self, path: Path, *, make: bool = False) -> Iterator[Entry]:
+    def entry(self, path: Path, *, make: bool = False) -> Iterator[AnchoredEntry]:
         """The place of a file, held by its directory; `make` creates directories that are missing below this one.
 
         Raises OSError where a directory is missing, is a link, or the path is not below this directory.
@@ -140,7 +140,7 @@ class Root:
             raise OSError(errno.EXDEV, f"It is not below {self.path}", str(path))
         folder = self._walked(path, make=make)
         try:
-            yield Entry(self, path, folder)
+            yield AnchoredEntry(self, path, folder)
         finally:
             os.close(folder)
 
@@ -193,7 +193,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Entry:
+class AnchoredEntry:
     """One name in a directory that is held open; every method raises OSError. `beside` means another name there."""
 
     root: Root

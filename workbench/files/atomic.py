@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from workbench.files.anchored import SYSTEM, Entry, Root
+from workbench.files.anchored import SYSTEM, AnchoredEntry, Root
 from workbench.processes.leftovers import mark
 from workbench.whole_files import note_own_write
 
@@ -93,7 +93,7 @@ class _State:
     content: bytes | None
 
     @classmethod
-    def of(cls, entry: Entry, name: str) -> _State:
+    def of(cls, entry: AnchoredEntry, name: str) -> _State:
         found = entry.stat(name)
         content = None
         with suppress(OSError):
@@ -105,7 +105,7 @@ def _name() -> str:
     return f".ohw-{mark()}-{secrets.token_hex(8)}.tmp"
 
 
-def _replace_by_rename(entry: Entry, raw: bytes, found: os.stat_result, before: bytes | None) -> bool:
+def _replace_by_rename(entry: AnchoredEntry, raw: bytes, found: os.stat_result, before: bytes | None) -> bool:
     """False where a new file cannot stand in for the old one; then nothing has changed."""
     temporary = _name()
     try:
@@ -126,7 +126,7 @@ def _replace_by_rename(entry: Entry, raw: bytes, found: os.stat_result, before: 
     return True
 
 
-def _swap_in(entry: Entry, temporary: str, raw: bytes, found: os.stat_result, before: bytes | None) -> None:
+def _swap_in(entry: AnchoredEntry, temporary: str, raw: bytes, found: os.stat_result, before: bytes | None) -> None:
     """Give the new file the name; raises OSError where the old one was changed by then, which has the name again.
 
     Where names can be exchanged, what had the name is compared when nobody can reach it by that name any more. Anywhere
@@ -145,7 +145,7 @@ def _swap_in(entry: Entry, temporary: str, raw: bytes, found: os.stat_result, be
         raise
 
 
-def _check_stayed(entry: Entry) -> None:
+def _check_stayed(entry: AnchoredEntry) -> None:
     """Delete the new file again where its folder was moved away at that moment; raises OSError then."""
     try:
         entry.check_in_place()
@@ -154,7 +154,7 @@ def _check_stayed(entry: Entry) -> None:
         raise
 
 
-def _exchange_back(entry: Entry, temporary: str, put: _State) -> None:
+def _exchange_back(entry: AnchoredEntry, temporary: str, put: _State) -> None:
     """Give the name to what had it, or to what somebody has written since; `put` has it now, as far as we know."""
     for _ in range(_TURNS):
         theirs = _State.of(entry, temporary)
@@ -170,7 +170,7 @@ def _exchange_back(entry: Entry, temporary: str, put: _State) -> None:
         put = theirs
 
 
-def _check_unchanged(entry: Entry, name: str, found: os.stat_result, before: bytes | None) -> None:
+def _check_unchanged(entry: AnchoredEntry, name: str, found: os.stat_result, before: bytes | None) -> None:
     """Raise OSError when somebody wrote to the file since it was read, or changed its owner or mode."""
     now = entry.stat(name)
     same = all(getattr(now, key) == getattr(found, key) for key in _COMPARED)
@@ -181,7 +181,7 @@ def _check_unchanged(entry: Entry, name: str, found: os.stat_result, before: byt
 _COMPARED = ("st_dev", "st_ino", "st_mode", "st_uid", "st_gid", "st_size", "st_mtime_ns")
 
 
-def _link(entry: Entry, temporary: str, raw: bytes, mode: int | None) -> None:
+def _link(entry: AnchoredEntry, temporary: str, raw: bytes, mode: int | None) -> None:
     try:
         entry.link_from(temporary)  # unlike a rename this never replaces a file
     except FileExistsError:
@@ -191,7 +191,7 @@ def _link(entry: Entry, temporary: str, raw: bytes, mode: int | None) -> None:
 
 
 def _write_temporary(
-    entry: Entry, name: str, raw: bytes, *, like: os.stat_result | None = None, mode: int | None = None
+    entry: AnchoredEntry, name: str, raw: bytes, *, like: os.stat_result | None = None, mode: int | None = None
 ) -> None:
     is_usual = like is None and mode is None
     with os.fdopen(entry.open(_NEW, 0o666 if is_usual else 0o600, beside=name), "wb") as file:
@@ -204,7 +204,7 @@ def _write_temporary(
         os.fsync(file.fileno())
 
 
-def _take_after(file: int, entry: Entry, found: os.stat_result) -> None:
+def _take_after(file: int, entry: AnchoredEntry, found: os.stat_result) -> None:
     """Owner, attributes, mode of the file it will replace; raises PermissionError where we may not set them."""
     mine = os.fstat(file)
     if (mine.st_uid, mine.st_gid) != (found.st_uid, found.st_gid):
@@ -214,7 +214,7 @@ def _take_after(file: int, entry: Entry, found: os.stat_result) -> None:
     os.chmod(file, stat.S_IMODE(found.st_mode))
 
 
-def _copy_attributes(file: int, entry: Entry) -> None:
+def _copy_attributes(file: int, entry: AnchoredEntry) -> None:
     with suppress(OSError):  # a file system without attributes
         old = entry.open(os.O_PATH)
         try:
@@ -226,7 +226,7 @@ def _copy_attributes(file: int, entry: Entry) -> None:
             os.close(old)
 
 
-def _write_in_place(entry: Entry, raw: bytes, before: bytes | None) -> None:
+def _write_in_place(entry: AnchoredEntry, raw: bytes, before: bytes | None) -> None:
     with os.fdopen(entry.open(os.O_RDWR), "r+b", buffering=0) as file:
         old = file.readall()
         entry.check_in_place()
@@ -239,7 +239,7 @@ def _write_in_place(entry: Entry, raw: bytes, before: bytes | None) -> None:
             raise
 
 
-def _write_exclusively(entry: Entry, raw: bytes, mode: int | None) -> None:
+def _write_exclusively(entry: AnchoredEntry, raw: bytes, mode: int | None) -> None:
     with os.fdopen(entry.open(_NEW, 0o666 if mode is None else mode), "wb", buffering=0) as file:
         try:
             _overwrite(file, raw)

@@ -11,23 +11,71 @@ import contextlib
 import gc
 import logging
 import os
+import resource
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
-from workbench.llm.addresses import takes_usual_key, usual_openai_address
-from workbench.llm.answering import Answering, Ending, masked, takes_cache_marks, with_cache_marks
+from workbench.config.settings import Profile
+from workbench.llm.answer import Answering, Ending, masked, takes_cache_marks, with_cache_marks
+from workbench.llm.discovery import takes_usual_key, usual_openai_address
+from workbench.llm.errors import Fault, fault_of, model_error
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, stay_here
-from workbench.llm.faults import Fault, fault_of, model_error
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.signatures import unsigned
 from workbench.llm.sse import BrokenStream, checked, read_chunks, whole_answer
 from workbench.llm.stream import Joiner
-from workbench.llm.tuning import Tuning
+
+_PRICES = {
+    "input": "input_cost_per_token",
+    "output": "output_cost_per_token",
+    "cached": "cache_read_input_token_cost",
+}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Nothing set, as a rule."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of each call, by litellm's names."""
+    known: Mapping[str, Any] = field(default_factory=dict)
+    """Entries that count before those of the price table."""
+
+    def of(self, request: ModelRequest) -> dict[str, Any]:
+        """The parameters of one call: what a request wants counts, but never for more tokens than the person set."""
+        wished = dict(self.parameters)
+        if request.max_tokens:
+            wished["max_tokens"] = min(request.max_tokens, wished.get("max_tokens") or request.max_tokens)
+        if request.temperature is not None:
+            wished["temperature"] = request.temperature
+        return wished
+
+    def over(self, listed: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The price table's entry with what is set over it; None where nothing is known."""
+        return {**(listed or {}), **self.known} if self.known or listed is not None else None
+
+
+def tuning_of(profile: Profile) -> Tuning:
+    """The tuning that a profile asks for."""
+    wished = {
+        "temperature": profile.temperature,
+        "reasoning_effort": profile.reasoning_effort,
+        "max_tokens": profile.max_output_tokens,
+    }
+    known: dict[str, Any] = {}
+    if profile.context_window:
+        known["max_input_tokens"] = profile.context_window
+    if profile.price:
+        per_million = {entry: profile.price.get(name) for name, entry in _PRICES.items()}
+        known |= {entry: None if price is None else price / 1e6 for entry, price in per_million.items()}
+        known["price_is_set"] = True
+    return Tuning({name: value for name, value in wished.items() if value is not None}, known)
+
 
 _import_lock = threading.Lock()
 QUIET = {
@@ -330,3 +378,31 @@ def _options_of(request: ModelRequest) -> dict[str, Any]:
         return stop
     choice = {} if request.tool_choice == "auto" else {"tool_choice": request.tool_choice}
     return {"tools": list(request.tools), **choice, **stop}
+
+
+_NAME = "import-litellm"
+_LEAST_MEMORY = 1_000_000 * 1024
+"""Bytes of address space for litellm and the threads of a session; 700,000 kB were too few now and then."""
+
+
+def import_early(model: str | None) -> threading.Thread | None:
+    """Begin the import unless the model is scripted or missing; a call that comes sooner waits for it.
+
+    Raises ModelError where the limit of memory is too low for it: an import that ends in the middle may never return.
+    """
+    if not model or model.startswith("scripted/"):
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit not in (resource.RLIM_INFINITY, -1) and limit < _LEAST_MEMORY:
+        raise ModelError(
+            f"the memory limit of {limit // 1024:,} kB is too low for this model: "
+            f"set it to {_LEAST_MEMORY // 1024:,} kB at least (ulimit -v), or to unlimited"
+        )
+    thread = threading.Thread(target=load_for, args=(model,), name=_NAME, daemon=True)
+    thread.start()
+    return thread
+
+
+def is_importing() -> bool:
+    """Whether the import still runs. Python's own way out could then wait for ever for a lock that it holds."""
+    return any(thread.name == _NAME for thread in threading.enumerate())

@@ -1,7 +1,4 @@
-"""Models a person could use at once: keys in the environment, servers of this machine; for `ohw models`.
-
-Nothing is sent but one request to each usual port of this machine; a key is looked for and never read out.
-"""
+"""Where the key of a provider's usual variable may go, and which addresses are not the provider's own."""
 
 from __future__ import annotations
 
@@ -13,6 +10,62 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
+from urllib.parse import urlsplit
+
+from workbench.text import visible
+
+_HOSTS = {
+    "openai": "openai.com",
+    "anthropic": "anthropic.com",
+    "gemini": "googleapis.com",
+    "mistral": "mistral.ai",
+    "deepseek": "deepseek.com",
+    "openrouter": "openrouter.ai",
+    "groq": "groq.com",
+    "xai": "x.ai",
+    "cerebras": "cerebras.ai",
+    "moonshot": "moonshot.ai",
+    "zai": "z.ai",
+    "dashscope": "aliyuncs.com",
+    "together_ai": "together.xyz",
+    "fireworks_ai": "fireworks.ai",
+    "cohere_chat": "cohere.com",
+    "perplexity": "perplexity.ai",
+}
+"""The providers with an address of their own; others (Azure, local servers) have one for each customer."""
+
+
+def takes_usual_key(address: str, provider: str) -> bool:
+    """Whether a key that stands in the environment for this provider may be sent to that address."""
+    own = _HOSTS.get(provider)
+    if own is None:
+        return True
+    try:
+        url = urlsplit(address)
+        host = (url.hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    return url.scheme == "https" and (host == own or host.endswith(f".{own}"))
+
+
+def other_address(model: str, address: str | None) -> str:
+    """Host and port where the model is asked, when that is not its provider's own address; else empty."""
+    provider, slash, _ = model.partition("/")
+    if not address and (provider == "openai" or not slash):
+        address = usual_openai_address()
+    if not address or (provider in _HOSTS and takes_usual_key(address, provider)):
+        return ""
+    try:
+        host = urlsplit(address).netloc.rpartition("@")[2]
+    except ValueError:
+        host = ""
+    return visible(host or address, lines=False)
+
+
+def usual_openai_address() -> str | None:
+    """The address that the environment names for OpenAI's models."""
+    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+
 
 LIMIT = 1.0
 """Seconds for all servers together, asked side by side."""
@@ -62,7 +115,7 @@ SERVERS = (
 
 
 @dataclass(frozen=True)
-class Found:
+class ModelSource:
     """Something to use; `models` as `--model` takes them, the first one to suggest. `api_base` where it is needed."""
 
     what: str
@@ -80,21 +133,21 @@ class Found:
         return f"--model {self.models[0]}" + (f" --api-base {self.api_base}" if self.api_base else "")
 
 
-def found_keys(env: Mapping[str, str] = os.environ) -> list[Found]:
+def found_keys(env: Mapping[str, str] = os.environ) -> list[ModelSource]:
     """The providers whose usual variable is set."""
-    return [Found(f"A key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
+    return [ModelSource(f"A key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
 
 
-def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[Found]:
+def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[ModelSource]:
     """The servers that answer on this machine with at least one model, within the time limit."""
-    answers: dict[int, Found] = {}
+    answers: dict[int, ModelSource] = {}
 
     def ask(place: int, server: LocalServer) -> None:
         names = _models_of(server, limit)
         if names:
             models = tuple(f"{server.prefix}{name}" for name in names)
             base = f"http://127.0.0.1:{server.port}{server.base}" if server.base else ""
-            answers[place] = Found(f"{server.title} at 127.0.0.1:{server.port}", models, base)
+            answers[place] = ModelSource(f"{server.title} at 127.0.0.1:{server.port}", models, base)
 
     asked = [threading.Thread(target=ask, args=each, daemon=True) for each in enumerate(servers)]
     for thread in asked:

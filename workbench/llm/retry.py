@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from workbench.llm.faults import RETRIED, Fault
+from workbench.llm.errors import RETRIED, Fault
 from workbench.llm.model import Cancel, Delta
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workbench.llm.faults import Fault, fault_from_text
+from workbench.llm.errors import Fault, fault_from_text
 from workbench.llm.stream import choice_of
 
 DONE = "[DONE]"

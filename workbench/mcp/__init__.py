@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.mcp.client import MCPClient as MCPClient
-    from workbench.mcp.creating import create_mcp_tools as create_mcp_tools
     from workbench.mcp.executor import MCPToolExecutor as MCPToolExecutor
     from workbench.mcp.tool import MCPToolAction as MCPToolAction
     from workbench.mcp.tool import MCPToolDefinition as MCPToolDefinition
     from workbench.mcp.tool import MCPToolObservation as MCPToolObservation
+    from workbench.mcp.toolsets import create_mcp_tools as create_mcp_tools
 
 _HOMES = {
     "MCPClient": "client",

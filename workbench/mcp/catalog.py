@@ -7,23 +7,27 @@ One small file a server under the data folder, shared by all engines and by the 
 
 from __future__ import annotations
 
+import difflib
 import fcntl
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from workbench.config.locations import Locations, private_directory
+from workbench.errors import UsageError
+from workbench.mcp.config import ServerConfig
 from workbench.mcp.definitions import Definition, checked, digest, name_of
-from workbench.mcp.faults import StartChanged
-from workbench.mcp.servers import Server
+from workbench.mcp.errors import StartChanged
+from workbench.text import visible
 from workbench.whole_files import replace_json
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """What is known of a server. `waiting` holds changed definitions by name, None for a tool that is gone."""
 
     listed: bool = False
@@ -73,28 +77,28 @@ class Catalog:
         self.locations = locations
         self.folder = locations.data / "mcp"
         self.logs = locations.logs
-        self._read: dict[str, tuple[int, Entry]] = {}
+        self._read: dict[str, tuple[int, CatalogEntry]] = {}
 
-    def path(self, server: Server) -> Path:
+    def path(self, server: ServerConfig) -> Path:
         """The file of a server."""
         return self.folder / f"{server.key}.json"
 
-    def shown(self, server: Server) -> Path:
+    def shown(self, server: ServerConfig) -> Path:
         """Where it is kept which changes the person was shown last."""
         return self.folder / f"{server.key}.shown"
 
-    def log(self, server: Server) -> Path:
+    def log(self, server: ServerConfig) -> Path:
         """Where its log goes."""
         return self.logs / f"mcp-{server.name}-{server.key[:8]}.log"
 
-    def version(self, server: Server) -> int:
+    def version(self, server: ServerConfig) -> int:
         """Another number after each change."""
         try:
             return self.path(server).stat().st_mtime_ns
         except OSError:
             return 0
 
-    def entry(self, server: Server) -> Entry:
+    def entry(self, server: ServerConfig) -> CatalogEntry:
         """What is known; nothing where the file is missing or damaged."""
         version = self.version(server)
         known = self._read.get(server.key)
@@ -102,32 +106,36 @@ class Catalog:
             known = self._read[server.key] = (version, _loaded(self.path(server)))
         return known[1]
 
-    def names(self, servers: Iterable[Server]) -> set[str]:
+    def names(self, servers: Iterable[ServerConfig]) -> set[str]:
         """What the tools of these may be called."""
         named = [(server.name, tool) for server in servers for tool in self.entry(server).tools]
         return {name_of(tool) for _, tool in named} | {name_of(f"{server}_{tool}") for server, tool in named}
 
     def listed(
-        self, server: Server, listed: Sequence[Definition], prompts: Sequence[Any] = (), resources: Sequence[Any] = ()
-    ) -> Entry:
+        self,
+        server: ServerConfig,
+        listed: Sequence[Definition],
+        prompts: Sequence[Any] = (),
+        resources: Sequence[Any] = (),
+    ) -> CatalogEntry:
         """Record what the server offers now: the first list is taken, later ones are compared with what is pinned."""
         tools, faults = checked(listed)
 
-        def change(old: Entry) -> Entry:
-            new = Entry(True, tools, {}, tuple(prompts), tuple(resources), tuple(faults))
+        def change(old: CatalogEntry) -> CatalogEntry:
+            new = CatalogEntry(True, tools, {}, tuple(prompts), tuple(resources), tuple(faults))
             new = replace(new, approved=old.approved, files=old.files, files_now=old.files_now)
             return replace(new, tools=old.tools, waiting=_changes(old.tools, tools)) if old.listed else new
 
         return self._change(server, change)
 
-    def failed(self, server: Server, why: str) -> None:
+    def failed(self, server: ServerConfig, why: str) -> None:
         """Record why it could not be used."""
         self._change(server, lambda old: replace(old, failure=why))
 
-    def starting(self, server: Server, files: Mapping[str, str]) -> None:
+    def starting(self, server: ServerConfig, files: Mapping[str, str]) -> None:
         """Pin the files a server is started from for the first time; later raises StartChanged where they differ."""
 
-        def change(old: Entry) -> Entry:
+        def change(old: CatalogEntry) -> CatalogEntry:
             if not old.files:
                 return replace(old, files=dict(files))
             return replace(old, files_now=dict(files) if files != old.files else {})
@@ -137,10 +145,10 @@ class Catalog:
             what = "; ".join(f"{path} {how}" for path, how in list(told.items())[:3])
             raise StartChanged(f"what it is started from is not what was agreed to ({what}); look at it in /mcp")
 
-    def approve(self, server: Server, shown: Entry) -> Entry:
+    def approve(self, server: ServerConfig, shown: CatalogEntry) -> CatalogEntry:
         """Pin what waits in `shown`, and have its tools' words count; what has changed again since goes on waiting."""
 
-        def change(old: Entry) -> Entry:
+        def change(old: CatalogEntry) -> CatalogEntry:
             same = [name for name, new in old.waiting.items() if name in shown.waiting and new == shown.waiting[name]]
             new = {**old.tools, **{name: old.waiting[name] for name in same}}
             tools = {name: tool for name, tool in new.items() if tool is not None}
@@ -154,12 +162,12 @@ class Catalog:
 
         return self._change(server, change)
 
-    def forget(self, server: Server) -> None:
+    def forget(self, server: ServerConfig) -> None:
         """As if it had never been seen."""
         self.path(server).unlink(missing_ok=True)
         self.shown(server).unlink(missing_ok=True)
 
-    def _change(self, server: Server, change: Callable[[Entry], Entry]) -> Entry:
+    def _change(self, server: ServerConfig, change: Callable[[CatalogEntry], CatalogEntry]) -> CatalogEntry:
         path = self.path(server)
         with self._locked():
             old = _loaded(path)
@@ -190,11 +198,93 @@ def _claims(tool: Definition) -> bool:
     return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
 
 
-def _loaded(path: Path) -> Entry:
+def _loaded(path: Path) -> CatalogEntry:
     try:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         told.pop("server", None)
         known: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in told.items()}
-        return Entry(**known)
+        return CatalogEntry(**known)
     except (OSError, ValueError, TypeError, AttributeError):
-        return Entry()
+        return CatalogEntry()
+
+
+def changed_lines(entry: CatalogEntry) -> Iterator[str]:
+    """Each changed file, changed, new or missing tool with the lines of its definition that differ, and bold words."""
+    for path, how in entry.changed_files.items():
+        yield f"the file {path} it is started from {how}"
+        yield from (
+            f"  {sign} {each[path]}" for sign, each in (("-", entry.files), ("+", entry.files_now)) if path in each
+        )
+    for name, new in entry.waiting.items():
+        old = entry.tools.get(name)
+        word = "is gone" if new is None else "is new" if old is None else "has changed"
+        yield f"the tool {name} {word}"
+        if new is not None:
+            yield from _diff(old, new)
+    for name in entry.claiming:
+        yield f"the tool {name} says that it {_claim(entry.usable[name])}"
+
+
+def _claim(tool: dict[str, Any]) -> str:
+    return "only reads" if (tool.get("annotations") or {}).get("readOnlyHint") is True else "may be repeated"
+
+
+def _diff(old: dict[str, Any] | None, new: dict[str, Any] | None) -> Iterator[str]:
+    for line in difflib.unified_diff(_lines(old), _lines(new), lineterm="", n=2):
+        if not line.startswith(("---", "+++", "@@")):
+            yield f"  {line}"
+
+
+def _lines(definition: dict[str, Any] | None) -> list[str]:
+    return json.dumps(definition, indent=1, ensure_ascii=False).splitlines() if definition is not None else []
+
+
+_NOTHING = "nothing of {} waits for approval"
+
+
+def show_changes(catalog: Catalog, server: ServerConfig, say: Callable[[str], None]) -> None:
+    """Say what waits, and remember that it was shown."""
+    entry = catalog.entry(server)
+    if not (entry.waits or entry.claiming):
+        say(_NOTHING.format(server.name))
+        return
+    for line in changed_lines(entry):
+        say(visible(line, lines=False))
+    with suppress(OSError):  # then its hash has to be given
+        catalog.shown(server).write_text(mark_of(entry), encoding="ascii")
+    until = "These are off" if entry.waits else "What they say does not count, and each call is asked about,"
+    say(f"{until} until you approve them: ohw mcp approve {server.name} {mark_of(entry)}")
+
+
+def approve(catalog: Catalog, server: ServerConfig, given: str, say: Callable[[str], None]) -> None:
+    """Pin what was shown: what has this hash, or was shown last. Raises UsageError for anything else."""
+    entry = catalog.entry(server)
+    if not (entry.waits or entry.claiming):
+        say(_NOTHING.format(server.name))
+        return
+    agreed = given or _last_shown(catalog, server)
+    if agreed != mark_of(entry):
+        why = "has changed since it was shown" if agreed else "was not shown yet"
+        raise UsageError(f"what waits of {server.name} {why}; look at it first: ohw mcp changes {server.name}")
+    left = catalog.approve(server, entry)
+    if left.waits:
+        what = ", ".join((*left.waiting, *left.changed_files))
+        raise UsageError(f"{what} changed meanwhile; look again: ohw mcp changes {server.name}")
+    catalog.shown(server).unlink(missing_ok=True)
+    names = (*entry.changed_files, *entry.waiting, *entry.claiming)
+    say(f"approved: {', '.join(visible(name, lines=False) for name in names)}")
+
+
+def mark_of(entry: CatalogEntry) -> str:
+    """A short hash of what waits, and of what it would replace."""
+    told: dict[str, Any] = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
+    told |= {f"{name} ": entry.usable[name] for name in entry.claiming}
+    told["/"] = dict(entry.files_now)
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _last_shown(catalog: Catalog, server: ServerConfig) -> str:
+    try:
+        return catalog.shown(server).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""

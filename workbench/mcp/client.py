@@ -4,23 +4,76 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.mcp.background import BACKGROUND
 from workbench.mcp.catalog import Catalog
+from workbench.mcp.config import ServerConfig
 from workbench.mcp.connection import Connection
 from workbench.mcp.definitions import Definition, digest
-from workbench.mcp.faults import CallRefused, ServerFailed
+from workbench.mcp.errors import CallRefused, ServerFailed
 from workbench.mcp.listener import Listener
-from workbench.mcp.requests import Asker, Requests
-from workbench.mcp.servers import Server
+from workbench.mcp.requests import RequestHandler, Requests
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp import types as t
     from mcp.shared.dispatcher import ProgressFnT
+
+Result = TypeVar("Result")
+
+
+class Background:
+    """A loop in a daemon thread; `use` and `leave` count its users, the last one ends it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def use(self) -> None:
+        """One user more."""
+        with self._lock:
+            self._users += 1
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._run, args=(self._loop,), name="mcp", daemon=True)
+                self._thread.start()
+
+    def leave(self) -> None:
+        """One user less."""
+        with self._lock:
+            self._users -= 1
+            if self._users or self._loop is None or self._thread is None:
+                return
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+
+    @staticmethod
+    def _run(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            loop.close()
+
+    def submit(self, make: Callable[[], Coroutine[Any, Any, Result]]) -> Future[Result]:
+        """Begin it in the loop; raises RuntimeError where nobody uses that."""
+        with self._lock:
+            if self._loop is None:
+                raise RuntimeError("nobody uses the loop of the MCP servers")
+            return asyncio.run_coroutine_threadsafe(make(), self._loop)
+
+
+BACKGROUND = Background()
+"""The one of this process."""
+
 
 T = TypeVar("T")
 _END_SECONDS = 20.0
@@ -37,7 +90,7 @@ class MCPClient:
     _open: dict[tuple[str, str], MCPClient] = {}  # noqa: RUF012 - of the process
     _lock = threading.Lock()
 
-    def __init__(self, server: Server, catalog: Catalog) -> None:
+    def __init__(self, server: ServerConfig, catalog: Catalog) -> None:
         self.server = server
         self.catalog = catalog
         self._users = 1
@@ -45,7 +98,7 @@ class MCPClient:
         self._connection: Connection | None = None
 
     @classmethod
-    def opened(cls, server: Server, catalog: Catalog) -> MCPClient:
+    def opened(cls, server: ServerConfig, catalog: Catalog) -> MCPClient:
         """The client of this process for the server; nothing is started before the first call."""
         key = (server.key, str(catalog.folder))
         with cls._lock:
@@ -66,7 +119,7 @@ class MCPClient:
         definition: Definition,
         arguments: dict[str, Any],
         on_progress: Progress | None = None,
-        asker: Asker | None = None,
+        asker: RequestHandler | None = None,
     ) -> Future[t.CallToolResult]:
         """Call a tool that is still as it was agreed to; the future raises ServerFailed, ServerGone, CallRefused …
 

@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from workbench.mcp.faults import (
+from workbench.mcp.config import ServerConfig
+from workbench.mcp.errors import (
     CallRefused,
     CallTimedOut,
     ServerFailed,
@@ -25,7 +26,6 @@ from workbench.mcp.faults import (
     with_stderr,
     words_of,
 )
-from workbench.mcp.servers import Server
 from workbench.mcp.stdio import StderrTail
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _LeftAlone(ServerFailed):
     """It was not tried: it failed too often, and lately."""
 
 
-class Heard(Protocol):
+class ConnectionListener(Protocol):
     """Who is told about a connection, in the loop."""
 
     async def connected(self, client: Client) -> None:
@@ -71,7 +71,7 @@ class Heard(Protocol):
 class Connection:
     """Calls that wait for the server go through `use`; the first one starts it."""
 
-    def __init__(self, server: Server, heard: Heard) -> None:
+    def __init__(self, server: ServerConfig, heard: ConnectionListener) -> None:
         self.server = server
         self.tail = StderrTail(heard.told)
         self._heard = heard

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog
+from workbench.mcp.config import ServerConfig
 from workbench.mcp.definitions import MOST_TOOLS, Definition
 from workbench.mcp.requests import Requests
-from workbench.mcp.servers import Server
 from workbench.secrets.masker import KNOWN
 from workbench.text import first_line
 
@@ -29,7 +29,7 @@ _MOST_LISTED = 2_000
 class Listener:
     """Hears a connection of one server."""
 
-    def __init__(self, server: Server, catalog: Catalog, requests: Requests) -> None:
+    def __init__(self, server: ServerConfig, catalog: Catalog, requests: Requests) -> None:
         self._server = server
         self._requests = requests
         self._catalog = catalog

@@ -12,8 +12,8 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from workbench.errors import UsageError
-from workbench.mcp.faults import ServerFailed, http_words, words_of
-from workbench.mcp.servers import Server, expanded
+from workbench.mcp.config import ServerConfig, expanded
+from workbench.mcp.errors import ServerFailed, http_words, words_of
 from workbench.mcp.tokens import SignIn, TokenStore
 from workbench.processes.start import open_in_browser
 
@@ -27,7 +27,7 @@ _PAGE = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class RedirectAnswer:
     """What the browser brought: a code, or why there is none."""
 
     code: str = ""
@@ -45,7 +45,7 @@ class Loopback:
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}{PATH}"
         """Where the browser is to be sent."""
         self._server: asyncio.Server | None = None
-        self._answer: asyncio.Future[Answer] | None = None
+        self._answer: asyncio.Future[RedirectAnswer] | None = None
 
     async def __aenter__(self) -> Self:
         self._answer = asyncio.get_running_loop().create_future()
@@ -57,7 +57,7 @@ class Loopback:
             self._server.close()
             await self._server.wait_closed()
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> RedirectAnswer:
         """Wait for it."""
         assert self._answer is not None
         return await self._answer
@@ -78,7 +78,7 @@ class Loopback:
         told = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if method != "GET" or parts.path != PATH or not (told.get("code") or told.get("error")):
             return _page("404 Not Found", "<h1>Nothing here</h1>")
-        found = Answer(told.get("code", ""), told.get("state", ""), told.get("iss"), told.get("error", ""))
+        found = RedirectAnswer(told.get("code", ""), told.get("state", ""), told.get("iss"), told.get("error", ""))
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(found)
         return _page("200 OK", "<h1>The sign-in was refused.</h1>" if found.error else "<h1>You are signed in.</h1>")
@@ -97,7 +97,7 @@ _OWN = ("localhost", "127.0.0.1", "::1")
 Say = Callable[[str], None]
 
 
-def login(store: TokenStore, server: Server, say: Say, *, opens_browser: bool = False) -> None:
+def login(store: TokenStore, server: ServerConfig, say: Say, *, opens_browser: bool = False) -> None:
     """Sign in and keep what comes of it; raises UsageError or ServerFailed."""
     if server.kind == "stdio":
         raise UsageError(f"{server.name} runs on this machine; only servers with an address have a sign-in")
@@ -116,7 +116,7 @@ def _sdk_errors() -> tuple[type[Exception], ...]:
     return OAuthFlowError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError
 
 
-def logout(store: TokenStore, server: Server, say: Say) -> None:
+def logout(store: TokenStore, server: ServerConfig, say: Say) -> None:
     """Forget the sign-in."""
     was_there = store.forget()
     say(f"The sign-in at {server.name} is forgotten." if was_there else f"There is no sign-in at {server.name}.")
@@ -152,7 +152,7 @@ class _Memory:
 class _Attempt:
     """One sign-in."""
 
-    def __init__(self, store: TokenStore, server: Server, say: Say, opens_browser: bool) -> None:
+    def __init__(self, store: TokenStore, server: ServerConfig, say: Say, opens_browser: bool) -> None:
         self._server = server
         self._say = say
         self._opens_browser = opens_browser

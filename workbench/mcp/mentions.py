@@ -14,7 +14,7 @@ from typing import Any
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.mcp.catalog import Catalog
-from workbench.mcp.servers import Server, find_servers
+from workbench.mcp.config import ServerConfig, find_servers
 from workbench.text import first_line
 from workbench.tools.trust import agreed
 
@@ -23,7 +23,7 @@ _MOST = 2_000
 
 
 @dataclass(frozen=True)
-class Argument:
+class PromptArgument:
     """What a prompt wants to be told."""
 
     name: str
@@ -32,22 +32,22 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ServerPrompt:
     """A prompt of a server."""
 
     server: str
     name: str
     words: str = ""
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[PromptArgument, ...] = ()
 
 
 @dataclass(frozen=True)
-class Offers:
+class MentionTargets:
     """What the servers of a folder offer to write: resources with a few words each, and prompts, by their names."""
 
     servers: frozenset[str] = frozenset()
     resources: Mapping[str, str] = field(default_factory=dict)
-    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    prompts: Mapping[str, ServerPrompt] = field(default_factory=dict)
 
     def is_resource(self, written: str) -> bool:
         """Whether it names a resource, also one that no list holds: a server may make them of any address."""
@@ -55,7 +55,7 @@ class Offers:
         return written in self.resources or (server in self.servers and bool(_SCHEME.match(rest)))
 
 
-def offers_of(where: Locations, settings: Settings, workspace: Path) -> Offers:
+def offers_of(where: Locations, settings: Settings, workspace: Path) -> MentionTargets:
     """What is known of the servers that are on and may be used here."""
     trusted = (*settings.trusted, *agreed(where))
     found = find_servers(settings.mcpServers, where.settings_file, workspace, trusted).found
@@ -63,10 +63,10 @@ def offers_of(where: Locations, settings: Settings, workspace: Path) -> Offers:
     on = [server for server in found if server.is_on]
     resources = [pair for server in on for pair in _resources(server, catalog.entry(server).resources)]
     prompts = [pair for server in on for pair in _prompts(server, catalog.entry(server).prompts)]
-    return Offers(frozenset(server.name for server in on), dict(resources), dict(prompts))
+    return MentionTargets(frozenset(server.name for server in on), dict(resources), dict(prompts))
 
 
-def _resources(server: Server, listed: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _resources(server: ServerConfig, listed: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for each in listed[:_MOST]:
         words = [each.get("title") or each.get("name"), each.get("description")]
         said = [first_line(str(part), 80) for part in words if part]
@@ -74,16 +74,16 @@ def _resources(server: Server, listed: Sequence[Mapping[str, Any]]) -> Iterator[
             yield f"{server.name}:{each['uri']}", " · ".join(dict.fromkeys(said))
 
 
-def _prompts(server: Server, listed: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Prompt]]:
+def _prompts(server: ServerConfig, listed: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ServerPrompt]]:
     for each in listed[:_MOST]:
         name = str(each.get("name") or "")
         if name and not re.search(r"\s", name):
             words = first_line(str(each.get("description") or each.get("title") or ""), 200)
             arguments = [_argument(part) for part in each.get("arguments") or () if isinstance(part, Mapping)]
-            yield f"{server.name}:{name}", Prompt(server.name, name, words, tuple(arguments))
+            yield f"{server.name}:{name}", ServerPrompt(server.name, name, words, tuple(arguments))
 
 
-def _argument(part: Mapping[str, Any]) -> Argument:
-    return Argument(
+def _argument(part: Mapping[str, Any]) -> PromptArgument:
+    return PromptArgument(
         str(part.get("name")), first_line(str(part.get("description") or ""), 200), part.get("required") is True
     )

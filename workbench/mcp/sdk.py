@@ -19,15 +19,14 @@ from mcp.client.session import ClientRequestContext
 from workbench import __version__
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
-from workbench.mcp.environment import server_environment
-from workbench.mcp.faults import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
-from workbench.mcp.servers import Server, expanded
+from workbench.mcp.config import ServerConfig, expanded, server_environment
+from workbench.mcp.errors import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.stdio import LINE_LIMIT, StderrTail, TooLong, started_files, stdio_transport
 from workbench.mcp.tokens import TokenStore
 
 if TYPE_CHECKING:
     from workbench.config.locations import Locations
-    from workbench.mcp.connection import Heard
+    from workbench.mcp.connection import ConnectionListener
     from workbench.mcp.tokens import Signed
 
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -108,10 +107,10 @@ class Gone(Protocol):
 
 async def entered(
     stack: AsyncExitStack,
-    server: Server,
+    server: ServerConfig,
     tail: StderrTail,
     gone: Gone,
-    heard: Heard,
+    heard: ConnectionListener,
     *,
     mode: Literal["legacy", "auto"],
 ) -> Client:
@@ -146,13 +145,13 @@ async def entered(
     return client
 
 
-def _check_start(server: Server, heard: Heard) -> None:
+def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
     """Have the files compared that decide what the server runs; raises UsageError, ServerFailed, StartChanged."""
     argv, folder, theirs = _command(server)
     heard.starting(started_files(argv, folder, theirs))
 
 
-def _command(server: Server) -> tuple[list[str], str, dict[str, str]]:
+def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
     """Words, directory (empty for one of its own) and environment of a server on this machine."""
     argv = [expanded(word, os.environ) for word in (server.command, *server.args)]
     theirs = server_environment(server, os.environ)
@@ -160,7 +159,7 @@ def _command(server: Server) -> tuple[list[str], str, dict[str, str]]:
     return argv, expanded(server.cwd, os.environ), theirs
 
 
-def _answering(heard: Heard, kind: str) -> Any:
+def _answering(heard: ConnectionListener, kind: str) -> Any:
     """What answers one kind of request; a refusal is an error with its reason."""
 
     async def answer(context: ClientRequestContext, params: Any = None) -> Any:
@@ -173,7 +172,9 @@ def _answering(heard: Heard, kind: str) -> Any:
     return answer
 
 
-def _transport(server: Server, tail: StderrTail, gone: Gone, locations: Locations) -> AbstractAsyncContextManager[Any]:
+def _transport(
+    server: ServerConfig, tail: StderrTail, gone: Gone, locations: Locations
+) -> AbstractAsyncContextManager[Any]:
     env = os.environ
     if server.kind == "stdio":
         argv, folder, theirs = _command(server)
@@ -214,12 +215,12 @@ def _look_for(command: str, env: Mapping[str, str]) -> None:
         raise ServerFailed(f"there is no program {command}{_BRINGS.get(command, '')}")
 
 
-def _silence(server: Server) -> float:
+def _silence(server: ServerConfig) -> float:
     """Seconds without a word in a call: it has its own end, and a person may think about a question in it."""
     return max(server.call_seconds + server.ask_seconds, _HTTP_SECONDS)
 
 
-def _sign_in(server: Server, gone: Gone, locations: Locations) -> Signed | None:
+def _sign_in(server: ServerConfig, gone: Gone, locations: Locations) -> Signed | None:
     """The person's sign-in, where there is one and the settings give no other."""
     if not server.signs_in or any(name.lower() == "authorization" for name in server.headers):
         return None
@@ -247,7 +248,7 @@ def _http_client(
     return httpx2.AsyncClient(headers=plain(headers or {}), timeout=timeout, event_hooks=hooks, auth=auth)
 
 
-def _refusals(server: Server, gone: Gone, auth: object | None) -> Callable[[httpx2.Response], Awaitable[None]]:
+def _refusals(server: ServerConfig, gone: Gone, auth: object | None) -> Callable[[httpx2.Response], Awaitable[None]]:
     """Looks for an answer that wants a sign-in; with one of the person's that is renewed, or told of there."""
 
     async def look(response: httpx2.Response) -> None:
@@ -259,7 +260,7 @@ def _refusals(server: Server, gone: Gone, auth: object | None) -> Callable[[http
 
 
 def _streamable(
-    server: Server, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
+    server: ServerConfig, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
 ) -> AbstractAsyncContextManager[Any]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client

@@ -156,7 +156,7 @@ class TooLong(WorkbenchError):
     """A message larger than LINE_LIMIT."""
 
 
-class Lines:
+class LineReader:
     """Bytes cut into lines as they come, in time that grows with their number alone."""
 
     def __init__(self, limit: int) -> None:
@@ -277,7 +277,7 @@ class _Pipes:
 
         stdout = self._process.stdout
         assert stdout is not None
-        lines, why = Lines(LINE_LIMIT), "it ended"
+        lines, why = LineReader(LINE_LIMIT), "it ended"
         try:
             while data := await stdout.read(_CHUNK):
                 for line in lines.feed(data):

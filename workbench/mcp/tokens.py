@@ -23,8 +23,8 @@ import httpx2
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
-from workbench.mcp.faults import SignInNeeded
-from workbench.mcp.servers import Server, expanded
+from workbench.mcp.config import ServerConfig, expanded
+from workbench.mcp.errors import SignInNeeded
 from workbench.secrets.masker import KNOWN
 from workbench.whole_files import replace_json
 
@@ -66,7 +66,7 @@ class SignIn:
         return self
 
 
-def _address(server: Server) -> str:
+def _address(server: ServerConfig) -> str:
     """Where it is; as it is written while a variable in it is not set."""
     try:
         return expanded(server.url, os.environ)
@@ -77,7 +77,7 @@ def _address(server: Server) -> str:
 class TokenStore:
     """The record of one server, shared by all processes of the person."""
 
-    def __init__(self, locations: Locations, server: Server) -> None:
+    def __init__(self, locations: Locations, server: ServerConfig) -> None:
         self._server = server
         told = json.dumps([server.name, _address(server)])
         self._key = hashlib.sha256(told.encode()).hexdigest()[:32]

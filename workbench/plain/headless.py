@@ -20,10 +20,10 @@ from workbench.engine.launch import log_path
 from workbench.engine.logs import write_logs_to
 from workbench.engine.worker import Worker, end_without_memory
 from workbench.errors import UsageError
-from workbench.llm.background import import_early, is_importing
-from workbench.llm.router import NO_MODEL
-from workbench.output import OutputChannel
+from workbench.llm.client import import_early, is_importing
+from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.plain.narration import Narrator, OpenQuestion
+from workbench.plain.output import OutputChannel
 from workbench.protocol.codec import to_plain
 from workbench.protocol.events import Event, ModelResponded, RunEnded
 from workbench.protocol.live import LiveEvent
@@ -46,7 +46,7 @@ _LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, *, as_json: bool) -> int:
     """One run; the exit code. Raises WorkbenchError for whatever is wrong before it begins."""
     if not settings.model:
-        raise UsageError(NO_MODEL)
+        raise UsageError(NO_MODEL_MESSAGE)
     if not prompt.strip():
         raise UsageError("there is nothing to do: give a PROMPT")
     if prompt.strip() == EXIT:

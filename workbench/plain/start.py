@@ -14,7 +14,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.errors import UsageError
-from workbench.llm.router import NO_MODEL
+from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.plain.console import Console
 from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.talk import Talk
@@ -50,7 +50,7 @@ def open_plain(
         workspace, prompt = copy_demo(), DEMO_PROMPT
         settings = replace(settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
     if not (settings.model or session_id):
-        raise UsageError(f"{NO_MODEL}, and `ohw models` lists those there are")
+        raise UsageError(f"{NO_MODEL_MESSAGE}, and `ohw models` lists those there are")
     console = Console(is_ascii=wants_ascii())
     console.say(*([said] if said else []), f"Plain mode in {workspace}. /help lists commands, ctrl+d leaves.")
     question = None if demo else trust_question(locations, workspace, settings.trusted, set())

@@ -29,7 +29,7 @@ _UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
 """Fields that hold no text: what they say is no secret, and a picture is not looked through."""
 
 
-class Secrets:
+class SecretMasker:
     """What must not be seen: values by their names; may be used from several threads."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Secrets:
 
 
 _MARKS = tuple(dict.fromkeys(mark for shape in SHAPES for mark in shape.marks))
-KNOWN = Secrets()
+KNOWN = SecretMasker()
 """What this process knows to be secret, whichever session or log a text is for."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.secrets.assignments import begins_a_setting, names_what_follows
-from workbench.secrets.masker import Secrets
+from workbench.secrets.masker import SecretMasker
 from workbench.secrets.shapes import SHAPES
 
 _LONGEST_WORD = 4096
@@ -21,7 +21,7 @@ _MARKS = tuple(mark for shape in SHAPES if shape.holds for mark in shape.marks)
 class SecretStream:
     """Gives on what can hold no secret any more: the last word waits for what follows it, or the line it depends on."""
 
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: SecretMasker) -> None:
         self._secrets = secrets
         self._held = ""
         self._shown = ""

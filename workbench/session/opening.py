@@ -19,8 +19,8 @@ from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import UsageError
+from workbench.llm.factory import is_scripted
 from workbench.llm.model import ToolChoice
-from workbench.llm.router import is_scripted
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
@@ -44,7 +44,7 @@ from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
-    from workbench.mcp.offered import OfferedServers
+    from workbench.mcp.toolsets import OfferedServers
     from workbench.session.actions.server_questions import ServerAsks
 
 logger = logging.getLogger(__name__)

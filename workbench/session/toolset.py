@@ -26,8 +26,8 @@ from workbench.tools.trust import SERVERS
 
 if TYPE_CHECKING:
     from workbench.mcp.catalog import Catalog
-    from workbench.mcp.offered import OfferedServers
-    from workbench.mcp.servers import Servers
+    from workbench.mcp.config import ServerConfigs
+    from workbench.mcp.toolsets import OfferedServers
     from workbench.session.actions.server_questions import ServerAsks
 
 
@@ -87,7 +87,7 @@ def equip(resources: ExitStack, place: Place, on_live: Callable[[LiveEvent], Non
         KNOWN.add(name, key)
     tools, servers, asks = dict(selection.tools), None, None
     if found:
-        from workbench.mcp.offered import OfferedServers
+        from workbench.mcp.toolsets import OfferedServers
 
         # a server may write from its first moment on, long before the first action
         IntegrityGuard(str(workspace)).compare()
@@ -107,12 +107,12 @@ def _asks(servers: OfferedServers, complete: ModelCompletion) -> ServerAsks:
     return asks
 
 
-def _servers(locations: Locations, settings: Settings, workspace: Path) -> tuple[Servers, Catalog] | None:
+def _servers(locations: Locations, settings: Settings, workspace: Path) -> tuple[ServerConfigs, Catalog] | None:
     """Nothing of MCP is loaded where no server is named."""
     if not settings.mcpServers and not (workspace / SERVERS).is_file():
         return None
     from workbench.mcp.catalog import Catalog
-    from workbench.mcp.servers import find_servers
+    from workbench.mcp.config import find_servers
 
     found = find_servers(settings.mcpServers, locations.settings_file, workspace, settings.trusted)
     return found, Catalog(locations)

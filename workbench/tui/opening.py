@@ -104,7 +104,7 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     """The MCP servers of the person and of the folder; not twice."""
     from workbench.config.locations import Locations
     from workbench.mcp.catalog import Catalog
-    from workbench.mcp.servers import find_servers
+    from workbench.mcp.config import find_servers
     from workbench.tools.trust import agreed
     from workbench.tui.screens.servers import ServersScreen
 

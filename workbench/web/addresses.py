@@ -7,13 +7,40 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 from workbench.errors import UsageError
-from workbench.web.proxies import unused_note
+
+_UNUSED = (
+    " The environment names a proxy for it, and pages are not read through proxies; `proxy = true` in [tools.web_read] "
+    "lets web_read do so."
+)
+_OWN = re.compile(r"(?:.+\.)?localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
+
+
+def proxy_of(url: str) -> str:
+    """The proxy for an address by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; empty where none is meant.
+
+    None is for this machine itself.
+    """
+    parts = urlsplit(url)
+    known = getproxies_environment()
+    found = known.get(parts.scheme) or known.get("all") or ""
+    if not found or _OWN.fullmatch(parts.hostname or "") or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return ""
+    return found if "://" in found else f"http://{found}"
+
+
+def unused_note(url: str) -> str:
+    """What to add where an address could not be reached although the environment names a way."""
+    return _UNUSED if proxy_of(url) else ""
+
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -27,11 +54,11 @@ _SITE_LOCAL = ipaddress.ip_network("fec0::/10")
 _MOST = 8
 
 
-class Refused(Exception):
+class AddressRefused(Exception):
     """An address that may not be reached, or a name that has none; the message is for the model."""
 
 
-class Unresolved(Refused):
+class Unresolved(AddressRefused):
     """A name that has no address as far as is known here."""
 
 
@@ -74,7 +101,7 @@ class Addresses:
         allowed = [each for each in found if plain in self._hosts or self._may(each)]
         if not allowed:
             what = f"{host} is" if plain in found else f"{host} leads to {', '.join(found[:3]) or 'nothing'}, which is"
-            raise Refused(
+            raise AddressRefused(
                 f"{what} not a public address, and those are not reached from here. The person can allow it in the "
                 f"settings ({self._setting})."
             )

@@ -66,7 +66,7 @@ class When:
 
 
 @dataclass(frozen=True)
-class Turn:
+class ScriptedTurn:
     """One answer of the offline model."""
 
     name: str
@@ -79,11 +79,11 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Script:
+class ModelScript:
     """A whole script; `turns` in the order they are tried."""
 
     title: str
-    turns: tuple[Turn, ...] = field(default=())
+    turns: tuple[ScriptedTurn, ...] = field(default=())
 
 
 def packaged_scripts() -> dict[str, Path]:
@@ -92,7 +92,7 @@ def packaged_scripts() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def load_script(name: str) -> Script:
+def load_script(name: str) -> ModelScript:
     """The packaged script `name`, or the file at an absolute path; raises ModelError."""
     known = packaged_scripts()
     path = Path(name) if name.startswith("/") else known.get(name)
@@ -106,11 +106,11 @@ def load_script(name: str) -> Script:
         raise ModelError(f"the script {path} is not usable: {error}") from error
 
 
-def read_script(text: str, title: str = "script") -> Script:
+def read_script(text: str, title: str = "script") -> ModelScript:
     """A script from its TOML text; raises ValueError that names the turn at fault."""
     data = tomllib.loads(text)
     _only(data, {"title", "turn"}, "the script")
-    turns: list[Turn] = []
+    turns: list[ScriptedTurn] = []
     for entry in _tables(data, "turn", "the script"):
         turns.append(_turn(entry, turns[-1].name if turns else START))
     names = [turn.name for turn in turns]
@@ -122,10 +122,10 @@ def read_script(text: str, title: str = "script") -> Script:
                 raise ValueError(f"turn {turn.name!r} comes after {before!r}, which does not exist")
     if not turns:
         raise ValueError("it has no [[turn]]")
-    return Script(str(data.get("title", title)), tuple(turns))
+    return ModelScript(str(data.get("title", title)), tuple(turns))
 
 
-def _turn(entry: object, above: str) -> Turn:
+def _turn(entry: object, above: str) -> ScriptedTurn:
     if not isinstance(entry, dict):
         raise ValueError("a turn must be a table")
     name = entry.get("name")
@@ -134,7 +134,7 @@ def _turn(entry: object, above: str) -> Turn:
     where = f"turn {name!r}"
     _only(entry, {"name", "after", "when", "text", "reasoning", "usage", "call"}, where)
     usage = entry.get("usage")
-    return Turn(
+    return ScriptedTurn(
         name,
         _after(entry.get("after", above), where),
         When(**_fields(entry.get("when", {}), _WHEN, "when", where)),

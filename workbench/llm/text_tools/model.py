@@ -14,7 +14,7 @@ from workbench.llm.text_tools.calls import (
     FunctionCallValidationError,
     convert_fncall_messages_to_non_fncall_messages,
 )
-from workbench.llm.text_tools.values import Parameter, TextCall, as_json, parameters_of, read_calls
+from workbench.llm.text_tools.values import TextCall, ToolParameter, as_json, parameters_of, read_calls
 
 _CALLS: Final = ("<function=", "<tool_call>")
 _THINK: Final = "<think>"
@@ -147,7 +147,7 @@ def _named(text: str) -> str:
     return text.partition("<function=")[2].partition(">")[0].strip()[:80]
 
 
-def _call(call: TextCall, parameters: dict[str, Parameter]) -> ToolCall:
+def _call(call: TextCall, parameters: dict[str, ToolParameter]) -> ToolCall:
     """The call for the agent, which checks it like any other; one that was cut has arguments that are no JSON."""
     if call.is_cut:
         return ToolCall("", call.name, "the call was cut off before its end")
@@ -156,7 +156,7 @@ def _call(call: TextCall, parameters: dict[str, Parameter]) -> ToolCall:
     )
 
 
-def _value(text: str, parameter: Parameter | None) -> Any:
+def _value(text: str, parameter: ToolParameter | None) -> Any:
     try:
         return parameter.read(text) if parameter else text
     except FunctionCallValidationError:

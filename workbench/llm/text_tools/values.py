@@ -33,7 +33,7 @@ class FunctionCallValidationError(WorkbenchError):
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ToolParameter:
     """One parameter of a tool: which JSON types it takes (`kinds`), and its allowed values if it lists them."""
 
     name: str
@@ -115,12 +115,12 @@ def _among(value: Any, allowed: Iterable[Any]) -> bool:
     return any(type(each) is type(value) and each == value for each in allowed)
 
 
-def parameters_of(tool: Schema) -> dict[str, Parameter]:
+def parameters_of(tool: Schema) -> dict[str, ToolParameter]:
     """The parameters of a tool in OpenAI's function shape, by name, in the order of its schema."""
     schema = tool["function"].get("parameters") or {}
     required = schema.get("required") or ()
     return {
-        name: Parameter(
+        name: ToolParameter(
             name,
             _kinds(each, schema),
             str(each.get("description") or ""),
@@ -174,7 +174,7 @@ class TextCall:
     is_cut: bool = False
 
 
-def write_call(name: str, arguments: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str:
+def write_call(name: str, arguments: Mapping[str, Any], parameters: Mapping[str, ToolParameter]) -> str:
     """The call as text."""
     lines = [f"<function={name}>"]
     for key, value in arguments.items():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.config.locations import Locations
-from workbench.files.anchored import Entry, Root
+from workbench.files.anchored import AnchoredEntry, Root
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import VersionTaken
 from workbench.risk.assessment import ANY, Assessment
@@ -349,7 +349,7 @@ def _is_restorable(change: PathChange) -> bool:
     return known and (not is_git or (os.path.isdir(f"{above}/.git") and not os.path.islink(f"{above}/.git")))  # noqa: PTH112, PTH114
 
 
-def _holds(entry: Entry, state: PathState | None) -> bool:
+def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
     """Whether the path still holds what was found there."""
     try:
         info = entry.stat()
@@ -358,7 +358,7 @@ def _holds(entry: Entry, state: PathState | None) -> bool:
     return state is not None and stat_key(info) == state.key
 
 
-def _move_aside(entry: Entry, state: PathState, aside: Path) -> None:
+def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
     """Move what the path holds to another directory, across file systems too; raises OSError and leaves it then."""
     folder = Root(aside.parent)
     with folder.entry(aside) as kept:
@@ -372,7 +372,7 @@ def _move_aside(entry: Entry, state: PathState, aside: Path) -> None:
                 entry.unlink()
 
 
-def _restore(entry: Entry, state: PathState) -> None:
+def _restore(entry: AnchoredEntry, state: PathState) -> None:
     """Make the file or link; raises FileExistsError where there is something."""
     content = state.content or b""
     if state.kind == "link":

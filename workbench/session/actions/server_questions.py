@@ -15,8 +15,7 @@ from typing import Any
 from workbench.agent.completion import ModelCompletion
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel, ModelRequest
-from workbench.mcp.requests import NotAllowed
-from workbench.mcp.sampling import SAMPLING, Part, Sample, SampleRequest
+from workbench.mcp.requests import SAMPLING, NotAllowed, Sample, SamplePart, SampleRequest
 from workbench.protocol.events import (
     ActionAssessed,
     ActionDecided,
@@ -239,7 +238,7 @@ def _request(request: SampleRequest) -> ModelRequest:
     return ModelRequest(messages, stop=request.stop, max_tokens=request.max_tokens, temperature=request.temperature)
 
 
-def _message(part: Part) -> dict[str, Any]:
+def _message(part: SamplePart) -> dict[str, Any]:
     if not part.images:
         return {"role": part.role, "content": part.text}
     pictures = [{"type": "image_url", "image_url": {"url": url}} for url in part.images]

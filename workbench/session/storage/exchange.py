@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from workbench.llm.router import is_scripted
+from workbench.llm.factory import is_scripted
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged, event_from_json
 from workbench.protocol.risk import Mode
 from workbench.session.actions.recovery import after_an_import

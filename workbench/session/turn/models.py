@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.config.settings import Profile, Settings
-from workbench.llm.addresses import other_address, takes_usual_key
-from workbench.llm.faults import key_variable
+from workbench.llm.discovery import other_address, takes_usual_key
+from workbench.llm.errors import key_variable
+from workbench.llm.factory import open_profile
 from workbench.llm.model import Model, ModelError
-from workbench.llm.router import open_profile
 from workbench.processes.start import find_program, run
 from workbench.secrets.masker import KNOWN
 from workbench.secrets.names import PASSED_ON

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from workbench.agent.responses import ReadCall, read_response
-from workbench.llm.answering import takes_no_images
+from workbench.llm.answer import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.protocol.events import ActionProposed, ContextParts, ModelResponded, RawToolCall, RunEnded, Usage
 from workbench.protocol.live import EngineState, LiveEvent, ReasoningDelta, TextDelta

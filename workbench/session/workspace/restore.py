@@ -16,7 +16,7 @@ from typing import Final
 
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
-from workbench.files.anchored import Entry, Root
+from workbench.files.anchored import AnchoredEntry, Root
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, Repository, VersionsFail
 from workbench.text import counted, visible
@@ -55,7 +55,7 @@ def restore(repository: Repository, version: str) -> list[Change]:
             set_permissions(repository, file.path, _permissions(then, file))
     for path in sorted({*now.directories} - {*then.directories}, reverse=True):
         with suppress(VersionsFail):  # something is in it by now
-            _change(repository, path, Entry.rmdir)
+            _change(repository, path, AnchoredEntry.rmdir)
     make_directories(repository, then.directories, then)
     return changes
 
@@ -118,7 +118,7 @@ def make_directories(repository: Repository, paths: Collection[str], metadata: M
     return made
 
 
-def _make_directory(entry: Entry, permissions: int) -> None:
+def _make_directory(entry: AnchoredEntry, permissions: int) -> None:
     with suppress(FileExistsError):
         entry.mkdir()
     entry.chmod(permissions)
@@ -157,7 +157,7 @@ def _holds_other(repository: Repository, change: Change, raw: bytes) -> bool:
         return True
 
 
-def _change(repository: Repository, path: str, work: Callable[[Entry], None]) -> None:
+def _change(repository: Repository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
     """Do something to what is at the path; raises VersionsFail."""
 
     def changed() -> None:

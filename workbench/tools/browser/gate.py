@@ -15,8 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from workbench.web.addresses import Addresses, Refused
-from workbench.web.proxies import unused_note
+from workbench.web.addresses import Addresses, AddressRefused, unused_note
 
 _LONGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16
@@ -96,10 +95,10 @@ class Gate:
         host, port = parts.hostname or "", parts.port or (443 if is_tunnel else 80)
         try:
             if not await self._is_expected(host):
-                raise Refused("")
+                raise AddressRefused("")
             is_asked = await self._is_asked((host, port), rest, is_tunnel)
             there, back = await self._connected((host, port), is_asked)
-        except Refused as why:
+        except AddressRefused as why:
             self._refuse(writer, host, port, str(why))
             return
         except OSError:

@@ -14,11 +14,9 @@ from workbench.tools.openapi.sending import Request, request_of
 from workbench.tools.openapi.source import Source
 from workbench.tools.schema import Action, Observation
 from workbench.tools.web_read.pages import charset_of, decoded, kind_of
-from workbench.web.addresses import Addresses, Refused
-from workbench.web.bodies import BadBody, Body
+from workbench.web.addresses import Addresses, AddressRefused, proxy_of
 from workbench.web.calls import Calls, Interrupted, OutOfTime
-from workbench.web.fetching import certificate_fault
-from workbench.web.proxies import proxy_of
+from workbench.web.fetch import BadBody, BodyReader, certificate_fault
 
 if TYPE_CHECKING:
     import httpx
@@ -61,7 +59,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
             return self._calls.run(lambda: self._answered(request), self.source.seconds)
         except (ValueError, NoKey) as error:
             return self._failed(f"The call was not made: {error}")
-        except Refused as error:
+        except AddressRefused as error:
             return self._failed(f"The call was not made: the document names a server that is not called. {error}")
         except Interrupted:
             return self._failed(f"The call was interrupted.{self._unknown}")
@@ -115,7 +113,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         return place if (place.scheme, place.host, place.port) == (here.scheme, here.host, here.port) else None
 
     async def _told(self, answer: httpx.Response) -> OperationObservation:
-        body = Body(answer.headers.get("content-encoding", ""), _MOST)
+        body = BodyReader(answer.headers.get("content-encoding", ""), _MOST)
         await body.read(answer.aiter_raw())
         kind = answer.headers.get("content-type", "")
         lines = [f"{answer.status_code} {answer.reason_phrase}".strip()]

@@ -73,14 +73,14 @@ def _remote(source: Source) -> Loaded:
 
 
 def _fetched(address: str) -> bytes:
-    from workbench.web.addresses import Addresses, Refused
+    from workbench.web.addresses import Addresses, AddressRefused
     from workbench.web.calls import Calls, OutOfTime
-    from workbench.web.fetching import Limits, Unreachable, fetch
+    from workbench.web.fetch import FetchLimits, Unreachable, fetch
 
-    limits = Limits(MOST_BYTES, _SECONDS)
+    limits = FetchLimits(MOST_BYTES, _SECONDS)
     try:
         got = Calls().run(lambda: fetch(address, Addresses(True), limits), _SECONDS + 1)
-    except (Refused, Unreachable) as error:
+    except (AddressRefused, Unreachable) as error:
         raise BadDocument(str(error).rstrip(".")) from error
     except OutOfTime as error:
         raise BadDocument(f"no answer within {_SECONDS:g} seconds") from error

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from workbench.web.addresses import Addresses, Unresolved
-from workbench.web.fetching import port_of
+from workbench.web.fetch import port_of
 
 
 class CheckedTransport(httpx.AsyncHTTPTransport):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.files.merge import Merged, merge
-from workbench.files.text_file import EditorError, decoded, digest, name_of
+from workbench.files.text_file import EditorError, Merged, decoded, digest, merge, name_of
 from workbench.tools.kept import Kept
 
 LARGEST = 1_000_000

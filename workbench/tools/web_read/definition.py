@@ -77,9 +77,9 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
         """`proxy`: the proxies that the environment names are used."""
         from workbench.tools.web_read.impl import WebReadExecutor
         from workbench.web.addresses import Addresses
-        from workbench.web.fetching import Limits
+        from workbench.web.fetch import FetchLimits
 
-        limits = Limits(int(megabytes * 1_000_000), seconds)
+        limits = FetchLimits(int(megabytes * 1_000_000), seconds)
         super().__init__(WebReadExecutor(state_dir, Addresses(private), limits, through_proxy=proxy))
 
     @classmethod

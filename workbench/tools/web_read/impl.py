@@ -11,9 +11,9 @@ from workbench.tools.executor import ToolExecutor
 from workbench.tools.web_read.child import converted
 from workbench.tools.web_read.definition import WebReadAction, WebReadObservation
 from workbench.tools.web_read.pages import Document, Shelf, charset_of, decoded, kind_of, parts_of
-from workbench.web.addresses import Addresses, Refused
+from workbench.web.addresses import Addresses, AddressRefused
 from workbench.web.calls import Calls, Interrupted, OutOfTime
-from workbench.web.fetching import Fetched, Limits, Unreachable, fetch
+from workbench.web.fetch import Fetched, FetchLimits, Unreachable, fetch
 
 _UNSEEN = re.compile(f"[{HIDDEN}]")
 _CONVERTING = 45.0
@@ -37,7 +37,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
     side_by_side = True
 
     def __init__(
-        self, state_dir: Path | None, addresses: Addresses, limits: Limits, *, through_proxy: bool = False
+        self, state_dir: Path | None, addresses: Addresses, limits: FetchLimits, *, through_proxy: bool = False
     ) -> None:
         self._addresses = addresses
         self._limits = limits
@@ -56,7 +56,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
             return _failed(action, "Reading was interrupted.")
         except OutOfTime:
             return _failed(action, f"{action.url} could not be read within {self._limits.seconds:g} seconds.")
-        except (Refused, Unreachable, _Unreadable) as error:
+        except (AddressRefused, Unreachable, _Unreadable) as error:
             return _failed(action, str(error))
         if found.status < 300:
             self._shelf.put(action.url, action.part, found)

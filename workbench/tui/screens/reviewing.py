@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from workbench.errors import WorkbenchError
-from workbench.mcp.sampling import SAMPLING
+from workbench.mcp.requests import SAMPLING
 from workbench.text import visible
 from workbench.tui.screens.approval_parts import EarlyKeys, open_text
 from workbench.tui.screens.question import QuestionScreen, ResultT

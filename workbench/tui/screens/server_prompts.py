@@ -14,7 +14,7 @@ from workbench.view.prompt.server_prompts import get_prompt, written
 from workbench.view.state import Changed, SessionState, UserItem
 
 if TYPE_CHECKING:
-    from workbench.mcp.mentions import Prompt as Offered
+    from workbench.mcp.mentions import ServerPrompt as Offered
 
 
 class ServerPrompts(Queueing):

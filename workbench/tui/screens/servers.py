@@ -17,10 +17,8 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
-from workbench.mcp.approval import changed_lines
-from workbench.mcp.catalog import Catalog, Entry
-from workbench.mcp.environment import known_secrets
-from workbench.mcp.servers import Server, Servers
+from workbench.mcp.catalog import Catalog, CatalogEntry, changed_lines
+from workbench.mcp.config import ServerConfig, ServerConfigs, known_secrets
 from workbench.secrets.masker import KNOWN
 from workbench.text import counted, first_line, visible
 from workbench.tui.key_names import key_of
@@ -46,12 +44,12 @@ class ServersScreen(ModalScreen[None]):
         Binding("l", "log", "Its log", id="servers.log"),
     ]
 
-    def __init__(self, found: Servers, catalog: Catalog) -> None:
+    def __init__(self, found: ServerConfigs, catalog: Catalog) -> None:
         super().__init__(id="servers")
         self._found = found
         self._catalog = catalog
-        self._entries: dict[str, Entry] = {}
-        self._shown: Entry | None = None
+        self._entries: dict[str, CatalogEntry] = {}
+        self._shown: CatalogEntry | None = None
         """What the person saw: only that is approved."""
         self._is_fresh = False
         """It changed under their eyes: they may not have read it yet."""
@@ -96,11 +94,11 @@ class ServersScreen(ModalScreen[None]):
             rows.highlighted = at
         self._show(at)
 
-    def _read(self) -> dict[str, Entry]:
+    def _read(self) -> dict[str, CatalogEntry]:
         return {server.key: self._catalog.entry(server) for server in self._found.found}
 
     @property
-    def _server(self) -> Server | None:
+    def _server(self) -> ServerConfig | None:
         at = self.query_one(OptionList).highlighted
         return self._found.found[at] if at is not None and at < len(self._found.found) else None
 
@@ -117,14 +115,14 @@ class ServersScreen(ModalScreen[None]):
             waiting = [*_head(server, self._shown), *_changes(_to_approve(self._shown)), Content("")]
             lines = list(_tools(self._shown))
         else:
-            server, self._shown = None, Entry()
+            server, self._shown = None, CatalogEntry()
             lines = [Content(_NONE)]
         lines += [Content.styled(visible(line, lines=False), "$warning") for line in self._found.problems]
         self.query_one("#servers-waiting", Static).update(Content("\n").join(waiting))
         self.query_one("#servers-told", Static).update(Content("\n").join(lines))
         self._ask(server)
 
-    def _ask(self, server: Server | None) -> None:
+    def _ask(self, server: ServerConfig | None) -> None:
         """Ask about what waits of this server, if that is not what was asked about before."""
         about = (server.key, *_to_approve(self._shown)) if server is not None and self._shown is not None else ()
         if len(about) < 2:
@@ -193,18 +191,18 @@ class ServersScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
-def _to_approve(entry: Entry) -> list[str]:
+def _to_approve(entry: CatalogEntry) -> list[str]:
     """What of it can be approved, as the lines that show it."""
     return list(changed_lines(entry))
 
 
-def _row(server: Server, entry: Entry) -> Content:
+def _row(server: ServerConfig, entry: CatalogEntry) -> Content:
     state, style = _state(server, entry)
     name = visible(server.name, lines=False)
     return Content.assemble((f"{name:<18}", "bold"), (state, style))
 
 
-def _state(server: Server, entry: Entry) -> tuple[str, str]:
+def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
     if not server.is_on:
         return "○ switched off", "$dim"
     if entry.files_now:
@@ -218,7 +216,7 @@ def _state(server: Server, entry: Entry) -> tuple[str, str]:
     return (f"● {counted(count, 'tool')}", "$success") if entry.listed else ("○ never started", "$dim")
 
 
-def _head(server: Server, entry: Entry) -> Iterator[Content]:
+def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
     """How it is started, where it was named, and what is wrong with it."""
     known_secrets(server)
     yield Content.styled(visible(KNOWN.masked(server.place), lines=False), "$dim")
@@ -229,7 +227,7 @@ def _head(server: Server, entry: Entry) -> Iterator[Content]:
     yield Content("")
 
 
-def _tools(entry: Entry) -> Iterator[Content]:
+def _tools(entry: CatalogEntry) -> Iterator[Content]:
     """Its tools, prompts and resources."""
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
@@ -250,7 +248,7 @@ def _changes(lines: Iterable[str]) -> Iterator[Content]:
         yield Content.styled(visible(line, lines=False), style)
 
 
-def _tail(catalog: Catalog, server: Server) -> str:
+def _tail(catalog: Catalog, server: ServerConfig) -> str:
     try:
         with catalog.log(server).open("rb") as file:
             file.seek(max(0, catalog.log(server).stat().st_size - _LOG_BYTES))

@@ -14,7 +14,7 @@ from workbench.text import visible
 from workbench.tools.trust import RULES, SERVERS, agree, brought, fingerprint, is_trusted
 
 if TYPE_CHECKING:
-    from workbench.mcp.servers import Server
+    from workbench.mcp.config import ServerConfig
 
 _MOST_SERVERS: Final = 8
 _KINDS: Final = {
@@ -61,7 +61,7 @@ def started_by(question: TrustQuestion, name: str) -> list[str]:
     """What a file of MCP servers would have started, word for word, a line each; nothing for any other file."""
     if name != SERVERS:
         return []
-    from workbench.mcp.servers import read_file, read_server
+    from workbench.mcp.config import read_file, read_server
 
     try:
         table = read_file(question.folder / name)
@@ -77,7 +77,7 @@ def started_by(question: TrustQuestion, name: str) -> list[str]:
     return lines + ([f"and {len(table) - _MOST_SERVERS} more"] if len(table) > _MOST_SERVERS else [])
 
 
-def _start_of(server: Server) -> str:
+def _start_of(server: ServerConfig) -> str:
     """The command or URL of a server as it is written, with the variables and headers that it would get."""
     more = [*(f"{name}={value}" for name, value in server.env.items())]
     more += [f"{name}: {value}" for name, value in server.headers.items()]

@@ -9,7 +9,7 @@ import os
 from functools import cache, cached_property, lru_cache
 
 from workbench.diff.hunks import FileDiff, split_lines
-from workbench.secrets.masker import KNOWN, Secrets
+from workbench.secrets.masker import KNOWN, SecretMasker
 from workbench.view.diff.rows import Side
 
 _BLOCK = 64
@@ -65,6 +65,6 @@ def dotted(text: str) -> str:
 
 
 @cache
-def _secrets() -> Secrets:
+def _secrets() -> SecretMasker:
     KNOWN.add_all(os.environ)
     return KNOWN

@@ -16,7 +16,7 @@ from workbench.text import counted, first_line, visible
 from workbench.view.commands import COMMANDS, command_named, words_after
 
 if TYPE_CHECKING:
-    from workbench.mcp.mentions import Offers, Prompt
+    from workbench.mcp.mentions import MentionTargets, ServerPrompt
 
 Kind = Literal["command", "argument", "file", "history"]
 
@@ -62,7 +62,7 @@ class ServerOffers:
     def __init__(self, settings: Callable[[], Settings], folder: Path) -> None:
         self._settings = settings
         self._folder = folder
-        self._found: Offers | None = None
+        self._found: MentionTargets | None = None
 
     def look(self) -> Sequence[str]:
         """Look what is known now; the names of the resources."""
@@ -82,11 +82,11 @@ class ServerOffers:
         return self._found.resources.get(resource, "") if self._found else ""
 
     @property
-    def prompts(self) -> Sequence[Prompt]:
+    def prompts(self) -> Sequence[ServerPrompt]:
         """The prompts that were found."""
         return list(self._found.prompts.values()) if self._found else ()
 
-    def prompt(self, name: str) -> Prompt | None:
+    def prompt(self, name: str) -> ServerPrompt | None:
         """The prompt that is written `server:name`."""
         return self._found.prompts.get(name) if self._found else None
 
@@ -292,7 +292,7 @@ def _command(name: str) -> Choice:
     return Choice(f"/{name} {command.argument}".rstrip(), command.words, f"/{name}", runs=not command.argument)
 
 
-def _prompt(name: str, prompt: Prompt) -> Choice:
+def _prompt(name: str, prompt: ServerPrompt) -> Choice:
     wanted = " ".join(f"{each.name}=" if each.required else f"[{each.name}=]" for each in prompt.arguments)
     first = next((f" {each.name}=" for each in prompt.arguments if each.required), "")
     return Choice(f"/{name} {wanted}".rstrip(), prompt.words, f"/{name}{first}", runs=not prompt.arguments)

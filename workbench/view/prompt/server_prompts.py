@@ -10,7 +10,7 @@ from workbench.protocol.commands import GetPrompt
 from workbench.text import visible
 
 if TYPE_CHECKING:
-    from workbench.mcp.mentions import Prompt
+    from workbench.mcp.mentions import ServerPrompt
 
 _WRITTEN = re.compile(r"/([\w.-]+:\S+)(?:\s+(.*))?", re.DOTALL)
 
@@ -28,12 +28,12 @@ def written(text: str) -> Wanted | None:
     return Wanted(found[1], found[2] or "") if found else None
 
 
-def get_prompt(prompt: Prompt, words: str) -> GetPrompt:
+def get_prompt(prompt: ServerPrompt, words: str) -> GetPrompt:
     """Return the command that fetches the prompt with these words. Raises ValueError in one line."""
     return GetPrompt(server=prompt.server, name=prompt.name, arguments=arguments_of(prompt, words))
 
 
-def arguments_of(prompt: Prompt, words: str) -> dict[str, str]:
+def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
     """The arguments by name; what has no name goes to those that are left, in order. Raises ValueError in one line."""
     known = {each.name for each in prompt.arguments}
     given: dict[str, str] = {}
@@ -64,7 +64,7 @@ def _split(words: str) -> list[str]:
         return words.split()
 
 
-def _usage(prompt: Prompt) -> str:
+def _usage(prompt: ServerPrompt) -> str:
     named = [f"{_name(each.name)}=…" if each.required else f"[{_name(each.name)}=…]" for each in prompt.arguments]
     return f"write /{_name(prompt.server)}:{_name(prompt.name)} {' '.join(named)}".rstrip()
 

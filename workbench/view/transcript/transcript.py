@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from workbench.protocol.events import Event, event_from_json
-from workbench.secrets.masker import Secrets
+from workbench.secrets.masker import SecretMasker
 from workbench.session.storage.exchange import export_lines
 from workbench.session.storage.store import Store
 from workbench.text import counted, visible
@@ -138,7 +138,7 @@ class Recorded:
     def __init__(self, store: Store, until: int | None = None) -> None:
         self._store = store
         self._until = until
-        self._secrets = Secrets()
+        self._secrets = SecretMasker()
         self._secrets.add_all(os.environ)  # the log masks what was known then; what is known now is masked too
 
     def lines(self) -> Iterator[str]:

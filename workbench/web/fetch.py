@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Mapping
+import zlib
+from collections.abc import AsyncIterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -15,12 +16,65 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from workbench import __version__
-from workbench.web.addresses import Addresses, Unresolved
-from workbench.web.bodies import BadBody, Body
-from workbench.web.proxies import proxy_of, unused_note
+from workbench.web.addresses import Addresses, Unresolved, proxy_of, unused_note
 
 if TYPE_CHECKING:
     import httpx
+
+_PACKED = {"gzip", "x-gzip", "deflate"}
+_STEP = 1 << 18
+
+
+class BadBody(Exception):
+    """A body that cannot be unpacked; the message is for the model."""
+
+
+class BodyReader:
+    """Takes what arrives, up to `limit` bytes after unpacking."""
+
+    def __init__(self, encoding: str, limit: int) -> None:
+        names = [
+            name for name in (part.strip().lower() for part in encoding.split(",")) if name not in ("", "identity")
+        ]
+        if len(names) > 1 or not _PACKED.issuperset(names):
+            raise BadBody(f"The answer is packed in a way that was not asked for ({', '.join(names)[:40]}).")
+        self._unpacker = zlib.decompressobj(wbits=47) if names else None  # 32 + 15: gzip or zlib, as its head says
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.is_cut = False
+        """Whether there is more than the limit."""
+
+    @property
+    def content(self) -> bytes:
+        """What came so far."""
+        return b"".join(self._parts)
+
+    async def read(self, chunks: AsyncIterable[bytes]) -> None:
+        """Take chunks until they end or it is enough; raises BadBody."""
+        async for chunk in chunks:
+            self._take(chunk)
+            if self.is_cut:
+                return
+
+    def _take(self, chunk: bytes) -> None:
+        if self._unpacker is None:
+            self._keep(chunk)
+            return
+        while chunk and not self.is_cut and not self._unpacker.eof:
+            try:
+                unpacked = self._unpacker.decompress(chunk, _STEP)
+            except zlib.error as error:
+                raise BadBody(f"The answer says that it is packed, and is not ({error}).") from error
+            self._keep(unpacked)
+            chunk = self._unpacker.unconsumed_tail
+
+    def _keep(self, data: bytes) -> None:
+        room = self._limit - self._size
+        self.is_cut = len(data) > room
+        self._parts.append(data[:room])
+        self._size += min(len(data), room)
+
 
 MOST_HOPS = 8
 _SILENCE = 15.0
@@ -41,7 +95,7 @@ class Unreachable(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
+class FetchLimits:
     """How much and how long: bytes after unpacking, and seconds for everything together."""
 
     size: int = 10_000_000
@@ -84,7 +138,7 @@ class _Way(NamedTuple):
     proxy: str = ""
 
 
-async def fetch(url: str, addresses: Addresses, limits: Limits, *, through_proxy: bool = False) -> Fetched:
+async def fetch(url: str, addresses: Addresses, limits: FetchLimits, *, through_proxy: bool = False) -> Fetched:
     """GET the address and follow it where it is sent on; raises Unreachable and Refused."""
     import httpx
 
@@ -189,7 +243,7 @@ async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes,
     import httpx
 
     try:
-        body = Body(answer.headers.get("content-encoding", ""), size)
+        body = BodyReader(answer.headers.get("content-encoding", ""), size)
         async with asyncio.timeout_at(until):
             await body.read(answer.aiter_raw())
     except BadBody as error:
@@ -201,7 +255,7 @@ async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes,
     return body.content, "size" if body.is_cut else ""
 
 
-def _what_came(body: Body, answer: httpx.Response, why: str) -> tuple[bytes, str]:
+def _what_came(body: BodyReader, answer: httpx.Response, why: str) -> tuple[bytes, str]:
     if not body.content:
         said = "sent nothing within the time" if why == "time" else "broke off before it sent anything"
         raise Unreachable(f"{answer.request.headers['host']} answered {answer.status_code} and {said}.")

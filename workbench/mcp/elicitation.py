@@ -1,4 +1,8 @@
-"""The fields of a form that a server asks for: what the schema says of each, and an answer read as its value. Pure."""
+"""A server's questions to the person: the fields of its form one after the other, or an address; used by `requests`.
+
+Each field is a question of its own, so that it is asked where all questions are: with answers to choose from, later, or
+not at all. What does not fit the field's schema is asked again.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,18 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from workbench.errors import WorkbenchError
 from workbench.secrets.masker import KNOWN
 from workbench.secrets.names import holds_secret
-from workbench.text import first_line, well_formed
+from workbench.text import cut_middle, first_line, well_formed
+
+if TYPE_CHECKING:
+    from mcp import types as t
+
+    from workbench.mcp.requests import RequestHandler
 
 _MOST_FIELDS, _MOST_CHOICES = 20, 100
 _YES, _NO = ("yes", "y", "true", "1"), ("no", "n", "false", "0")
@@ -41,7 +51,7 @@ class OddForm(WorkbenchError):
 
 
 @dataclass(frozen=True)
-class Field:
+class FormField:
     """One field: `choices` are its values with how they are called; `kind` is a type of JSON schema."""
 
     name: str
@@ -133,7 +143,7 @@ class Field:
         raise WrongAnswer(f"{_shown(answer, 60)} is none of those there are")
 
 
-def fields_of(server: str, schema: Any) -> tuple[Field, ...]:
+def fields_of(server: str, schema: Any) -> tuple[FormField, ...]:
     """The fields of a form; raises OddForm."""
     properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or len(properties) > _MOST_FIELDS:
@@ -142,7 +152,7 @@ def fields_of(server: str, schema: Any) -> tuple[Field, ...]:
     return tuple(_field(server, str(name), part, name in (required or ())) for name, part in properties.items())
 
 
-def asks_secret(message: str, fields: Sequence[Field]) -> str:
+def asks_secret(message: str, fields: Sequence[FormField]) -> str:
     """What of a form asks for a secret; empty where nothing does."""
     for each in fields:
         texts = (each.name, each.label, each.words)
@@ -152,14 +162,14 @@ def asks_secret(message: str, fields: Sequence[Field]) -> str:
     return found[0] if found else ""
 
 
-def _field(server: str, name: str, part: Any, required: bool) -> Field:
+def _field(server: str, name: str, part: Any, required: bool) -> FormField:
     part = part if isinstance(part, Mapping) else {}
     choices = _choices(part.get("items") if part.get("type") == "array" else part)
     kind = part.get("type", "string")
     if kind not in (*_PLAIN, "array") or (kind == "array" and not choices) or len(choices) > _MOST_CHOICES:
         raise OddForm(f"the MCP server {server} asked for {_shown(name, 60)}, which no form can hold: refused")
     label = _shown(str(part.get("title") or name), 120)
-    return Field(name, label, _shown(str(part.get("description") or ""), 600), kind, required, choices, part)
+    return FormField(name, label, _shown(str(part.get("description") or ""), 600), kind, required, choices, part)
 
 
 def _choices(part: Any) -> tuple[tuple[str, str], ...]:
@@ -180,3 +190,114 @@ def _choices(part: Any) -> tuple[tuple[str, str], ...]:
 
 def _shown(text: str, width: int) -> str:
     return KNOWN.masked(first_line(well_formed(text), width))
+
+
+NOTHING = "Answer nothing"
+LEAVE_OUT = "Leave it out"
+_OPEN, _SEND, _AGAIN = "I open it myself", "Send these", "Answer anew"
+_MOST_OPTIONS = 6
+_LONGEST = 4_000
+
+
+class NoForm(WorkbenchError):
+    """The person is not asked that; one line that says why."""
+
+
+class _Left(Exception):
+    """The person does not answer: `action` is what the server is told."""
+
+    def __init__(self, action: Literal["decline", "cancel"]) -> None:
+        super().__init__(action)
+        self.action = action
+
+
+def elicit(server: str, params: Any, asker: RequestHandler, seconds: float) -> t.ElicitResult:
+    """What the person answers, as the server wants it told; raises WorkbenchError where they are not asked."""
+    from mcp import types as t
+
+    asking = _Asking(server, KNOWN.masked(cut_middle(well_formed(params.message), _LONGEST)), asker, seconds)
+    try:
+        if params.mode == "url":
+            asking.address(str(params.url))
+            return t.ElicitResult(action="accept")
+        return t.ElicitResult(action="accept", content=asking.form(params.requested_schema))
+    except _Left as left:
+        return t.ElicitResult(action=left.action)
+
+
+class _Asking:
+    """One form or address of a server."""
+
+    def __init__(self, server: str, message: str, asker: RequestHandler, seconds: float) -> None:
+        self._server = server
+        self._message = message.strip() or "It does not say why."
+        self._asker = asker
+        self._seconds = seconds
+
+    def address(self, url: str) -> None:
+        """Have the person open it, which nobody does for them."""
+        host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
+        if not host or len(url) > _LONGEST:
+            raise NoForm(f"the MCP server {self._server} wanted an address opened that is none of the web: refused")
+        told = f"It wants you to open this address in a browser, on the host {host}:\n{url}"
+        if self._asked(f"{self._message}\n\n{told}", (_OPEN, NOTHING)) != _OPEN:
+            raise _Left("decline")
+
+    def form(self, schema: Any) -> dict[str, Any]:
+        """The answers by the names of the fields."""
+        fields = fields_of(self._server, schema)
+        secret = asks_secret(self._message, fields)
+        if secret:
+            raise NoForm(
+                f"the MCP server {self._server} wanted a secret in a form ({secret}), which would go through it as "
+                "plain text: refused; give it the secret in its env or headers"
+            )
+        while True:
+            answers = self._answers(fields)
+            if len(fields) < 2 or self._is_whole(fields, answers):
+                return answers
+
+    def _answers(self, fields: tuple[FormField, ...]) -> dict[str, Any]:
+        if not fields:
+            if self._asked(f"{self._message}\n\nYes or no?", ("Yes", NOTHING)) != "Yes":
+                raise _Left("decline")
+            return {}
+        answers = {}
+        for number, each in enumerate(fields, 1):
+            position = f" ({number} of {len(fields)})" if len(fields) > 1 else ""
+            is_answered, value = self._field(each, position)
+            if is_answered:
+                answers[each.name] = value
+        return answers
+
+    def _field(self, field: FormField, place: str) -> tuple[bool, Any]:
+        """Whether it was answered, and with what."""
+        wrong = ""
+        own = field.options[: _MOST_OPTIONS - 2] if len(field.options) <= _MOST_OPTIONS - 2 else ()
+        options = (*own, *(() if field.required else (LEAVE_OUT,)), NOTHING)
+        about = f"{field.label}{place}{'' if field.required else ', may be left out'}"
+        goes = f"Your answer goes to the MCP server {self._server}."
+        asked = "\n".join((*filter(None, (about, field.told(listed=not own))), "", self._message, goes))
+        while True:
+            answer = self._asked(f"{wrong}{asked}", options)
+            if answer == LEAVE_OUT and not field.required:
+                return False, None
+            try:
+                return True, field.value(answer)
+            except WrongAnswer as error:
+                wrong = f"That does not fit: {error}\n"
+
+    def _is_whole(self, fields: tuple[FormField, ...], answers: dict[str, Any]) -> bool:
+        """Whether all of it may go, as it is shown once more."""
+        lines = [f"{field.label}: {field.said(answers[field.name])}" for field in fields if field.name in answers]
+        told = "\n".join(lines) or "(nothing is filled in)"
+        answer = self._asked(f"Send this to the MCP server {self._server}?\n{told}", (_SEND, _AGAIN, NOTHING))
+        return answer == _SEND
+
+    def _asked(self, text: str, options: tuple[str, ...]) -> str:
+        answer = self._asker.ask(text, options, self._seconds)
+        if answer is None:
+            raise _Left("cancel")
+        if answer == NOTHING:
+            raise _Left("decline")
+        return answer

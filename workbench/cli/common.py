@@ -57,11 +57,11 @@ def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:
     return found
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """A line for whoever reads the output."""
     sys.stdout.write(text + "\n")
 
 
-def tell(text: str) -> None:
+def print_error(text: str) -> None:
     """A line beside the output."""
     sys.stderr.write(f"ohw: {text}\n")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
+from workbench.processes.start import absolute_path
+from workbench.secrets.masker import KNOWN
+from workbench.secrets.names import PASSED_ON, child_environment, holds_secret
 from workbench.tools.trust import SERVERS, is_trusted
 
 Kind: TypeAlias = Literal["stdio", "http", "sse"]
@@ -37,7 +42,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerConfig:
     """One server as it is written: variables are put in when it is started."""
 
     name: str
@@ -81,14 +86,16 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Servers:
+class ServerConfigs:
     """Those that can be used, also the ones that are switched off, and a line for each that cannot."""
 
-    found: tuple[Server, ...] = ()
+    found: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-def find_servers(table: Mapping[str, Any], settings_file: Path, workspace: Path, trusted: Iterable[str]) -> Servers:
+def find_servers(
+    table: Mapping[str, Any], settings_file: Path, workspace: Path, trusted: Iterable[str]
+) -> ServerConfigs:
     """The person's own and, where the folder is trusted, its own; a name of the person's wins."""
     own = _read(table, str(settings_file), str(workspace), runs_there=False)
     file = workspace / SERVERS
@@ -98,14 +105,14 @@ def find_servers(table: Mapping[str, Any], settings_file: Path, workspace: Path,
         line = (
             f"the MCP servers in {file} are left out: the folder is not trusted; `ohw` in it asks whether to trust it"
         )
-        return Servers(own.found, (*own.problems, line))
+        return ServerConfigs(own.found, (*own.problems, line))
     try:
         theirs = _read(read_file(file), str(file), str(workspace), runs_there=True)
     except UsageError as error:
-        return Servers(own.found, (*own.problems, str(error)))
+        return ServerConfigs(own.found, (*own.problems, str(error)))
     names = {server.name for server in own.found}
     found = (*own.found, *(server for server in theirs.found if server.name not in names))
-    return Servers(found, (*own.problems, *theirs.problems))
+    return ServerConfigs(found, (*own.problems, *theirs.problems))
 
 
 def read_file(file: Path) -> dict[str, Any]:
@@ -120,17 +127,17 @@ def read_file(file: Path) -> dict[str, Any]:
     return table
 
 
-def _read(table: Mapping[str, Any], source: str, folder: str, *, runs_there: bool) -> Servers:
+def _read(table: Mapping[str, Any], source: str, folder: str, *, runs_there: bool) -> ServerConfigs:
     found, problems = [], []
     for name, value in table.items():
         try:
             found.append(read_server(name, value, source, folder, runs_there=runs_there))
         except UsageError as error:
             problems.append(f"the MCP server {name} of {source} is left out: {error}")
-    return Servers(tuple(found), tuple(problems))
+    return ServerConfigs(tuple(found), tuple(problems))
 
 
-def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: bool = False) -> Server:
+def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: bool = False) -> ServerConfig:
     """One server; raises UsageError that says what is wrong with it.
 
     A `cwd` is taken from `folder`; without one it runs there only where `runs_there` says so: the person agreed to
@@ -144,7 +151,7 @@ def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: 
     kind = _kind(value)
     written = value.get("cwd") or "." * runs_there
     cwd = str(Path(folder, Path(written).expanduser())) if written else ""
-    return Server(
+    return ServerConfig(
         name=name,
         kind=kind,
         source=source,
@@ -224,3 +231,82 @@ def expanded(text: str, env: Mapping[str, str]) -> str:
         return otherwise
 
     return _VARIABLE.sub(value, text)
+
+
+_KEPT = re.compile(
+    r"HOME|PATH|LANG|LANGUAGE|LC_\w+|LOGNAME|USER|SHELL|TMPDIR|TZ|XDG_\w+|VIRTUAL_ENV|"
+    r"\w+_PROXY|SSL_CERT_(?:FILE|DIR)|\w+_CA_(?:BUNDLE|CERTS)|(?:UV|NPM_CONFIG|PIP|NVM|VOLTA)_\w+",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"://[^/\s@]+@")
+"""The address of a package index, for example, with the user's login in it; a proxy is of no use without its own."""
+_PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
+
+
+def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
+    """What it needs to run, and what its settings give it; raises UsageError for a variable that is not set."""
+    kept = {
+        name: value
+        for name, value in child_environment(env).items()
+        if name in PASSED_ON or (_KEPT.fullmatch(name) and not (_LOGIN.search(value) and not _PROXY.search(name)))
+    }
+    kept = {
+        name: value
+        for name, value in kept.items()
+        if name in PASSED_ON or _PROXY.search(name) or KNOWN.masked(value) == value
+    }
+    if "PATH" in kept:
+        kept["PATH"] = absolute_path(kept["PATH"])
+    return {**kept, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}
+
+
+def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
+    """Values that must not be seen, by what they are called: headers, and all that is named like a key."""
+    found: dict[str, str] = {}
+    for name, value in server.headers.items():
+        if name.lower() not in ("accept", "content-type", "user-agent"):
+            found[name] = _known(value, env).rpartition(" ")[2]
+    if server.oauth.get("clientSecret"):
+        found["clientSecret"] = _known(server.oauth["clientSecret"], env)
+    for name, value in server.env.items():
+        inner = re.findall(r"\$\{(\w+)", value)
+        if holds_secret(name) or any(holds_secret(each) for each in inner):
+            found[name] = _known(value, env)
+    for name, value in (*_in_arguments(server.args), *_in_address(server.url)):
+        if _is_key(name):
+            found[name.lstrip("-")] = _known(value, env)
+    return found
+
+
+def known_secrets(server: ServerConfig) -> None:
+    """Have them masked wherever they would be seen; a server whose variables are not set says so when it starts."""
+    for name, value in secrets_of(server, os.environ).items():
+        KNOWN.add(name, value)
+
+
+def _known(value: str, env: Mapping[str, str]) -> str:
+    try:
+        return expanded(value, env)
+    except UsageError:
+        return ""
+
+
+def _in_arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """`--name=value`, `NAME=value`, and `--name value`."""
+    for word, after in zip(words, (*words, "")[1:], strict=True):
+        name, sign, value = word.partition("=")
+        if sign or word.startswith("-"):
+            yield name, value if sign else after
+
+
+def _in_address(url: str) -> Iterator[tuple[str, str]]:
+    """What its query says, as it is written there and as it is meant."""
+    for part in url.partition("#")[0].partition("?")[2].split("&"):
+        name, _, value = part.partition("=")
+        yield name, value
+        yield f"{name} ", unquote_plus(value)
+
+
+def _is_key(name: str) -> bool:
+    plain = name.strip("- ").replace("-", "_").replace(".", "_")
+    return holds_secret(plain) or plain.lower() in ("key", "auth", "sig", "signature", "pwd", "pass")

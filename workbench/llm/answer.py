@@ -10,14 +10,57 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from workbench.llm.errors import Fault
 from workbench.llm.exchange import Chunk, Exchange
-from workbench.llm.faults import Fault
-from workbench.llm.in_words import has_calls, in_words
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of, window_of
 from workbench.llm.retry import Cancelled
+from workbench.llm.signatures import unsigned
 from workbench.llm.stream import Joiner
 from workbench.text import first_line, well_formed
+
+
+def has_calls(messages: Sequence[Message]) -> bool:
+    """Whether any tool was called, or has answered, in these messages."""
+    return any(message.get("tool_calls") or message["role"] == "tool" for message in messages)
+
+
+def in_words(messages: Sequence[Message]) -> list[Message]:
+    """The same conversation without a call in it; no two messages of one side stand next to each other."""
+    told: list[Message] = []
+    for message in _without_calls(messages):
+        if told and told[-1]["role"] == message["role"] != "system":
+            told[-1] = {**told[-1], "content": _joined(told[-1]["content"], message["content"])}
+        else:
+            told.append(message)
+    return told
+
+
+def _without_calls(messages: Sequence[Message]) -> Iterator[Message]:
+    names: dict[str, str] = {}
+    for message in unsigned(messages):
+        calls = message.get("tool_calls") or ()
+        names |= {call["id"]: call["function"]["name"] for call in calls}
+        if message["role"] == "tool":
+            tool = names.get(message["tool_call_id"], "a tool")
+            yield {"role": "user", "content": f"[What {tool} gave back:]\n{message['content']}"}
+        elif calls:
+            called = [f"[I called {call['function']['name']} with {call['function']['arguments']}]" for call in calls]
+            said = [message["content"]] if message.get("content") else []
+            yield {"role": "assistant", "content": "\n".join([*said, *called])}
+        else:
+            yield message
+
+
+def _joined(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_content_parts(first), *_content_parts(second)]
+
+
+def _content_parts(content: str | list[Any]) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
 
 _LIKE_A_KEY = re.compile(r"(?i)\b(?:sk|pk|key|token|gsk|xai|AIza)[-_][\w*.-]{6,}|AIza[\w-]{10,}|bearer\s+\S+")
 _NAMES_A_SECRET = re.compile(r"(?i)(?:keys?|token|secret|pass(?:word|wd|phrase)?|pwd|bearer|cookie|auth|credentials?)$")

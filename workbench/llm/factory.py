@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from workbench.config.settings import NO_MODEL as NONE
-from workbench.config.settings import Profile
-from workbench.llm.client import ProviderModel
-from workbench.llm.model import Model, ModelError
+from collections.abc import Callable
+
+from workbench.config.settings import NO_MODEL, Profile
+from workbench.llm.client import ProviderModel, tuning_of
+from workbench.llm.model import Cancel, Delta, Model, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import calls_no_tools
 from workbench.llm.scripted.model import PREFIX, ScriptedModel
 from workbench.llm.text_tools.model import TextCallModel
-from workbench.llm.tuning import tuning_of
-from workbench.llm.unset_model import UnsetModel
 
-NO_MODEL = (
+
+class UnsetModel:
+    """Answers nothing."""
+
+    name = NO_MODEL
+
+    def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        """Raises ModelError."""
+        raise ModelError("this session has no model yet: /model PROVIDER/NAME gives it one")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+NO_MODEL_MESSAGE = (
     "no model is set: give --model PROVIDER/NAME (for example anthropic/claude-sonnet-4-5), set OHW_MODEL "
     "or `model` in settings.toml; `ohw demo` needs none"
 )
@@ -33,8 +46,8 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
     """
     name = profile.model.strip()
     if not name:
-        raise ModelError(NO_MODEL)
-    if name == NONE:
+        raise ModelError(NO_MODEL_MESSAGE)
+    if name == NO_MODEL:
         return UnsetModel()
     if is_scripted(name):
         return ScriptedModel(name)
