@@ -22,7 +22,7 @@ from workbench.processes.sweep import shell_environment
 from workbench.session.names import new_id
 from workbench.session.storage.catalog import newest_first
 from workbench.tools.web_read.child import converted
-from workbench.tui.terminal.integration import clipboard_program
+from workbench.tui.terminal.clipboard import copy_command
 from workbench.view.sessions import Shelf
 from workbench.view.state import SessionState
 from workbench.view.tools import tools_here
@@ -198,7 +198,7 @@ def test_programs_of_the_folder_are_not_taken_for_those_of_the_system(
     env = {"PATH": entries.format(tmp_path), "DISPLAY": ":0"}
     for name in ("git", "rg", "bash", "chromium"):
         assert not str(processes.find_program(name, env) or "").startswith(str(tmp_path))
-    assert clipboard_program({**env, "PATH": env["PATH"].replace("/usr/bin", "/nowhere")}, "linux") is None
+    assert copy_command({**env, "PATH": env["PATH"].replace("/usr/bin", "/nowhere")}, "linux") is None
     assert "/usr/bin" in processes.clean_environment(env)["PATH"].split(":")
 
 

@@ -18,7 +18,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import long_session
 from tests.tui.waiting import until
 from workbench.config.settings import Settings
-from workbench.tui import garbage, pressed
+from workbench.tui import garbage, keystrokes
 from workbench.tui.app import Opened, WorkbenchApp
 from workbench.tui.textual_seam.compositor import FrontToBackCompositor
 
@@ -109,11 +109,11 @@ def test_what_was_set_aside_is_given_back_when_another_session_is_opened():
 
     gc.disable()  # or it might be found before it is set aside
     gone = weakref.ref(Node())
-    garbage.set_aside()
+    garbage.freeze()
     gc.enable()
     gc.collect()
     assert gone() is not None
-    garbage.look_through()
+    garbage.collect_all()
     assert gone() is None
 
 
@@ -127,11 +127,11 @@ def test_garbage_is_looked_for_when_nobody_types(monkeypatch):
         nodes = [Node() for _ in range(10_000)]
         gone = weakref.ref(nodes[-1])
         nodes.clear()
-        monkeypatch.setattr(pressed, "seconds_ago", lambda: 0.0)
-        garbage.look_in_a_pause()
+        monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 0.0)
+        garbage.collect_while_idle()
         assert gone() is not None
-        monkeypatch.setattr(pressed, "seconds_ago", lambda: 60.0)
-        garbage.look_in_a_pause()
+        monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 60.0)
+        garbage.collect_while_idle()
         assert gone() is None
     finally:
         gc.enable()

@@ -12,7 +12,7 @@ from textual.geometry import Region
 from textual.widgets import Static, TextArea
 
 from tests.tui.waiting import until
-from workbench.tui import pressed
+from workbench.tui import keystrokes
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 
 
@@ -54,7 +54,7 @@ async def test_what_a_key_changed_is_painted_alone_and_at_once():
         other.update(Content("waits for the clock\nwith a layout"))
 
         async def typed() -> bool:
-            pressed.note()
+            keystrokes.note_key()
             await pilot.press("x")
             return painted(screen, area)
 
@@ -76,7 +76,7 @@ async def test_without_a_key_the_clock_is_waited_for():
         area = screen.query_one(TextArea)
         await until(pilot, lambda: screen.focused is area)
         screen.painted.clear()
-        pressed.paid()
+        keystrokes.note_frame()
         area.insert("x")
         await until(pilot, lambda: area in screen._dirty_widgets)
         assert not screen.painted
@@ -108,23 +108,23 @@ async def test_a_screen_is_styled_again_when_it_comes_back_but_not_when_it_was_j
 
 def test_a_frame_is_owed_from_a_key_until_it_is_made(monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
-    monkeypatch.setattr(pressed, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(pressed, "_last", [0.0])
-    monkeypatch.setattr(pressed, "_paid", [0.0])
-    pressed.note()
+    monkeypatch.setattr(keystrokes, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(keystrokes, "_last_key", [0.0])
+    monkeypatch.setattr(keystrokes, "_last_frame", [0.0])
+    keystrokes.note_key()
     now[0] += 0.005
-    assert pressed.is_owed()
-    assert not pressed.is_between()
+    assert keystrokes.is_frame_due()
+    assert not keystrokes.is_between_keys()
 
-    pressed.paid()
-    assert not pressed.is_owed()
-    assert pressed.is_between()
+    keystrokes.note_frame()
+    assert not keystrokes.is_frame_due()
+    assert keystrokes.is_between_keys()
     now[0] += 0.05
-    assert not pressed.is_between()  # the next key may come
+    assert not keystrokes.is_between_keys()  # the next key may come
 
-    pressed.note()
+    keystrokes.note_key()
     now[0] += 0.031
-    assert pressed.is_between()  # a key without a frame
+    assert keystrokes.is_between_keys()  # a key without a frame
     now[0] += 1
-    assert not pressed.is_owed()
-    assert not pressed.types_on()
+    assert not keystrokes.is_frame_due()
+    assert not keystrokes.is_typing()

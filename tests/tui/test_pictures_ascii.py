@@ -6,6 +6,7 @@ from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.test_pictures_stale import in_part, stale_file
 from tests.tui.trial import workbench_app
 from workbench.tui.terminal.filters import AsciiFilter
+from workbench.tui.terminal.integration import TerminalIntegration
 
 __all__ = ["folder"]
 
@@ -15,7 +16,7 @@ __all__ = ["folder"]
 async def test_a_screen_in_ascii(state, size, folder, picture):
     events = state()
     link, app = app_with(events, folder, "ohw-dark")
-    app.mind({"ascii": True})
+    app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": True})
     async with app.run_test(size=size) as pilot:
         await shown(pilot, link, events)
         await at_rest(pilot)
@@ -27,7 +28,7 @@ async def test_a_screen_in_ascii(state, size, folder, picture):
 def test_an_app_is_minded_by_its_settings():
     def is_ascii(wanted: bool) -> bool:
         app = workbench_app(None, set={"terminal": {"ascii": wanted}})
-        return any(isinstance(each, AsciiFilter) for each in app.own_filters())
+        return any(isinstance(each, AsciiFilter) for each in app.get_line_filters())
 
     assert is_ascii(True)
     assert not is_ascii(False)

@@ -7,6 +7,7 @@ from tests.tui.looks import DARK, FIRST, LIGHT, unlike
 from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.tui.opening import open_action
+from workbench.tui.terminal.integration import TerminalIntegration
 from workbench.tui.widgets.text_lines import IllustratedLines
 
 __all__ = ["folder"]
@@ -16,7 +17,7 @@ __all__ = ["folder"]
 async def test_the_page_of_a_cell_with_a_plot(signs, folder, picture):
     events = with_plot()
     link, app = app_with(events, folder, DARK)
-    app.mind({"ascii": signs == "ascii"})
+    app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": signs == "ascii"})
     async with app.run_test(size=FIRST) as pilot:
         await shown(pilot, link, events)
         open_action(app, app.state, next(iter(app.state.actions)), link)

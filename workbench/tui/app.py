@@ -30,7 +30,7 @@ from workbench.tui.mistakes import Mistakes
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signals import Signals
-from workbench.tui.terminal.integration import AppManners
+from workbench.tui.terminal.integration import TerminalApp
 from workbench.tui.textual_seam.driver import TerminalDriver
 from workbench.tui.textual_seam.layout import allow_any_width
 from workbench.tui.textual_seam.memory import break_reference_cycles
@@ -57,7 +57,7 @@ allow_any_width()
 break_reference_cycles()
 
 
-class WorkbenchApp(AppManners, AppKeys):
+class WorkbenchApp(TerminalApp, AppKeys):
     """One session in one terminal; `state` holds what is known of it, also after the end."""
 
     TITLE = "ohw"
@@ -94,8 +94,7 @@ class WorkbenchApp(AppManners, AppKeys):
         `ways` finds what there is to begin with. `sessions` finds the sessions there are, `resume` opens one by its id.
         `book` writes the settings; `problems` are what was wrong in `settings_file`.
         """
-        super().__init__()
-        self.mind(settings.terminal)
+        super().__init__(settings.terminal)
         self.opened = opened
         self.settings = settings
         self.clock = clock
@@ -115,7 +114,7 @@ class WorkbenchApp(AppManners, AppKeys):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What was found, the usual ones, and the wall last: no control character passes."""
         found = self.found_filters if isinstance(self.screen, MainScreen) else ()
-        return [*found, *self.own_filters(), _WALL]
+        return [*found, *self.terminal.line_filters(super().get_line_filters()), _WALL]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables for themes that know nothing of them."""
@@ -135,7 +134,7 @@ class WorkbenchApp(AppManners, AppKeys):
     def take_signals(self) -> None:
         """Called by the driver before it takes the terminal: no signal may end the process without giving it back."""
         if self._signals is None:
-            self._signals = Signals(self._end, self._warn, self.window.ending, self.window.end)
+            self._signals = Signals(self._end, self._warn, self.terminal.window.ending, self.terminal.window.end)
             self._signals.install(asyncio.get_running_loop())
 
     def on_mount(self) -> None:
@@ -219,7 +218,7 @@ class WorkbenchApp(AppManners, AppKeys):
             self.state,
             opened.workspace,
             has_session=opened.link is not None,
-            writing=Writing(opened.workspace, self._history, arguments, offers, vim=self.has_vim_keys),
+            writing=Writing(opened.workspace, self._history, arguments, offers, vim=self.terminal.settings.vim),
             message=opened.message,
             keep=opened.keep,
             unsent=opened.unsent,

@@ -14,7 +14,7 @@ from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, RunUserCommand
 from workbench.text import visible
-from workbench.tui.garbage import look_through
+from workbench.tui.garbage import collect_all
 from workbench.tui.opening import export_session, open_never_ask, open_sessions, open_trust
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt
@@ -127,7 +127,7 @@ class AppSessions(App[int]):
 
         A worker of the app's: the screen that goes may be the one that asked, and would wait for its own end.
         """
-        look_through()
+        collect_all()
         while len(self.screen_stack) > 1 and not isinstance(self.screen, MainScreen):
             self.pop_screen()
         if len(self.screen_stack) > 1:

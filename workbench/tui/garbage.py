@@ -1,7 +1,7 @@
-"""What a session on screen is made of need not be looked through for garbage at each turn; the main screen says when.
+"""When Python's garbage collector runs; the main screen and the app decide that here.
 
-Python looks through every object there is whenever their number has grown by a quarter: with a long session that is a
-frame that comes late. What was read once stays until another session is opened.
+The collector walks over every object whenever their number has grown by a quarter, and in a long session that is a
+frame that comes late. What a session has read so far is frozen, until another session is opened.
 """
 
 from __future__ import annotations
@@ -9,49 +9,42 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-from workbench.tui import pressed
+from workbench.tui import keystrokes
 
-_PATIENCE: Final = (50_000, 10, 20)
-"""How many more objects there are before the youngest are looked through, and how often before the next older ones."""
-
-_ENOUGH: Final = 5_000
-"""So many are looked through while nobody types."""
-
-_OFTEN: Final = 24
-"""So many looks at what is young are followed by one at all that is not set aside: some ten thousand objects."""
-
+_THRESHOLDS: Final = (50_000, 10, 20)
+"""For `gc.set_threshold`: new objects until a young collection, and how many of these until an older one."""
+_WORTHWHILE: Final = 5_000
+"""New objects from which a collection pays while nobody types."""
+_YOUNG_PER_FULL: Final = 24
+"""Young collections until one of all objects that are not frozen, some ten thousand."""
 _AT_START: Final = 200_000
-_looks = [0]
+_idle_collections = [0]
 
 
 def begin() -> None:
-    """What imports make stays: until the first screen is there, next to nothing is looked through."""
+    """Hardly ever collect until the first screen is there: what imports make stays."""
     gc.set_threshold(_AT_START)
 
 
-def set_aside() -> None:
-    """What is there now is no garbage; what comes is looked through more rarely, as frames make and drop much."""
+def freeze() -> None:
+    """Exclude every object of now from collection, and collect later ones more rarely: frames make and drop many."""
     gc.freeze()
-    gc.set_threshold(*_PATIENCE)
+    gc.set_threshold(*_THRESHOLDS)
 
 
-def look_in_a_pause() -> None:
-    """Nobody waits for a frame: what has come since is looked through now rather than while a key waits.
-
-    Python itself looks through the oldest generation only when it has grown by a quarter since, and never after looks
-    that are asked for: what lived long enough to get there would stay.
-    """
-    if gc.get_count()[0] > _ENOUGH and not pressed.types_on():
-        _looks[0] = (_looks[0] + 1) % _OFTEN
-        gc.collect(1 if _looks[0] else 2)
+def collect_while_idle() -> None:
+    """Collect new objects now, when no frame is waited for, rather than while a key waits."""
+    if gc.get_count()[0] > _WORTHWHILE and not keystrokes.is_typing():
+        _idle_collections[0] = (_idle_collections[0] + 1) % _YOUNG_PER_FULL
+        gc.collect(1 if _idle_collections[0] else 2)
 
 
 def end() -> None:
-    """The app has ended: where the process goes on, nothing is kept from being looked through."""
+    """Unfreeze all objects: the process may go on after the app has ended."""
     gc.unfreeze()
 
 
-def look_through() -> None:
-    """Another session is opened: what the one before left is given back."""
+def collect_all() -> None:
+    """Free what the session before left, when another one is opened."""
     gc.unfreeze()
     gc.collect()

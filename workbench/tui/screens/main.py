@@ -19,7 +19,7 @@ from workbench.config.modes import MODES
 from workbench.protocol.commands import Interrupt
 from workbench.text import visible
 from workbench.tui.focusing import give_keys
-from workbench.tui.garbage import set_aside
+from workbench.tui.garbage import freeze
 from workbench.tui.later import load_later
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
 from workbench.tui.opening import open_action, open_action_diff, open_diff, open_text
@@ -140,7 +140,7 @@ class MainScreen(Sending):
             entitle(self.query_one(f"#{name}", Widget), title)
         self.take_back(changed)
         if changed is None:
-            set_aside()
+            freeze()
             self.writing.recall(sent_before(self.state))
             self._draft.restore(self.query_one(Prompt))
         self.query_one(StatusLine).take(changed)

@@ -19,6 +19,6 @@ def take_over(app: WorkbenchApp, settings: Settings) -> None:
     if settings.keys != before.keys:
         app.run_worker(app.read_keys(), group="keys", exclusive=True)
     if settings.terminal != before.terminal:
-        app.mind_anew(settings.terminal)
+        app.terminal.change(settings.terminal)
     if settings.mode != before.mode and app.opened.link is not None:
         app.main.action_mode(settings.mode)

@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from workbench.tui import pressed
+from workbench.tui import keystrokes
 from workbench.tui.textual_seam.screen import binding_owner
 
 _ROUNDS: Final = 2
@@ -49,7 +49,7 @@ class EarlyInput:
     async def receive(self, event: events.Event) -> None:
         """Deliver an event, or hold it when it comes too early."""
         if isinstance(event, events.Key):
-            pressed.note()
+            keystrokes.note_key()
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await self._deliver(event)
         elif self._pending is not None or self._is_opening:

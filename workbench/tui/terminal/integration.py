@@ -1,15 +1,13 @@
-"""What the terminal understands beyond text, told by its environment; nothing is asked of it. Pure."""
+"""What the app does with its terminal beyond drawing: title, progress, notices, bell, clipboard, characters, focus.
+
+Which control sequences a terminal understands is told by the environment; the terminal is never asked.
+"""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import PurePath
 from typing import Any, ClassVar, Final, Literal
 
@@ -21,11 +19,11 @@ from textual.widgets import Input, TextArea
 
 from workbench.ascii import wants_ascii
 from workbench.config.settings import Auto, TerminalSettings, read_terminal
-from workbench.processes.start import find_program, run
 from workbench.text import first_line
 from workbench.tui import garbage
 from workbench.tui.focusing import focus_default
 from workbench.tui.messages import QuestionRang
+from workbench.tui.terminal.clipboard import copy_with_program
 from workbench.tui.terminal.early_input import EarlyInput
 from workbench.tui.terminal.filters import AsciiFilter, NoColour
 from workbench.tui.textual_seam.driver import write_to_terminal
@@ -38,51 +36,54 @@ _NOTICE_777: Final = ("foot", "rxvt")
 
 
 @dataclass(frozen=True)
-class Abilities:
-    """Which of our sequences are sent; `notice` is the number of the one for the desktop, or nothing."""
+class Capabilities:
+    """Which control sequences are sent; `notice` is the OSC number of a desktop notice, or empty for none."""
 
     title: bool = False
     progress: bool = False
     notice: Literal["", "9", "777"] = ""
 
 
-def abilities(wanted: TerminalSettings, env: Mapping[str, str]) -> Abilities:
-    """What is sent: as the person said, else what this terminal is known for."""
+def capabilities(settings: TerminalSettings, env: Mapping[str, str]) -> Capabilities:
+    """Return what the settings ask for, and for "auto" what the terminal in `env` is known to understand."""
     program = env.get("TERM_PROGRAM", "")
-    is_inside = "TMUX" in env or "STY" in env or env.get("TERM", "").startswith(("screen", "tmux"))
-    title = not env.get("TERM", "dumb").startswith(_NO_TITLE)
-    progress = program in _SHOWS_PROGRESS or "WT_SESSION" in env or env.get("ConEmuANSI") == "ON"
-    return Abilities(
-        title=_said(wanted.title, title),
-        progress=_said(wanted.progress, progress and not is_inside),
-        notice=_notice(wanted.notice, env, is_inside),
+    is_multiplexed = "TMUX" in env or "STY" in env or env.get("TERM", "").startswith(("screen", "tmux"))
+    has_title = not env.get("TERM", "dumb").startswith(_NO_TITLE)
+    has_progress = program in _SHOWS_PROGRESS or "WT_SESSION" in env or env.get("ConEmuANSI") == "ON"
+    return Capabilities(
+        title=_choose(settings.title, has_title),
+        progress=_choose(settings.progress, has_progress and not is_multiplexed),
+        notice=_notice(settings.notice, env, is_multiplexed),
     )
 
 
-def _notice(wanted: Auto, env: Mapping[str, str], is_inside: bool) -> Literal["", "9", "777"]:
-    if wanted is False:
+def _notice(setting: Auto, env: Mapping[str, str], is_multiplexed: bool) -> Literal["", "9", "777"]:
+    if setting is False:
         return ""
     term = env.get("TERM", "")
     if term.startswith(_NOTICE_777) or "VTE_VERSION" in env:
-        return "" if is_inside and wanted == "auto" else "777"
-    known = env.get("TERM_PROGRAM", "") in _NOTICE_9 or term.startswith("xterm-kitty")
-    return "9" if wanted is True or (known and not is_inside) else ""
+        return "" if is_multiplexed and setting == "auto" else "777"
+    has_notice = env.get("TERM_PROGRAM", "") in _NOTICE_9 or term.startswith("xterm-kitty")
+    return "9" if setting is True or (has_notice and not is_multiplexed) else ""
 
 
-def _said(wanted: Auto, known: bool) -> bool:
-    return known if wanted == "auto" else wanted
+def _choose(setting: Auto, default: bool) -> bool:
+    return default if setting == "auto" else setting
 
 
-_KEEP_TITLE: Final = "\x1b[22;2t"
-_GIVE_TITLE: Final = "\x1b[23;2t"
+_PUSH_TITLE: Final = "\x1b[22;2t"
+_POP_TITLE: Final = "\x1b[23;2t"
 _PROGRESS: Final = {"working": "3;0", "waiting for you": "4;0"}
 _LONGEST: Final = 40
 
 
-class Window:
-    """Says how the session stands; every sequence holds our own words and the folder's name, made safe."""
+class TerminalWindow:
+    """Shows the state of the session in the window's title, on its tab and in desktop notices.
 
-    def __init__(self, can: Abilities, write: Callable[[str], None]) -> None:
+    Each sequence holds only our own words and the directory's name, without characters that end or divide a sequence.
+    """
+
+    def __init__(self, can: Capabilities, write: Callable[[str], None]) -> None:
         self._can = can
         self._write = write
         self._title = ""
@@ -91,20 +92,20 @@ class Window:
 
     @property
     def ending(self) -> str:
-        """What gives the terminal back as it was."""
-        return (_GIVE_TITLE if self._can.title else "") + ("\x1b]9;4;0;0\x07" if self._can.progress else "")
+        """The sequences that restore the window."""
+        return (_POP_TITLE if self._can.title else "") + ("\x1b]9;4;0;0\x07" if self._can.progress else "")
 
     def begin(self) -> None:
-        """The terminal is ours: keep the title it has."""
+        """Save the title that the window has."""
         self._title = self._progress = ""
         self._is_ours = True
         if self._can.title:
-            self._write(_KEEP_TITLE)
+            self._write(_PUSH_TITLE)
 
     def show(self, state: SessionState) -> None:
-        """Say how it stands now, if that is news."""
-        word = _standing(state)
-        title = " - ".join(part for part in (f"ohw {_folder(state)}".strip(), word) if part)
+        """Write title and progress of this state, where they changed."""
+        word = _activity_word(state)
+        title = " - ".join(part for part in (f"ohw {_directory(state)}".strip(), word) if part)
         if self._can.title and title != self._title:
             self._write(f"\x1b]2;{title}\x07")
         progress = _PROGRESS.get(word, "0;0")
@@ -112,91 +113,135 @@ class Window:
             self._write(f"\x1b]9;4;{progress}\x07")
         self._title, self._progress = title, progress
 
-    def notice(self, state: SessionState) -> None:
-        """Tell the desktop that the person is waited for."""
-        said = f"ohw {_folder(state)}: a question waits for you"
+    def notify(self, state: SessionState) -> None:
+        """Send a desktop notice that a question waits."""
+        words = f"ohw {_directory(state)}: a question waits for you"
         if self._can.notice == "9":
-            self._write(f"\x1b]9;{said}\x07")
+            self._write(f"\x1b]9;{words}\x07")
         elif self._can.notice:
-            self._write(f"\x1b]777;notify;ohw;{said}\x07")
+            self._write(f"\x1b]777;notify;ohw;{words}\x07")
 
     def end(self) -> None:
-        """Give the terminal back as it was, once: the title below ours is somebody else's."""
+        """Restore the window, once: the title below ours on the terminal's stack belongs to another program."""
         if self._is_ours and self.ending:
             self._write(self.ending)
         self._is_ours = False
 
 
-def _standing(state: SessionState) -> str:
+def _activity_word(state: SessionState) -> str:
     if state.waiting:
         return "waiting for you"
     return "working" if state.is_running and state.work != "lost" else ""
 
 
-def _folder(state: SessionState) -> str:
-    """Safe in a sequence: what ends or divides one is no part of it."""
+def _directory(state: SessionState) -> str:
+    """Return the name of the directory, without a character that ends or divides a sequence."""
     return first_line(PurePath(state.workspace).name, _LONGEST).replace(";", ",")
 
 
-_PATIENCE = 5.0
+_INTERVAL: Final = 0.5
+"""Seconds between two updates of the window."""
+_NO_COLOUR: Final = NoColour()
+_ASCII: Final = AsciiFilter()
 
 
-def clipboard_program(env: Mapping[str, str], platform: str = sys.platform) -> Sequence[str] | None:
-    """The command that takes text for the clipboard on its input."""
-    wanted: list[tuple[str, ...]]
-    if platform == "darwin":
-        wanted = [("pbcopy",)]
-    elif "WAYLAND_DISPLAY" in env:
-        wanted = [("wl-copy",)]
-    elif "DISPLAY" in env:
-        wanted = [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
-    else:
-        wanted = [("clip.exe",)] if "WSL_DISTRO_NAME" in env else []
-    return next((command for command in wanted if find_program(command[0], env)), None)
+class TerminalIntegration:
+    """The terminal of one app, as the table `[terminal]` of the settings wants it."""
 
-
-def put_on_clipboard(text: str, env: Mapping[str, str]) -> None:
-    """Give the text to that program, beside everything else; nothing happens where there is none."""
-    command = clipboard_program(env)
-    if command is not None:
-        threading.Thread(target=_give, args=(command, text), daemon=True, name="ohw-clipboard").start()
-
-
-def _give(command: Sequence[str], text: str) -> None:
-    with suppress(OSError):
-        run(
-            command,
-            input=text.encode("utf-8", "replace"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=_PATIENCE,
-            start_new_session=True,
+    def __init__(
+        self,
+        app: App[Any],
+        state: Callable[[], SessionState],
+        settings: Mapping[str, object],
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Read the settings; to be made before the first frame. Raises UsageError for a wrong entry."""
+        self._app = app
+        self._state = state
+        self._env = dict(env)
+        self.settings = read_terminal(settings)
+        self.window = TerminalWindow(
+            capabilities(self.settings, env), lambda sequence: write_to_terminal(app, sequence)
         )
+        self.is_ascii = wants_ascii(env) if self.settings.ascii == "auto" else self.settings.ascii
+        self._is_still = not self.settings.motion or env.get("OHW_REDUCED_MOTION", "") not in ("", "0", "false", "no")
+        if self._is_still:
+            app.animation_level = "none"
+
+    def change(self, settings: Mapping[str, object]) -> None:
+        """Use other settings for bell and clipboard; what is written to the terminal stays until the next start."""
+        self.settings = read_terminal(settings)
+
+    def line_filters(self, filters: Sequence[LineFilter]) -> list[LineFilter]:
+        """Return Textual's filters without its greys for NO_COLOR, then those for plain colours and characters."""
+        others = [each for each in filters if not isinstance(each, Monochrome)]
+        return [*others, *([_NO_COLOUR] if self._app.no_color else []), *([_ASCII] if self.is_ascii else [])]
+
+    def begin(self) -> None:
+        """Show the state of the session in the window from now on, but for the time the app is suspended."""
+        if self._app.is_headless:
+            return
+        self._app.app_suspend_signal.subscribe(self._app, lambda _: self.window.end(), immediate=True)
+        self._app.app_resume_signal.subscribe(self._app, lambda _: self._show_window(), immediate=True)
+        self._show_window()
+        self._app.set_interval(_INTERVAL, self._update)
+
+    def end(self) -> None:
+        """Restore the window."""
+        garbage.end()
+        if not self._app.is_headless:
+            self.window.end()
+
+    def stop_blinking(self, widget: object) -> None:
+        """Stop the cursor of a text field, where the user asked for reduced motion."""
+        if self._is_still and isinstance(widget, Input | TextArea):
+            widget.cursor_blink = False
+
+    def ring(self) -> None:
+        """Ring, and send a desktop notice while the window is not in front."""
+        if self.settings.bell:
+            self._app.bell()
+        if not self._app.app_focus:
+            self.window.notify(self._state())
+
+    def copy_selection(self) -> None:
+        """Copy what was selected with the mouse, where the settings want that."""
+        text = self._app.screen.get_selected_text() if self.settings.select_copies else None
+        if text:
+            self._app.copy_to_clipboard(text)
+            self._app.notify("copied", timeout=2)
+
+    def copy_with_program(self, text: str) -> None:
+        """Copy with a program of the system, beside the terminal's own sequence, which many terminals refuse."""
+        if self.settings.clipboard and not self._app.is_headless:
+            copy_with_program(text, self._env)
+
+    def _update(self) -> None:
+        self.window.show(self._state())
+        garbage.collect_while_idle()
+
+    def _show_window(self) -> None:
+        self.window.begin()
+        self.window.show(self._state())
 
 
-_LOOK = 0.5
-"""Seconds between two looks at how the session stands."""
-_NO_COLOUR = NoColour()
-_ASCII = AsciiFilter()
-
-
-class AppManners(App[int]):
-    """Title, progress, notices, bell, clipboard and signs; `mind` says what is wanted."""
+class TerminalApp(App[int]):
+    """An app that is integrated with its terminal and loses no key while a screen opens."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "suspend_process", "Suspend", id="suspend", priority=True, show=False)
     ]
 
     state: SessionState
-    window: Window
 
-    @cached_property
-    def early_input(self) -> EarlyInput:
-        """What holds keys back while a screen opens."""
-        return EarlyInput(self, super().on_event)
+    def __init__(self, settings: Mapping[str, object]) -> None:
+        """`settings` is the table `[terminal]`."""
+        super().__init__()
+        self.terminal = TerminalIntegration(self, lambda: self.state, settings)
+        self.early_input = EarlyInput(self, super().on_event)
 
     async def on_event(self, event: events.Event) -> None:
-        """Deliver an event, or hold it back."""
+        """Deliver an event, or hold it back while a screen opens."""
         await self.early_input.receive(event)
 
     def push_screen(self, *args: Any, **options: Any) -> Any:
@@ -211,84 +256,34 @@ class AppManners(App[int]):
         self.early_input.screen_closed()
         return result
 
-    def mind(self, wanted: Mapping[str, object], env: Mapping[str, str] = os.environ) -> None:
-        """Read the table `[terminal]`; called before the first frame."""
-        self._wanted: TerminalSettings = read_terminal(wanted)
-        self._env = dict(env)
-        self.window = Window(abilities(self._wanted, env), self._write)
-        self._is_ascii = wants_ascii(env) if self._wanted.ascii == "auto" else self._wanted.ascii
-        self._is_still = not self._wanted.motion or env.get("OHW_REDUCED_MOTION", "") not in ("", "0", "false", "no")
-        if self._is_still:
-            self.animation_level = "none"
-
-    @property
-    def has_vim_keys(self) -> bool:
-        """Whether the prompt has vim's keys."""
-        return self._wanted.vim
-
-    def mind_anew(self, wanted: Mapping[str, object]) -> None:
-        """Bell and clipboard as they are wanted now; what is written to the terminal stays until the next start."""
-        self._wanted = read_terminal(wanted)
-
-    def own_filters(self) -> list[LineFilter]:
-        """Those of Textual, but for its greys without colours; then what the terminal's signs ask for."""
-        kept = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
-        return [*kept, *([_NO_COLOUR] if self.no_color else []), *([_ASCII] if self._is_ascii else [])]
-
     def on_mount(self) -> None:
-        """Say how the session stands, from now on."""
-        if self.is_headless:
-            return
-        self.app_suspend_signal.subscribe(self, lambda _: self.window.end(), immediate=True)
-        self.app_resume_signal.subscribe(self, lambda _: self._begin(), immediate=True)
-        self._begin()
-        self.set_interval(_LOOK, self._look)
+        """Begin with title and progress."""
+        self.terminal.begin()
 
     def on_unmount(self) -> None:
-        """The window as it was."""
-        garbage.end()
-        if not self.is_headless:
-            self.window.end()
-
-    def _look(self) -> None:
-        self.window.show(self.state)
-        garbage.look_in_a_pause()
-
-    def _begin(self) -> None:
-        self.window.begin()
-        self.window.show(self.state)
+        """Restore the window."""
+        self.terminal.end()
 
     def watch_app_focus(self, is_focused: bool) -> None:
-        """A terminal may say that it has the keys no more before any widget had them: the next key finds one."""
+        """Focus a widget: a terminal may report that it lost the focus before any widget had it."""
         if is_focused and self.screen.focused is None:
             focus_default(self.screen)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """With reduced motion no cursor blinks."""
-        if self._is_still and isinstance(event.widget, Input | TextArea):
-            event.widget.cursor_blink = False
+        """Stop the cursor where motion is reduced."""
+        self.terminal.stop_blinking(event.widget)
 
     @on(QuestionRang)
     def on_question_rang(self) -> None:
-        """A question waits that the person may not see."""
-        if self._wanted.bell:
-            self.bell()
-        if not self.app_focus:
-            self.window.notice(self.state)
+        """Ring for a question that the user may not see."""
+        self.terminal.ring()
 
     @on(events.TextSelected)
     def on_text_selected(self) -> None:
-        """Selecting copies."""
-        text = self.screen.get_selected_text() if self._wanted.select_copies else None
-        if text:
-            self.copy_to_clipboard(text)
-            self.notify("copied", timeout=2)
+        """Copy what was selected."""
+        self.terminal.copy_selection()
 
     def copy_to_clipboard(self, text: str) -> None:
-        """By the terminal, and by a program of the system."""
+        """Copy by the terminal, and by a program of the system."""
         super().copy_to_clipboard(text)
-        if self._wanted.clipboard and not self.is_headless:
-            put_on_clipboard(text, self._env)
-
-    def _write(self, sequence: str) -> None:
-        write_to_terminal(self, sequence)
+        self.terminal.copy_with_program(text)

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from workbench.tui import pressed
+from workbench.tui import keystrokes
 
 try:
     from workbench.tui.textual_seam.compositor import FrontToBackCompositor
@@ -46,12 +46,17 @@ class LowLatencyScreen(Screen[None]):
     async def on_idle(self) -> None:
         """Paint what the last key changed in the focused widget; Textual's own handler follows and paints the rest."""
         focused = self.focused
-        if not self._has_internals or focused is None or focused not in self._dirty_widgets or not pressed.is_owed():
+        if (
+            not self._has_internals
+            or focused is None
+            or focused not in self._dirty_widgets
+            or not keystrokes.is_frame_due()
+        ):
             return
         is_growing = any(focused in widgets for widgets in self._layout_widgets.values())
         if is_growing or is_batching(self.app) or not self.is_current:
             return
-        pressed.paid()
+        keystrokes.note_frame()
         rest = self._dirty_widgets - {focused}
         self._compositor.update_widgets({focused})
         self._compositor_refresh()

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
-from workbench.tui import pressed
+from workbench.tui import keystrokes
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.conversation_window import ConversationWindow
 from workbench.tui.widgets.counting_list import say_below
@@ -91,7 +91,7 @@ class Conversation(ConversationWindow):
 
     def _forget_unseen(self) -> None:
         self._sweep = None
-        if pressed.types_on():
+        if keystrokes.is_typing():
             self._sweep_later()
         else:
             forget_unseen(self)

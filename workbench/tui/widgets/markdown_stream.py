@@ -21,7 +21,7 @@ from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from workbench.text import visible
-from workbench.tui import pressed
+from workbench.tui import keystrokes
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.textual_seam.markdown import BulletList, OrderedList, Paragraph, SlimBlock
 from workbench.tui.widgets.painting import css_beside
@@ -176,7 +176,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
                 return  # a tick of the timer that was under way when the stream ended
             self._painted = time.monotonic()
             with self.app.batch_update():  # laid out once
-                if not pressed.types_on() or self._painted - self._settled_at > LONGEST_TAIL:
+                if not keystrokes.is_typing() or self._painted - self._settled_at > LONGEST_TAIL:
                     self._settled_at = self._painted
                     await self._settle(self._cut.take())
                 self._show_tail(self._cut.tail.splitlines()[-TAIL_LINES:])
@@ -211,6 +211,6 @@ class MarkdownStream(Vertical, SingleLayoutPass):
 
 def _may_paint(waited: float) -> bool:
     """Whether no key is kept waiting by a frame now, or the text has waited long enough."""
-    if not pressed.types_on() or waited > LONGEST_WAIT:
+    if not keystrokes.is_typing() or waited > LONGEST_WAIT:
         return True
-    return waited > WHILE_TYPING and pressed.is_between()
+    return waited > WHILE_TYPING and keystrokes.is_between_keys()

@@ -16,6 +16,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.tui.terminal.clipboard import can_read_images, store_image
 from workbench.view.prompt.attachments import Pastes
 from workbench.view.prompt.completion import mention_of
 
@@ -40,8 +41,6 @@ class PastingArea(TextArea):
 
     def action_paste(self) -> None:
         """The image on the system's clipboard; without one what was copied here."""
-        from workbench.tui.terminal.clipboard_image import can_read_images
-
         if self.app.clipboard and not can_read_images(os.environ):
             super().action_paste()
         else:
@@ -52,11 +51,9 @@ class PastingArea(TextArea):
         self.run_worker(self._paste(or_text), group="paste", exclusive=True)
 
     async def _paste(self, or_text: bool) -> None:
-        from workbench.tui.terminal.clipboard_image import keep_image
-
         folder = Locations.from_environment().state / "pasted"
         try:
-            image = await in_daemon(lambda: keep_image(folder, os.environ))
+            image = await in_daemon(lambda: store_image(folder, os.environ))
         except WorkbenchError as error:
             if or_text and self.app.clipboard:
                 super().action_paste()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.pictures_of import png
 from workbench.errors import WorkbenchError
-from workbench.tui.terminal.clipboard_image import can_read_images, keep_image
+from workbench.tui.terminal.clipboard import can_read_images, store_image
 
 WAYLAND, X11 = {"WAYLAND_DISPLAY": "wayland-1"}, {"DISPLAY": ":0"}
 WL_PASTE = """case "$1" in
@@ -62,12 +62,12 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
 ):
     env = program(name, script.format(kind="image/png", file=image), env)
     assert can_read_images(env, platform)
-    kept = keep_image(tmp_path / "pasted", env, platform)
+    kept = store_image(tmp_path / "pasted", env, platform)
     assert kept.read_bytes() == image.read_bytes()
     assert kept.suffix == ".png"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
-    assert keep_image(tmp_path / "pasted", env, platform) == kept  # the same image twice is one file
+    assert store_image(tmp_path / "pasted", env, platform) == kept  # the same image twice is one file
     assert list(kept.parent.iterdir()) == [kept]
 
 
@@ -83,7 +83,7 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
 )
 def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, said):
     with pytest.raises(WorkbenchError, match=said):
-        keep_image(tmp_path / "pasted", program("wl-paste", script, WAYLAND), "linux")
+        store_image(tmp_path / "pasted", program("wl-paste", script, WAYLAND), "linux")
     assert not (tmp_path / "pasted").exists()
 
 
@@ -100,7 +100,7 @@ def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, 
     env = {"PATH": str(tmp_path), **env}
     assert not can_read_images(env, platform)
     with pytest.raises(WorkbenchError, match=said):
-        keep_image(tmp_path / "pasted", env, platform)
+        store_image(tmp_path / "pasted", env, platform)
 
 
 def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, image):
@@ -111,5 +111,5 @@ def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, 
     for name, days in (("clip-old.png", 31), ("clip-new.png", 1), ("mine.png", 400)):
         (folder / name).touch()
         os.utime(folder / name, (time.time() - days * 86400,) * 2)
-    kept = keep_image(folder, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
+    kept = store_image(folder, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
     assert {file.name for file in folder.iterdir()} == {kept.name, "clip-new.png", "mine.png"}

@@ -10,8 +10,9 @@ from tests.terminal.allowed import strange
 from tests.world import World
 from workbench.config.settings import TerminalSettings, read_terminal
 from workbench.errors import UsageError
+from workbench.tui.terminal.clipboard import copy_command
 from workbench.tui.terminal.filters import AsciiFilter
-from workbench.tui.terminal.integration import Abilities, Window, abilities, clipboard_program
+from workbench.tui.terminal.integration import Capabilities, TerminalWindow, capabilities
 from workbench.view.state import SessionState
 
 USUAL = TerminalSettings()
@@ -22,29 +23,29 @@ NOTHING = TerminalSettings(title=False, progress=False, notice=False)
 @pytest.mark.parametrize(
     ("env", "can"),
     [
-        ({"TERM": "xterm-256color"}, Abilities(title=True)),
-        ({"TERM": "linux"}, Abilities()),
-        ({"TERM": "vt100"}, Abilities()),
-        ({}, Abilities()),
-        ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, Abilities(True, True, "9")),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "TMUX": "/tmp/x"}, Abilities(title=True)),
-        ({"TERM": "foot"}, Abilities(True, False, "777")),
-        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, Abilities(True, False, "777")),
-        ({"TERM": "xterm-256color", "WT_SESSION": "1"}, Abilities(True, True, "")),
-        ({"TERM": "xterm-kitty"}, Abilities(True, False, "9")),
+        ({"TERM": "xterm-256color"}, Capabilities(title=True)),
+        ({"TERM": "linux"}, Capabilities()),
+        ({"TERM": "vt100"}, Capabilities()),
+        ({}, Capabilities()),
+        ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, Capabilities(True, True, "9")),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "TMUX": "/tmp/x"}, Capabilities(title=True)),
+        ({"TERM": "foot"}, Capabilities(True, False, "777")),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, Capabilities(True, False, "777")),
+        ({"TERM": "xterm-256color", "WT_SESSION": "1"}, Capabilities(True, True, "")),
+        ({"TERM": "xterm-kitty"}, Capabilities(True, False, "9")),
     ],
 )
 def test_a_terminal_gets_what_it_is_known_to_understand(env, can):
-    assert abilities(USUAL, env) == can
-    assert abilities(NOTHING, env) == Abilities()
-    assert abilities(EVERYTHING, env).title
-    assert abilities(EVERYTHING, env).progress
-    assert abilities(EVERYTHING, env).notice
+    assert capabilities(USUAL, env) == can
+    assert capabilities(NOTHING, env) == Capabilities()
+    assert capabilities(EVERYTHING, env).title
+    assert capabilities(EVERYTHING, env).progress
+    assert capabilities(EVERYTHING, env).notice
 
 
 def test_the_window_is_told_only_news_and_given_back():
     sent: list[str] = []
-    window = Window(Abilities(True, True, "9"), sent.append)
+    window = TerminalWindow(Capabilities(True, True, "9"), sent.append)
     state = SessionState(workspace="/x/evil\x1b]0;n\x07;\u202ename")
     window.begin()
     window.show(state)
@@ -54,7 +55,7 @@ def test_the_window_is_told_only_news_and_given_back():
     window.show(state)
     state.waiting.append("a1")
     window.show(state)
-    window.notice(state)
+    window.notify(state)
     window.end()
     assert [part for part in sent if part.startswith("\x1b]9;4")] == [
         "\x1b]9;4;3;0\x07",
@@ -70,10 +71,10 @@ def test_the_window_is_told_only_news_and_given_back():
 
 def test_a_window_that_can_nothing_is_sent_nothing():
     sent: list[str] = []
-    window = Window(Abilities(), sent.append)
+    window = TerminalWindow(Capabilities(), sent.append)
     window.begin()
     window.show(SessionState(workspace="/x/y", is_running=True))
-    window.notice(SessionState())
+    window.notify(SessionState())
     window.end()
     assert sent == []
 
@@ -101,8 +102,8 @@ def test_the_clipboards_program_fits_the_desktop(tmp_path):
     for name in ("wl-copy", "xsel", "pbcopy"):
         (tmp_path / name).touch(mode=0o755)
     path = {"PATH": str(tmp_path)}
-    assert clipboard_program(path | {"WAYLAND_DISPLAY": "w"}, "linux") == ("wl-copy",)
-    assert clipboard_program(path | {"DISPLAY": ":0"}, "linux") == ("xsel", "--clipboard", "--input")
-    assert clipboard_program(path, "linux") is None
-    assert clipboard_program(path, "darwin") == ("pbcopy",)
-    assert clipboard_program({"PATH": "/nowhere", "DISPLAY": ":0"}, "linux") is None
+    assert copy_command(path | {"WAYLAND_DISPLAY": "w"}, "linux") == ("wl-copy",)
+    assert copy_command(path | {"DISPLAY": ":0"}, "linux") == ("xsel", "--clipboard", "--input")
+    assert copy_command(path, "linux") is None
+    assert copy_command(path, "darwin") == ("pbcopy",)
+    assert copy_command({"PATH": "/nowhere", "DISPLAY": ":0"}, "linux") is None
