@@ -99,7 +99,7 @@ async def test_letters_behind_escape_and_behind_a_filters_sign_go_where_those_ke
         burst(app, "f2", "slash", *"dug", "enter", "home", "escape", "escape", *", k")
         await wait_until(pilot, lambda: prompt.text == "do j and d, k")
         assert app.screen.query_one(FilterLine).value == ""
-        assert len(timeline._rows) > 3
+        assert len(timeline.rows.items) > 3
 
 
 async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp_path):

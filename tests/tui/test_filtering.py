@@ -70,7 +70,7 @@ async def test_rows_come_and_go_with_what_happens_to_their_actions():
 
 
 def shown(timeline: Timeline) -> list[int]:
-    return [item.number for item in timeline._rows if isinstance(item, ActionItem)]
+    return [item.number for item in timeline.rows.items if isinstance(item, ActionItem)]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -196,11 +196,11 @@ async def test_the_timer_sleeps_while_nothing_runs(monkeypatch):
         timeline = app.query_one(Timeline)
         monkeypatch.setattr(clock, "now", lambda: START + timedelta(seconds=300))
         await until(pilot, lambda: "4:55 min" in timeline.render_line(0).text)
-        assert timeline.is_ticking
+        assert timeline.ticker.is_running
 
         app.take(ev.ActionObserved(seq=99, action_id=action_id, observation={}, duration=3))
 
-        assert not timeline.is_ticking
+        assert not timeline.ticker.is_running
         assert "3.0 s" in timeline.render_line(0).text
 
 

@@ -53,8 +53,9 @@ class Earlier(Dragging):
             self.run_worker(self.follower.let_go(self._can_lose), group="earlier")
 
     def _can_lose(self, count: int) -> bool:
-        is_followed = self.query_one(Conversation).can_lose(count) and self.query_one(Timeline).can_lose_lines
-        return is_followed and not self.sought
+        timeline = self.query_one(Timeline)
+        is_followed = self.query_one(Conversation).can_lose(count) and timeline.is_at_end
+        return is_followed and not timeline.rows.is_filtered and not self.sought
 
     async def read_until(self, is_enough: Callable[[], bool]) -> None:
         """Read part after part until that is so, or until there is no more."""

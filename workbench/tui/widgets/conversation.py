@@ -11,8 +11,8 @@ from textual.widget import Widget
 from workbench.tui import keystrokes
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.conversation_window import ConversationWindow
-from workbench.tui.widgets.counting_list import say_below
 from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.ticker import show_below
 from workbench.tui.widgets.unseen import forget_unseen
 from workbench.view.state import ActionItem, Changed, SessionState
 
@@ -80,10 +80,10 @@ class Conversation(ConversationWindow):
     def _say_below(self) -> None:
         if self.follows:
             self._new_below = 0
-            say_below(self, "", "")
+            show_below(self, "", "")
             return
         key = key_of(self.app, "scroll-end", "ctrl+end")
-        say_below(self, f"{self._new_below} new · {key}" if self._new_below else f"{key} follows", "screen.ends(True)")
+        show_below(self, f"{self._new_below} new · {key}" if self._new_below else f"{key} follows", "screen.ends(True)")
 
     def _sweep_later(self) -> None:
         if self._sweep is None and self.is_mounted:

@@ -78,6 +78,12 @@ def style_of(app: App[Any], words: str) -> Style:
     return app.stylesheet.parse_style(words).rich_style
 
 
+def line_styles(widget: Widget) -> dict[str, Style]:
+    """Return the Rich style of every name in `STYLES` and `MARKS`, in the theme of now; the marks are its classes."""
+    plain = {name: style_of(widget.app, words) for name, words in STYLES.items()}
+    return plain | {name: widget.get_component_rich_style(f"line--{name}") for name in MARKS}
+
+
 def css_beside(module: str) -> str:
     """The style sheet that lies beside a widget's module."""
     return Path(module).with_suffix(".tcss").read_text(encoding="utf-8")

@@ -40,7 +40,7 @@ class SettingList(LineList):
         self._rows, self._empty = rows, "No match"
         self.set_count(len(rows) or 1)
         paths = [row.entry.path for row in rows]
-        self._go(paths.index(before.entry.path) if before and before.entry.path in paths else 0)
+        self.move_to(paths.index(before.entry.path) if before and before.entry.path in paths else 0)
         self.forget()
         self.post_message(self.Moved())
 

@@ -17,7 +17,7 @@ from textual.widgets import Input
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.tasks import TaskPanel
-from workbench.tui.widgets.timeline import Timeline
+from workbench.tui.widgets.timeline import FilterAsked, ShowAllAsked, Timeline, timeline_counts
 from workbench.view.search import HELP
 from workbench.view.state import Changed, Item, SessionState
 
@@ -27,7 +27,7 @@ PANELS = ("timeline", "tasks", "changes")
 
 def panel_titles(state: SessionState, timeline: Timeline) -> dict[str, Content]:
     """The title of each panel, by its id."""
-    rows = _title("Timeline", timeline.title_counts(state))
+    rows = _title("Timeline", timeline_counts(timeline.rows, state))
     return {
         "conversation": Content("Conversation"),
         "timeline": rows.stylize("$sign-waiting") if state.waiting else rows,
@@ -159,7 +159,7 @@ class SidePanels(Vertical):
             for rule in ("height", "max_height"):
                 self.query_one(f"#{name}", Widget).styles.clear_rule(rule)
 
-    @on(Timeline.FilterAsked)
+    @on(FilterAsked)
     async def on_filter_asked(self) -> None:
         """Open the line below the timeline."""
         lines = self.query(FilterLine)
@@ -181,7 +181,7 @@ class SidePanels(Vertical):
         self.set_class(self.query_one(FilterLine).display, "-filtering")
         self.query_one(Timeline).focus()
 
-    @on(Timeline.ShowAllAsked)
+    @on(ShowAllAsked)
     def on_show_all_asked(self) -> None:
         """Every row again, and no line."""
         for line in self.query(FilterLine):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Final, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.timer import Timer
+from textual.geometry import Size
+from textual.message import Message
 
+from workbench.tui.key_names import key_of
 from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted, TextChosen
-from workbench.tui.widgets.counting_list import FilteredList
+from workbench.tui.widgets.line_list import LineList
+from workbench.tui.widgets.ticker import SecondTicker, show_below
 from workbench.view import clock
 from workbench.view.formatting.rows import has_row, row
 from workbench.view.formatting.wrapping import Line, Piece
@@ -17,149 +20,251 @@ from workbench.view.search import Filter
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
 
 
-class Timeline(FilteredList):
-    """Rows of the session in order; follows the end, enter opens an action."""
+class RowChanges(NamedTuple):
+    """What the list of rows has to do after the session went on."""
+
+    shifts: Sequence[int]
+    """Rows removed (negative) from or put at the beginning, one after the other."""
+    updated: Sequence[int | None]
+    """Indexes of rows that look different; None stands for all rows, which may be other ones."""
+
+
+class TimelineRows:
+    """The items of a session that have a row and fit the filter, in order, with their positions."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.filter = Filter()
+        self._positions: dict[int, int] = {}
+        # Rows that were put before the others; `_positions` counts without them, so that none has to be renumbered.
+        self._prepended = 0
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether only some rows are shown."""
+        return bool(self.filter.text)
+
+    @property
+    def line_count(self) -> int:
+        """The rows; with a filter that nothing fits, the line that says so."""
+        return len(self.items) or int(self.is_filtered)
+
+    def at(self, index: int) -> Item | None:
+        """Return the item of a row; None where there is none."""
+        return self.items[index] if index < len(self.items) else None
+
+    def position(self, item: Item) -> int | None:
+        """Return the index of an item's row; None where it has none."""
+        index = self._positions.get(id(item))
+        return None if index is None else index + self._prepended
+
+    def line(self, index: int, width: int, workspace: str) -> Line:
+        """Return a row, or the line that says that there is none."""
+        if not self.items:
+            return [Piece("Nothing fits this filter" if self.is_filtered else "", "dim")]
+        return row(self.items[index], width, clock.now(), workspace)
+
+    def apply(self, state: SessionState, changed: Changed | None) -> RowChanges:
+        """Take over what changed in the session; `None` means everything."""
+        had_rows = bool(self.items)
+        if changed is None or any(map(self._comes_or_goes, changed.updated)):
+            self.items, self._positions, self._prepended = [], {}, 0
+            self._append(state.items)
+            return RowChanges((), (None,))
+        shifts = [-self._remove_first(changed.gone)] if changed.gone else []
+        if changed.earlier:
+            shifts.append(self._prepend(changed.earlier))
+        if shifts and not had_rows:
+            self._append(changed.added)
+            return RowChanges((), (None,))
+        self._append(changed.added)
+        positions = map(self.position, changed.updated)
+        return RowChanges(shifts, [index for index in positions if index is not None])
+
+    def _append(self, items: Iterable[Item]) -> None:
+        for item in items:
+            if id(item) not in self._positions and self._fits(item):
+                self._positions[id(item)] = len(self.items) - self._prepended
+                self.items.append(item)
+
+    def _prepend(self, items: Iterable[Item]) -> int:
+        """Add the rows of items from before the first one; return their number."""
+        fresh = [item for item in items if self._fits(item)]
+        self.items[:0] = fresh
+        self._prepended += len(fresh)
+        self._positions.update((id(item), index - self._prepended) for index, item in enumerate(fresh))
+        return len(fresh)
+
+    def _remove_first(self, items: Iterable[Item]) -> int:
+        """Remove the rows of these items, which are the first ones; return their number."""
+        count = sum(self._positions.pop(id(item), None) is not None for item in items)
+        del self.items[:count]
+        self._prepended -= count
+        return count
+
+    def _comes_or_goes(self, item: Item) -> bool:
+        """Whether an item that changed has a row that no longer fits the filter, or none although it fits."""
+        return self.is_filtered and self._fits(item) is (self.position(item) is None)
+
+    def _fits(self, item: Item) -> bool:
+        return has_row(item) and self.filter.fits(item)
+
+
+class FilterAsked(Message):
+    """The line for the timeline's filter is to open."""
+
+
+class ShowAllAsked(Message):
+    """The timeline's filter was cleared."""
+
+
+_KEYS: Final[list[BindingType]] = [
+    Binding("slash", "filter", "Filter", id="timeline.filter"),
+    Binding("escape", "show_all", "Every row again", id="timeline.all"),
+    Binding("d", "diff", "Diff", id="timeline.diff"),
+    Binding("g", "place", "In the conversation", id="timeline.place"),
+]
+
+
+class Timeline(LineList):
+    """Rows of the session in order; follows the end, and grows at its top when the user goes there."""
 
     follows_end: ClassVar[bool] = True
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "diff", "Diff", id="timeline.diff"),
-        Binding("g", "place", "In the conversation", id="timeline.place"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = _KEYS
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._state = SessionState()
-        self._rows: list[Item] = []
-        self._index: dict[int, int] = {}
-        self._older = 0
-        """Rows that were put before the others; those of `_index` are counted without them."""
-        self._filter = Filter()
-        self._timer: Timer | None = None
-        self.is_ticking = False
-
-    def on_mount(self) -> None:
-        """One timer for all running rows; it sleeps while nothing runs."""
-        self._timer = self.set_interval(1.0, self._tick, pause=True)
-        self._wake()
+        self._stays_first = False  # whether the cursor stays on whatever is the first line
+        self.rows = TimelineRows()
+        self.ticker = SecondTicker(
+            self, lambda: self.show(self._state, Changed(updated=[*self._state.running.values()]))
+        )
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
         self._state = state
-        if changed is None:
-            self._show_all()
-        else:
-            if changed.gone:
-                self._take_away(changed.gone)
-            if changed.earlier:
-                self._put_before(changed.earlier)
-            if changed.added:
-                self._add(changed.added)
-            for item in changed.updated:
-                self._update(item)
-        self._wake()
+        changes = self.rows.apply(state, changed)
+        for count in changes.shifts:
+            self._shift(count)
+        if self.count != self.rows.line_count or None in changes.updated:
+            self.set_count(self.rows.line_count)
+        for index in changes.updated:
+            self.forget(index)
+        self.ticker.run(bool(state.running))
 
     def filter(self, text: str) -> None:
         """Show only the rows that fit; an empty text shows all."""
-        wanted = Filter(text)
-        if wanted.text != self._filter.text:
-            self._filter, self.is_filtered = wanted, bool(wanted.text)
-            self._show_all()
+        if (wanted := Filter(text)).text != self.rows.filter.text:
+            self.rows.filter = wanted
+            self.show(self._state, None)
             self.refresh_bindings()
             if wanted.text:
-                self.top_reached(all_of_it=True)
+                self._request_earlier(all_of_it=True)
+
+    def go_to(self, item: Item) -> bool:
+        """Move to the row of an item; False where it has none here."""
+        index = self.rows.position(item)
+        if index is not None:
+            self.move_to(index)
+        return index is not None
+
+    def line(self, index: int, width: int) -> Line:
+        """Return the row of an item."""
+        return self.rows.line(index, width - 1, self._state.workspace)
+
+    def choose(self, index: int) -> None:
+        """Open the action of a row, or the detail of a notice."""
+        if (message := _opening(self.rows.at(index))) is not None:
+            self.post_message(message)
+
+    def set_count(self, count: int) -> None:
+        """Set the number of lines, and tell how many are below."""
+        super().set_count(count)
+        self._show_below()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Ask for older rows at the top."""
+        super().watch_scroll_y(old_value, new_value)
+        self._show_below()
+        if new_value <= 0 < old_value:
+            self._request_earlier()
+
+    def action_first(self) -> None:
+        """Move to the first row of the session, which may not be read yet."""
+        super().action_first()
+        self._stays_first = True
+        self._request_earlier(all_of_it=True)
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor; above the first row older ones are asked for."""
+        self._stays_first = False
+        if self.cursor + by < 0:
+            self._request_earlier()
+        super().action_move(by)
 
     def action_diff(self) -> None:
-        """What the action of the row changed."""
-        item = self._rows[self.cursor] if self._rows else None
-        if isinstance(item, ActionItem):
+        """Show what the action of the row changed."""
+        if isinstance(item := self.rows.at(self.cursor), ActionItem):
             self.post_message(DiffChosen(item.action_id))
 
     def action_place(self) -> None:
-        """Where it stands in the conversation."""
-        if self._rows:
-            self.post_message(PlaceWanted(self._rows[self.cursor]))
+        """Show the row's item in the conversation."""
+        if (item := self.rows.at(self.cursor)) is not None:
+            self.post_message(PlaceWanted(item))
 
-    def go_to(self, item: Item) -> bool:
-        """The cursor goes to the row of an item; whether it has one here."""
-        index = self._index_of(item)
-        if index is not None:
-            self._go(index)
-        return index is not None
+    def action_filter(self) -> None:
+        """Open the line to write the filter in."""
+        self.post_message(FilterAsked())
 
-    def title_counts(self, state: SessionState) -> str:
-        """For the panel's border: how many actions, or rows of all rows with a filter; and how many actions wait."""
-        waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
-        if self.is_filtered:
-            return f"{len(self._rows)} of {sum(map(has_row, state.items))}{waiting}"
-        return f"{state.action_count}{waiting}"
+    def action_show_all(self) -> None:
+        """Clear the filter at once: keys pressed behind this one go where they would without a filter."""
+        self.filter("")
+        self.post_message(ShowAllAsked())
 
-    def line(self, index: int, width: int) -> Line:
-        """The row of an item."""
-        if not self._rows:
-            return [Piece("Nothing fits this filter" if self._filter.text else "", "dim")]
-        return row(self._rows[index], width - 1, clock.now(), self._state.workspace)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable clearing the filter where there is none."""
+        return self.rows.is_filtered if action == "show_all" else super().check_action(action, parameters)
 
-    def choose(self, index: int) -> None:
-        """Open the action of a row, or what there is to a notice."""
-        item = self._rows[index] if self._rows else None
-        if isinstance(item, ActionItem):
-            self.post_message(ActionChosen(item.action_id))
-        elif isinstance(item, NoticeItem) and item.detail:
-            self.post_message(TextChosen(item.title, item.detail))
-
-    def _show_all(self) -> None:
-        self._rows, self._index, self._older = [], {}, 0
-        self._add(self._state.items)
-        self.forget()
-
-    def _add(self, items: Sequence[Item]) -> None:
-        for item in items:
-            if has_row(item) and id(item) not in self._index and self._filter.fits(item):
-                self._index[id(item)] = len(self._rows) - self._older
-                self._rows.append(item)
-        self.set_count(len(self._rows) or int(bool(self._filter.text)))
-
-    def _update(self, item: Item) -> None:
-        index = self._index_of(item)
-        if self._filter.text and has_row(item) and self._filter.fits(item) is (index is None):
-            self._show_all()  # it comes or goes
-        elif index is not None:
-            self.forget(index)
-
-    def _index_of(self, item: Item) -> int | None:
-        index = self._index.get(id(item))
-        return None if index is None else index + self._older
-
-    def _put_before(self, items: Sequence[Item]) -> None:
-        fresh = [item for item in items if has_row(item) and self._filter.fits(item)]
-        if not fresh:
+    def _shift(self, count: int) -> None:
+        """Account for lines that were put before the first one, or removed: what is in sight stays, the cursor too."""
+        at_end, stays = self.is_at_end, self._stays_first and self.cursor == 0
+        self._cache.strips.clear()
+        self.count += count
+        self.virtual_size = Size(self.size.width, self.count)
+        if stays and count > 0:
+            self.refresh()
             return
-        had_rows = bool(self._rows)
-        self._rows[:0] = fresh
-        self._older += len(fresh)
-        self._index.update((id(item), index - self._older) for index, item in enumerate(fresh))
-        if had_rows:
-            self.shift(len(fresh))
-        else:
-            self.forget()
-            self.set_count(len(self._rows))
+        self.cursor += count
+        self.scroll_to(y=self.scroll_y + count, animate=False, force=True, immediate=True)
+        self.is_at_end = at_end
 
-    def _take_away(self, items: Sequence[Item]) -> None:
-        count = sum(self._index.pop(id(item), None) is not None for item in items)
-        del self._rows[:count]
-        self._older -= count
-        self.shift(-count)
-
-    def top_reached(self, *, all_of_it: bool = False) -> None:
+    def _request_earlier(self, *, all_of_it: bool = False) -> None:
         """Have older parts of the session read, where there are any."""
         if self._state.first_seq > 1:
             self.post_message(EarlierWanted(all_of_it=all_of_it))
 
-    def _wake(self) -> None:
-        if self._timer is not None and self.is_ticking != bool(self._state.running):
-            self.is_ticking = bool(self._state.running)
-            (self._timer.resume if self.is_ticking else self._timer.pause)()
+    def _show_below(self) -> None:
+        below = self.count - self.scroll_offset.y - self.size.height
+        is_shown = below > 0 and self.size.height and not self.is_at_end
+        show_below(self, f"{below} more · {key_of(self.app, 'list.last', 'end')}" if is_shown else "", "last")
 
-    def _tick(self) -> None:
-        for item in self._state.running.values():
-            self._update(item)
+
+def _running(state: SessionState) -> Changed:
+    """Return a change of every action that runs: its row counts the seconds."""
+    return Changed(updated=list(state.running.values()))
+
+
+def _opening(item: Item | None) -> Message | None:
+    """Return the message that opens what a row stands for; None where there is nothing more to show."""
+    if isinstance(item, ActionItem):
+        return ActionChosen(item.action_id)
+    return TextChosen(item.title, item.detail) if isinstance(item, NoticeItem) and item.detail else None
+
+
+def timeline_counts(rows: TimelineRows, state: SessionState) -> str:
+    """Return the words for the panel's border: actions, or rows of all rows with a filter; and how many wait."""
+    waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
+    if rows.is_filtered:
+        return f"{len(rows.items)} of {sum(map(has_row, state.items))}{waiting}"
+    return f"{state.action_count}{waiting}"

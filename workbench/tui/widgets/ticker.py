@@ -1,0 +1,43 @@
+"""A timer for what counts seconds, and the words on a panel's border about what is below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from textual.content import Content
+from textual.style import Style
+from textual.timer import Timer
+from textual.widget import Widget
+
+
+class SecondTicker:
+    """Calls a function once a second while something runs; costs nothing while nothing does."""
+
+    def __init__(self, widget: Widget, tick: Callable[[], object]) -> None:
+        self._widget = widget
+        self._tick = tick
+        self._timer: Timer | None = None
+        self.is_running = False
+
+    def run(self, is_needed: bool) -> None:
+        """Tick from now on, or no more; nothing happens before the widget is mounted."""
+        if not self._widget.is_attached or is_needed == self.is_running:
+            return
+        self.is_running = is_needed
+        if self._timer is None:
+            self._timer = self._widget.set_interval(1.0, self._tick, pause=not is_needed)
+        else:
+            (self._timer.resume if is_needed else self._timer.pause)()
+
+
+_STYLE: Final = "bold $sign-running"
+
+
+def show_below(panel: Widget, words: str, action: str) -> None:
+    """Show words and an arrow on the lower border; a click runs the action. Without words the end is in sight."""
+    hint = Content("")
+    if words:
+        hint = Content.styled(f"↓ {words}", _STYLE).stylize(Style.from_meta({"@click": action}))
+    if hint.markup != (panel.border_subtitle or ""):
+        panel.border_subtitle = hint
