@@ -81,13 +81,14 @@ def test_a_window_that_can_nothing_is_sent_nothing():
 
 def test_a_wrong_setting_names_the_nearest_right_one(world: World):
     assert read_terminal({"bell": False, "title": "auto"}) == TerminalSettings(bell=False)
-    for wrong, told in (({"titel": True}, "terminal.title"), ({"bell": "auto"}, "true or false"), (3, "[terminal]")):
-        with pytest.raises(UsageError, match=told.replace("[", r"\[")):
+    near = "did you mean 'title'"
+    for wrong, words in (({"titel": True}, near), ({"bell": "auto"}, "true or false"), (3, "[terminal]")):
+        with pytest.raises(UsageError, match=words.replace("[", r"\[")):
             read_terminal(wrong)
     world.locations.settings_file.parent.mkdir(parents=True)
     world.locations.settings_file.write_text("[terminal]\nbel = true\n")
     done = world.ohw("tools")
-    assert (done.returncode, "terminal.bell" in done.stderr, "settings.toml" in done.stderr) == (2, True, True)
+    assert (done.returncode, "did you mean 'bell'" in done.stderr, "settings.toml" in done.stderr) == (2, True, True)
 
 
 def test_signs_keep_their_cells_in_ascii():

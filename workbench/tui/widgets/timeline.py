@@ -137,9 +137,7 @@ class Timeline(LineList):
         self._state = SessionState()
         self._stays_first = False  # whether the cursor stays on whatever is the first line
         self.rows = TimelineRows()
-        self.ticker = SecondTicker(
-            self, lambda: self.show(self._state, Changed(updated=[*self._state.running.values()]))
-        )
+        self.ticker = SecondTicker(self, lambda: self.show(self._state, _running(self._state)))
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
