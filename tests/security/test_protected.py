@@ -12,7 +12,7 @@ from workbench.rules.examples import command_subject
 from workbench.rules.policy import PROTECTED, rule_on
 from workbench.rules.rule import parse_rule
 from workbench.rules.subject import Subject, subject_of
-from workbench.tools.execute_bash import BashTool
+from workbench.tools.execute_bash.definition import BashTool
 
 W, HOME = "/home/u/proj", "/home/u"
 PLACES = Places(W, HOME)

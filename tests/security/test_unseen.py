@@ -7,7 +7,7 @@ import pytest
 from workbench.risk.assess import assess_action
 from workbench.risk.paths import Places
 from workbench.risk.shell.scan import assess_command
-from workbench.tools.execute_bash import BashTool
+from workbench.tools.execute_bash.definition import BashTool
 
 DATA = Path(__file__).parent / "data"
 PLACES = Places("/home/u/proj", "/home/u")

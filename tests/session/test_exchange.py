@@ -1,8 +1,20 @@
+from contextlib import suppress
+
 import pytest
 
-from workbench.protocol.events import SessionStarted, UserMessage
+from workbench.files.anchored import Root
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionObserved,
+    FileDelta,
+    FilesChanged,
+    SessionStarted,
+    UserMessage,
+    VersionTaken,
+)
 from workbench.session.storage.exchange import export_lines, import_lines
 from workbench.session.storage.store import Store, StoreError
+from workbench.session.workspace.revert import NotTakenBack, take_back
 
 
 @pytest.fixture
@@ -40,3 +52,36 @@ def test_a_source_that_fails_leaves_no_file(lines, tmp_path):
 def test_a_missing_line_is_said(lines, tmp_path):
     with pytest.raises(StoreError, match="event 1 of the import is missing"):
         import_lines(lines[1:], tmp_path / "b.ohw", model="m", mode="ask")
+
+
+def test_files_outside_the_workspace_of_an_import_cannot_be_reverted(tmp_path):
+    home, workspace = tmp_path / "home", tmp_path / "work"
+    for folder in (home, workspace):
+        folder.mkdir()
+    (workspace / "link").symlink_to(home)
+    inside = FileDelta(path=str(workspace / "a.py"), before="old", after=None)
+    forged = [
+        FileDelta(path=str(path), before="evil", after=None)
+        for path in (home / "x", workspace / "../home/y", workspace / "link/z", workspace / ".git/hooks/pre-commit")
+    ]
+    events = (
+        FilesChanged(files=(inside, *forged)),
+        VersionTaken(version="v", files=(inside, *forged)),
+        ActionObserved(action_id="1", observation={}, files_changed=(inside, *forged)),
+        ActionAssessed(action_id="1", fingerprint="f", risk="LOW", preview=(inside, *forged)),
+    )
+    with Store.create(tmp_path / "a.ohw") as store:
+        store.append(SessionStarted(id="a", workspace=str(workspace), model="m", mode="ask"), *events)
+        lines = list(export_lines(store))
+    with import_lines(lines, tmp_path / "b.ohw", model="m", mode="ask") as again:
+        _, changed, version, observed, assessed = list(again.events())[:5]
+    for files in (changed.files, version.files, observed.files_changed, assessed.preview):
+        assert files[0] == inside
+        assert {(file.before, file.after) for file in files[1:]} == {(None, None)}
+        assert all(file.cut for file in files[1:])
+        for file in files[1:]:
+            wanted = FileDelta(path=file.path, before=file.after, after=file.before, cut=file.cut)
+            with suppress(NotTakenBack):
+                take_back([wanted], Root.at(str(workspace)))
+    assert not [path for path in (home / "x", home / "y", home / "z") if path.exists()]
+    assert not (workspace / ".git").exists()

@@ -4,18 +4,20 @@ build or a test run works in, settings named after the program, and whatever els
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
-from workbench.risk.executed.source import CODE_ENDINGS
+from workbench.risk.executed.source import CODE_ENDINGS, state_of
 from workbench.risk.paths import within, words
 
-_MOST_TREE_ENTRIES: Final = 3_000
+_MOST_TREE_ENTRIES: Final = 8_000
 """Directory entries below which a build's sources are looked for."""
-_MOST_TREE_FILES: Final = 400
+_MOST_TREE_FILES: Final = 200
+"""Files of a tree that are bound one by one; the others are bound together."""
 _MOST_NAMED: Final = 300
 _PASSED_OVER: Final = re.compile(
     r"(?:\.git|\.hg|\.venv|venv|node_modules|__pycache__|build|dist|target|out|\..*cache)\Z"
@@ -110,15 +112,25 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
     named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
     budget = iter(range(_MOST_TREE_ENTRIES))
     remaining = iter(range(_MOST_TREE_FILES))
+    rest_of_tree = hashlib.sha256()
     for top in dict.fromkeys([directory, *named] if directory != finder.workspace or named else [directory]):
         for path in _files_under(finder, top, budget):
             if not path.endswith(_TREE_ENDINGS):
                 continue
             if next(remaining, None) is None:
-                return
+                rest_of_tree.update(_state(finder, path))
+                continue
             finder.in_tree = True
             finder.add(path, bases, depth)
             finder.in_tree = False
+    if next(remaining, None) is None:
+        finder.files[f"{directory}/…"] = rest_of_tree.hexdigest()[:32]
+
+
+def _state(finder: Finder, path: str) -> bytes:
+    """One file of a large tree by its path, size, times and inode; nothing where an earlier action writes it."""
+    source = None if path in finder.beneath else state_of(path)
+    return f"{path}\0{source.digest}\n".encode(errors="surrogateescape") if source else b""
 
 
 def add_directory(finder: Finder, directory: str, bases: Bases, depth: int) -> None:

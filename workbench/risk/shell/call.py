@@ -105,15 +105,27 @@ class Call:
         guard_words(self)
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
-        found = Part(shortened(self.text), self.risk, self.reason, paths, self.said, self.plain, self.scan.depth)
-        found = found._replace(deletes=deletes, changes=changes, spares=self.spares, protected=tuple(self.protected))
         folder, base = self.scan.folder or self.scan.places.workspace, self.base.text if self.base else ""
-        folders = (folder, f"{folder}/{base}") if base else (folder,)
-        found = found._replace(opaque=self.opaque, unplaced=self.unplaced, program=self.program, folders=folders)
-        if self.risk == "LOW" or self.keeps or not self._given:
-            return found
-        words = tuple(word.text if word.is_pattern else glob.escape(word.text) for word in self._given)
-        return found._replace(mentions=words)
+        is_harmless = self.risk == "LOW" or self.keeps
+        words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._given)
+        return Part(
+            shortened(self.text),
+            self.risk,
+            self.reason,
+            paths,
+            self.said,
+            self.plain,
+            self.scan.depth,
+            deletes,
+            changes,
+            mentions=words,
+            folders=(folder, f"{folder}/{base}") if base else (folder,),
+            protected=tuple(self.protected),
+            opaque=self.opaque,
+            unplaced=self.unplaced,
+            program=self.program,
+            spares=self.spares,
+        )
 
     def use(self, word: Word, use: Use) -> None:
         """A word as a path that is read, written or deleted, or as a command that is run."""

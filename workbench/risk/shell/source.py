@@ -52,7 +52,11 @@ def is_too_dense(text: str) -> bool:
         return False
     if _takes_long(text):
         return True
-    if "<<" not in text and sum(1 for found in islice(_STRINGS.finditer(text), MOST_NODES) if found[1]) > _MOST_STRINGS:
+    if (
+        '"' in text
+        and "<<" not in text
+        and sum(1 for found in islice(_STRINGS.finditer(text), MOST_NODES) if found[1]) > _MOST_STRINGS
+    ):
         return True
     plain = _NOT_QUOTED.match(text)
     head = plain[0] if plain else ""
@@ -67,7 +71,7 @@ def _takes_long(text: str) -> bool:
         return True
     if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
         return True
-    return sum(1 for _ in islice(_SUBSCRIPTS.finditer(text), _MOST_SUBSCRIPTS + 1)) > _MOST_SUBSCRIPTS
+    return "[" in text and sum(1 for _ in islice(_SUBSCRIPTS.finditer(text), _MOST_SUBSCRIPTS + 1)) > _MOST_SUBSCRIPTS
 
 
 def _is_open_ended(text: str) -> bool:

@@ -52,7 +52,7 @@ def visit(scan: Scan, node: Node) -> None:
     elif kind in LEAVES:
         leaf(scan, node)
     elif kind not in _INERT:
-        for child in node.children:
+        for child in node.named_children:  # the others are signs like `;`, which hold nothing
             visit(scan, child)
 
 
@@ -60,13 +60,12 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     at = len(scan.parts)
     scan.arrive()
     redirects = (*redirects, *scan.behind.pop(node.id, ()))
-    outside = [*redirects, *(child for child in node.children if child.type in _REDIRECTS)]
-    settings = [child for child in node.children if child.type == "variable_assignment"]
-    plain = [child for child in node.children if child.type not in _REDIRECTS and child.type != "variable_assignment"]
-    for child in plain:
+    name_node, operands, settings, outside = _pieces(node)
+    outside = [*redirects, *outside]
+    for child in operands if name_node is None else (name_node, *operands):
         visit(scan, child)
-    name = next((scan.reader.word(child) for child in plain if child.type == "command_name"), None)
-    words = words_of(scan, [child for child in plain if child.type != "command_name"])
+    name = scan.reader.word(name_node) if name_node is not None else None
+    words = words_of(scan, operands)
     for setting in settings:
         assigned(scan, setting, name.text if name else "")
     given = [_redirect(scan, each) for each in outside]
@@ -89,6 +88,25 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     note_written(scan, call, at)
     scan.parts.insert(at, call.part())
     _go_on(scan)
+
+
+def _pieces(node: Node) -> tuple[Node | None, list[Node], list[Node], list[Node]]:
+    """The name of a command, its operands, the variables that are set for it, and its redirects."""
+    name: Node | None = None
+    operands: list[Node] = []
+    settings: list[Node] = []
+    redirects: list[Node] = []
+    for child in node.children:
+        kind = child.type  # looked up once: each access goes through the parser's binding
+        if kind in _REDIRECTS:
+            redirects.append(child)
+        elif kind == "variable_assignment":
+            settings.append(child)
+        elif kind == "command_name" and name is None:
+            name = child
+        else:
+            operands.append(child)
+    return name, operands, settings, redirects
 
 
 def _is_plain(scan: Scan, words: Sequence[Word]) -> bool:

@@ -24,6 +24,7 @@ _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 _ANSI_SIGNS = "\\'\"?"
 _DEFAULT = re.compile(r"\$\{(\w+):?-")
+_MAY_BE_PLAIN = frozenset({"word", "number", "command_name"})
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
 
 
@@ -72,10 +73,11 @@ class Reader:
     def word(self, node: Node) -> Word:
         """The word of a node."""
         raw = self.raw(node)
-        if node.type in {"word", "number"} and _PLAIN.match(raw):
+        kind = node.type
+        if kind in _MAY_BE_PLAIN and _PLAIN.match(raw):
             return Word(raw, raw)
         text, is_pattern, runs = self._read(node)
-        if raw.startswith("~") and node.type in {"word", "concatenation"}:
+        if raw.startswith("~") and kind in {"word", "concatenation"}:
             text = self._home(text)
         return Word(text, raw, is_pattern, runs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -9,14 +10,26 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from workbench.llm.factory import is_scripted
-from workbench.protocol.events import Event, SessionStarted, SettingsChanged, event_from_json
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionObserved,
+    Event,
+    FileDelta,
+    FilesChanged,
+    SessionStarted,
+    SettingsChanged,
+    VersionTaken,
+    event_from_json,
+)
 from workbench.protocol.risk import Mode
+from workbench.risk.paths import Places, within
 from workbench.session.actions.recovery import after_an_import
 from workbench.session.state import Ledger
 from workbench.session.storage.store import Store, StoreError, delete_file
 from workbench.text import first_line
 
 _TOGETHER = 500
+_OUTSIDE = "it lies outside the workspace of an imported session, or is protected"
 
 
 def export_lines(store: Store) -> Iterator[str]:
@@ -32,7 +45,7 @@ def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) ->
     """
     store = Store.create(path)
     try:
-        events = (without_powers(event, model, mode) for event in _numbered(lines))
+        events = _harmless(_numbered(lines), model, mode)
         while batch := tuple(islice(events, _TOGETHER)):
             store.append(*batch)
         close_what_is_open(store)
@@ -43,14 +56,45 @@ def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) ->
     return store
 
 
-def without_powers(event: Event, model: str, mode: Mode) -> Event:
+def _harmless(events: Iterable[Event], model: str, mode: Mode) -> Iterator[Event]:
+    workspace = ""
+    for event in events:
+        workspace = event.workspace if isinstance(event, SessionStarted) else workspace
+        yield without_powers(event, model, mode, workspace)
+
+
+def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Event:
     """The same event, as far as it does not say what the session may do, or with which model."""
     if isinstance(event, SessionStarted):
         set_here = {"model": model, "mode": mode, "api_base": None, "scripted": is_scripted(model), "parent": ""}
         return replace(event, **set_here)
+    if isinstance(event, FilesChanged | VersionTaken):
+        return replace(event, files=_inside(event.files, workspace))
+    if isinstance(event, ActionAssessed):
+        return replace(event, preview=_inside(event.preview, workspace))
+    if isinstance(event, ActionObserved):
+        return replace(event, files_changed=_inside(event.files_changed, workspace))
     if isinstance(event, SettingsChanged):
         return SettingsChanged(seq=event.seq, at=event.at, turn=event.turn, title=event.title)
     return event
+
+
+def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ...]:
+    """The same changes; of a file outside the workspace, or a protected one, without the texts.
+
+    Without a text nothing can be reverted, so that a forged log cannot have such a file written.
+    """
+    places = Places(workspace or os.devnull, str(Path.home()))
+    return tuple(file if _may_be_reverted(file.path, places) else _without_texts(file) for file in files)
+
+
+def _may_be_reverted(path: str, places: Places) -> bool:
+    real = places.resolved(os.path.normpath(path))
+    return within(real, places.workspace) and not places.protects(path)
+
+
+def _without_texts(file: FileDelta) -> FileDelta:
+    return FileDelta(path=file.path, before=None, after=None, cut=_OUTSIDE)
 
 
 def close_what_is_open(store: Store) -> None:

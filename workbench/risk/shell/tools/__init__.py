@@ -35,7 +35,7 @@ from workbench.risk.shell.tools import (
 from workbench.risk.shell.tools.harmless import ROWS
 from workbench.risk.shell.tools.reaching import look_further
 from workbench.risk.shell.tools.rule import Rule, words
-from workbench.risk.shell.tools.verbs import asks_help, changes_data, destroys, verb_first
+from workbench.risk.shell.tools.verbs import asks_help, changes_data, destroys, destroys_by_name, verb_first
 from workbench.risk.shell.words import UNKNOWN, Word, literal
 from workbench.risk.shell.written import RUNNABLE, run_named, run_written
 
@@ -187,7 +187,9 @@ def _task(call: Call, given: list[Word]) -> None:
     """A task of the project, or a verb of a program that has more of them than its table, by what it is called."""
     if call.risk == "HIGH":
         return
-    told = given if call.name in _TASKS | _CONTAINERS else _script(given) if call.name in _SCRIPTS else []
+    told = given if call.name in _NAMED_TASKS else _script(given) if call.name in _SCRIPTS else []
+    if not told:
+        return
     operands = [word.text for word in told if not word.text.startswith("-")]
     if call.name in _CONTAINERS and not {"run", "exec"}.isdisjoint(operands[:2]):
         return
@@ -212,6 +214,7 @@ _TASKS = words(
 """Programs that run tasks of the project by their names, or have verbs like those."""
 _SCRIPTS = words("npm pnpm yarn bun")
 _CONTAINERS = words("docker podman nerdctl docker-compose podman-compose")
+_NAMED_TASKS = _TASKS | _CONTAINERS
 _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
 
 
@@ -230,7 +233,7 @@ def _unknown(call: Call) -> None:
     if call.name in call.scan.functions:
         called(call.scan, call.name)
         call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
-    verb = "" if asks_help(call.words) else destroys(call.words)
+    verb = "" if asks_help(call.words) else destroys(call.words) or destroys_by_name(call.name)
     if verb:
         call.raise_to("HIGH", f"a command that is not known here, told to {verb.lstrip('-')[:20]}")
     if changes_data(call.words):

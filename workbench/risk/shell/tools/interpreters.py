@@ -20,7 +20,7 @@ _DANGEROUS_CODE = re.compile(
     r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
     r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|b64decode|"
     r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"
-    r"%x|qx|`|/dev/|/etc/|\.ssh|(?<!process)(?<!Deno)\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']",
+    r"\bBun\.\$|%x|qx|`|/dev/|/etc/|\.ssh|(?<!process)(?<!Deno)\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']",
 )
 _SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
 _CODE_FLAGS = {
@@ -256,6 +256,9 @@ _OWN_CHANGES = words("delete remove rm rename approve test login")
 
 
 def _agent(call: Call) -> None:
+    if [word.text for word in call.words] in (["--version"], ["--help"], ["-v"], ["-h"], ["-V"]):
+        call.raise_to("MEDIUM", "asks for its version")
+        return
     first = call.words[0].text if call.words else ""
     asks = call.name == "ohw" and first in {"sessions", "locate", "tools", "risk", "models"}
     if asks and not _OWN_CHANGES.intersection(word.text for word in call.words):

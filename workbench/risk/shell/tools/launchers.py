@@ -170,7 +170,17 @@ def _nix(call: Call) -> None:
             return
 
 
-_mise = launcher("x exec|x|exec|run|r", wrap("-C --cd -E --env -j", dashes=True, texts="-c --command"), _tools)
+_mise = launcher(
+    "x exec|x|exec|run|r",
+    wrap(
+        "-C --cd -E --env -j",
+        dashes=True,
+        texts="-c --command",
+        risk="MEDIUM",
+        reason="runs what the folder's settings say",
+    ),
+    _tools,
+)
 
 
 def _measured(call: Call) -> None:

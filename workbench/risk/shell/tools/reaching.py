@@ -117,6 +117,23 @@ docker podman nerdctl | build buildx | 1 | address | builds what is at an addres
 docker podman nerdctl | build buildx compose docker-compose | -f --file --build-context | run |
 docker podman nerdctl | build buildx | -o --output --metadata-file | into |
 docker-compose podman-compose | | -f --file | run |
+flyway | clean | ! | high | deletes all that a data base holds
+jj | op | restore revert | high | brings back an earlier state of the repository
+jj | operation | restore revert | high | brings back an earlier state of the repository
+jj | abandon | ! | high | drops commits
+jj | git | --deleted --all -d | high | overwrites or deletes on the remote
+sl hg | hide strip prune uncommit | ! | high | drops commits
+pijul | unrecord reset | ! | high | drops commits
+dvc | gc | ! | high | deletes data that no version names
+nix-collect-garbage | | -d --delete-old --delete-older-than | high | deletes what could bring back earlier versions
+nixos-rebuild darwin-rebuild | switch boot test | ! | high | changes the system
+home-manager | switch | ! | high | changes the settings of this user
+fwupdmgr | update install reinstall downgrade | ! | high | writes firmware
+tailscale | up | --ssh | high | {_OPEN_PORT}
+tailscale | funnel serve | ! | high | {_OPEN_PORT}
+mise rtx asdf | use global | -g --global | high | {_FOR_PERSON}
+pixi | global | ! | high | {_FOR_PERSON}
+bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_PERSON}
 gh glab | release | create upload | high | sends files to another machine
 php | | -S | port | {_OPEN_PORT}
 flask uvicorn gunicorn hypercorn vite next nuxt jekyll | | --host --bind -b -h -H --hostname | port | {_OPEN_PORT}

@@ -11,9 +11,9 @@ from workbench.risk.shell.words import Word
 _DESTROYS = (
     "delete|destroy|drop|purge|prune|rm|remove|revoke|reset|forget|unregister|deregister|uninstall|kill|wipe|erase|"
     "flush|truncate|terminate|teardown|nuke|obliterate|unpublish|expunge|del|undeploy|decommission|deprovision|"
-    "downgrade|rollback|discard|scrub|trash|evict|clobber"
+    "downgrade|rollback|discard|scrub|trash|evict|clobber|ban|detach|transfer|refunds?|shutdown|disable|abandon|cancel"
 )
-_SENDS = "publish|deploy|upload|down"
+_SENDS = "publish|deploy|upload|down|send"
 """What others see, or miss, from then on; behind these a verb that only looks makes them a noun."""
 _MIGRATES = r"(?:\w+:)*(?:migrate:(?:fresh|refresh|undo[\w:]*|down)|schema:load)"
 _VERB = re.compile(
@@ -32,6 +32,7 @@ _FLAG = re.compile(rf"--?(?:{_DESTROYS}|all|force|hard|accept-data-loss|no-backu
 _HARMLESS_FLAGS = words("--dry-run --dryrun --whatif --what-if --check --reset-cache --force-color --all-features")
 _SAYS = words("-m --message -t --title -b --body")
 """Flags whose value is a text."""
+_NAME = re.compile(rf"{_DESTROYS}|clear", re.IGNORECASE)
 _NOUNS = frozenset(_SENDS.split("|"))
 _FIRST = 3
 """How many words in front may be the verb."""
@@ -48,12 +49,21 @@ def destroys(given: Sequence[Word], *, by_flag: bool = True) -> str:
     said = {at + 1 for at, text in enumerate(texts) if text in _SAYS}
     operands = [text for at, text in enumerate(texts) if not text.startswith("-") and at not in said][:_FIRST]
     verb = next((text for text in operands if _is_verb(text)), "")
+    if "migrate" in texts[:4] and texts[-1] == "zero":
+        return "migrate to zero"
     if (verb in _NOUNS and not _LOOKS.isdisjoint(operands)) or (verb.endswith("down") and not by_flag):
         verb = ""
     if not verb and operands[:1] and _JOINED.fullmatch(operands[0]):
         verb = operands[0]
     flags = (text for text in texts if text.startswith("--") and _FLAG.fullmatch(text))
     return verb or (next(flags, "") if by_flag else "")
+
+
+def destroys_by_name(name: str) -> str:
+    """Return the verb in the name of a program that is not known: `tpm2_clear`, `Remove-Item`, `db-wipe`."""
+    parts = [part for part in re.split(r"[-_]", name) if part]
+    found = (part for part in (parts[:1] + parts[-1:] if len(parts) > 1 else ()) if _NAME.fullmatch(part))
+    return next(found, "")
 
 
 def _is_verb(text: str) -> bool:

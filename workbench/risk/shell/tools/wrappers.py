@@ -157,7 +157,11 @@ RULES: dict[str, Rule] = {
     "busybox": wrapper(),
     "toybox": wrapper(),
     "winpty": wrapper(),
-    "direnv": launcher("exec", wrap(skip=1), Spec("HIGH", "is run when the folder is entered", operands="text")),
+    "direnv": launcher(
+        "exec",
+        wrap(skip=1, risk="MEDIUM", reason="runs what the folder's settings say"),
+        Spec("HIGH", "is run when the folder is entered", operands="text"),
+    ),
     "start-stop-daemon": wrapper(high="--start -S"),
     "flock": _flock,
     **dict.fromkeys(
