@@ -1,12 +1,16 @@
+import asyncio
 import re
+import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import pytest
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+import pytest_textual_snapshot
+from pytest_textual_snapshot import SVGImageExtension
 from textual.widgets import Input, TextArea
 
+from tests.tui.pictures import EVERY_SIZE, at_rest, bears_every_size
 from tests.tui.sample_session import START
 from workbench.view import clock
 
@@ -33,40 +37,51 @@ def _time_stands_still(monkeypatch):
     monkeypatch.setattr(clock, "now", lambda: START.replace(minute=1))
 
 
-class PictureExtension(SingleFileSnapshotExtension):
-    """Golden pictures: one SVG each, in `snapshots/<module>/`, named by the parameters of its test."""
+class GoldenPicture(SVGImageExtension):
+    """A picture in the plugin's format, kept as `snapshots/<area>/<state>-<look>.svg`."""
 
-    _file_extension = "svg"
-    file_extension = "svg"
-    _write_mode = WriteMode.TEXT
+    @classmethod
+    def dirname(cls, *, test_location):
+        return str(SNAPSHOTS / test_location.basename.removeprefix("test_pictures_"))
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location, index=0):
+        state = re.fullmatch(r"test_(\w+)\[(.+)\]", test_location.snapshot_name)
+        name, parameters = state.groups()
+        return f"{name}-{parameters}" if parameters[0].isdigit() else parameters
 
     @classmethod
     def write_snapshot(cls, **written):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a picture's name is not that of its test
+            warnings.simplefilter("ignore")  # the name of the picture is not the name of its test
             super().write_snapshot(**written)
-
-    @classmethod
-    def dirname(cls, *, test_location):
-        return str(SNAPSHOTS / test_location.basename)
-
-    @classmethod
-    def get_snapshot_name(cls, *, test_location, index=0):
-        return re.sub(r".*\[(.+)\]", r"\1", super().get_snapshot_name(test_location=test_location, index=index))
-
-    def serialize(self, data, **kwargs):
-        named = re.sub(r"\bterminal-\d+-", "terminal-", data)
-        blanks = named.replace("&#160;", " ")  # some programs that draw pictures drop the other kind
-        return blanks.replace("<text ", '<text xml:space="preserve" ')
 
 
 @pytest.fixture
-def picture(snapshot, _time_stands_still):
-    """Compare what an app shows with its golden picture."""
-    golden = snapshot.use_extension(PictureExtension)
+def picture(monkeypatch, request, _time_stands_still):
+    """Whether what an app shows in one look, after `show(pilot)`, is its golden picture, by `snap_compare`."""
+    monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", GoldenPicture)
+    snap_compare = request.getfixturevalue("snap_compare")
 
-    def compare(app, name=None):
-        """`name` tells several pictures of one test apart."""
-        return app.export_screenshot(title="ohw") == (golden(name=name) if name else golden)
+    def compare(app, look, show):
+        async def run_before(pilot):
+            app.theme = look.theme
+            await show(pilot)
+            await at_rest(pilot)
+
+        if look == EVERY_SIZE:
+            return asyncio.run(bears_every_size(app, show))
+        return snap_compare(app, terminal_size=look.size, run_before=run_before)
 
     return compare
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A real repository with a change in its tree, at `~/code/calc`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    place = tmp_path / "code" / "calc"
+    place.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", "-b", "main", str(place)], check=True)
+    (place / "new.py").write_text("")
+    return place

@@ -10,8 +10,8 @@ from rich.segment import Segment
 from textual.color import Color
 
 from tests.tui.fake_link import FakeLink
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.client.client import Disconnected
 from workbench.client.deferred import DeferredClient

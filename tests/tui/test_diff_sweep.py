@@ -16,7 +16,7 @@ from workbench.diff.hunks import compare
 from workbench.tui.themes import variable_defaults
 from workbench.tui.widgets.review_view import ReviewView
 
-GOLDEN = Path(__file__).parents[2] / "snapshots" / "test_diff_sweep"
+GOLDEN = Path(__file__).parents[2] / "snapshots" / "diff_sweep"
 MORE = "".join(f"def more_{number}():\n    return {number}\n\n\n" for number in range(20))
 OLD, NEW = MORE + BEFORE, MORE.replace("return 7\n", "return seven(7)\n") + AFTER
 COMMENT = "Why a name of its own? The number is used once, and the function stands in another module by now."

@@ -16,7 +16,7 @@ from workbench.tui.widgets.file_list import FileList
 from workbench.view.diff.lines import DOT
 from workbench.view.state import FileState
 
-GOLDEN = Path(__file__).parents[2] / "snapshots" / "test_diff_view"
+GOLDEN = Path(__file__).parents[2] / "snapshots" / "diff_view"
 BEFORE = '''"""Sums and means."""
 
 import math

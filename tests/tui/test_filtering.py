@@ -6,8 +6,8 @@ import pytest
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.panel_app import PanelApp
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script, working_session
-from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.protocol import events as ev

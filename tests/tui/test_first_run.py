@@ -6,8 +6,8 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from tests.tui.fake_link import FakeLink
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import text_on
 from tests.tui.trial import armed, wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fake_link import FakeLink
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.keys import ANSWERS, all_bindings, read_keymap
 from workbench.tui.screens.approval import ApprovalScreen

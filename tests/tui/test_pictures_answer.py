@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tui.fake_link import FakeLink
+from tests.tui.pictures import in_each_look
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import at_rest
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -42,18 +42,18 @@ def put_off() -> Script:
 STATES = [with_options, without_options, put_off]
 
 
-@pytest.mark.parametrize("theme", ["ohw-dark", "ohw-light"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@in_each_look
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-async def test_question(state, size, theme, picture):
+def test_question(state, look, picture):
     link = FakeLink(state().events)
-    app = workbench_app(link, set={"theme": theme})
-    async with app.run_test(size=size) as pilot:
+    app = workbench_app(link)
+
+    async def show(pilot):
         link.bring(live.EngineState(state="deciding"))
         await wait_until(pilot, lambda: app.state.work == "deciding" and isinstance(app.screen, AnswerScreen))
         await wait_until(pilot, lambda: "enter send" in str(app.screen.query_one("#keys").render()))
         if state is put_off:
             await pilot.press("escape")
             await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
-        await at_rest(pilot)
-        assert picture(app)
+
+    assert picture(app, look, show)

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.session.fake_agent import Desk, calls
-from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import assess, begun
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.sample_session import WORKSPACE
-from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.llm.model import ModelUsage
 from workbench.protocol import events as ev
@@ -22,8 +21,6 @@ from workbench.risk.paths import Places
 from workbench.risk.shell.scan import assess_command
 from workbench.session.actions.assess import reasons, segments
 from workbench.tools import BashTool, FileEditorTool
-
-__all__ = ["folder"]
 
 STORE = f"{WORKSPACE}/src/store.py"
 BEFORE = '''"""Keeps amounts in a file."""
@@ -165,27 +162,31 @@ PICTURES = [
 ]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@in_each_look
 @pytest.mark.parametrize("one", PICTURES, ids=lambda one: one.name)
-async def test_question(one, size, folder, picture):
+def test_question(one, look, folder, picture):
     events = one.session()
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
         for key in one.keys:
             await wait_until(pilot, lambda: app.screen.is_armed)
             await pilot.press(key)
         await wait_until(pilot, lambda: one.words in text_on(app) and getattr(app.screen, "is_armed", True))
-        assert await unlike(pilot, picture, one.name, [(size, DARK), (size, LIGHT)]) == []
+
+    assert picture(app, look, show)
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_side_by_side(size, folder, picture):
+@in_each_look
+def test_side_by_side(look, folder, picture):
     events = an_edit()
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
         diff = app.screen.box.diff
         await pilot.press("j", "j", *("s" * (not diff.is_beside)), "k", "k", "space", "j")
         await wait_until(pilot, lambda: diff.is_beside and "2 of 3 hunks taken" in text_on(app) and app.screen.is_armed)
-        assert await unlike(pilot, picture, "side_by_side", [(size, DARK), (size, LIGHT)]) == []
+
+    assert picture(app, look, show)

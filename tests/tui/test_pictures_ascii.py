@@ -2,27 +2,26 @@
 
 import pytest
 
-from tests.tui.test_pictures import app_with, at_rest, folder, shown
+from tests.tui.pictures import app_with, at_rest, in_each_look, shown, text_on
 from tests.tui.test_pictures_stale import in_part, stale_file
 from tests.tui.trial import workbench_app
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import TerminalIntegration
 
-__all__ = ["folder"]
 
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+@in_each_look
 @pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
-async def test_a_screen_in_ascii(state, size, folder, picture):
+def test_a_screen_in_ascii(state, look, folder, picture):
     events = state()
-    link, app = app_with(events, folder, "ohw-dark")
+    link, app = app_with(events, folder, look.theme)
     app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": True})
-    async with app.run_test(size=size) as pilot:
+
+    async def show(pilot):
         await shown(pilot, link, events)
         await at_rest(pilot)
-        lines = [strip.text for strip in app.screen._compositor.render_strips()]
-        assert picture(app)
-    assert all(line.isascii() for line in lines)
+        assert text_on(app).isascii()
+
+    assert picture(app, look, show)
 
 
 def test_an_app_is_minded_by_its_settings():

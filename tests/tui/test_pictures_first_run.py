@@ -2,14 +2,11 @@
 
 import pytest
 
-from tests.tui.looks import FIRST, unlike
-from tests.tui.test_pictures import folder, text_on
+from tests.tui.pictures import in_each_look, text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.engine.trial import Outcome
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.settings.providers import Way
-
-__all__ = ["folder"]
 
 FOUND = [
     Way("openai/gpt-5-mini", "Your profile fast", profile="fast"),
@@ -37,13 +34,16 @@ CASES = {
 }
 
 
+@in_each_look
 @pytest.mark.parametrize("case", CASES)
-async def test_first_run(case, folder, picture):
+def test_first_run(case, look, folder, picture):
     ways, then, words = CASES[case]
     app = workbench_app(None, folder=folder, set={"model": None}, ways=lambda: ways)
-    async with app.run_test(size=FIRST) as pilot:
+
+    async def show(pilot):
         await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
         await wait_until(pilot, lambda: ("MISTRAL" if ways else "Nothing was found") in text_on(app))
         then(app.screen)
         await wait_until(pilot, lambda: words in text_on(app))
-        assert await unlike(pilot, picture, case) == []
+
+    assert picture(app, look, show)

@@ -6,18 +6,15 @@ import pytest
 from textual.widgets import Input
 
 from tests.tui.fake_link import FakeLink
-from tests.tui.looks import FIRST, unlike
 from tests.tui.picture_sessions import finished
+from tests.tui.pictures import in_each_look, shown, text_on
 from tests.tui.settings_form import edited, find
-from tests.tui.test_pictures import folder, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.config.settings import load_settings
 from workbench.tui.screens.settings import SettingsScreen
 from workbench.tui.settings import entries
 from workbench.tui.settings.book import SettingsBook
-
-__all__ = ["folder"]
 
 FILE = """# how I work
 model = "house"
@@ -41,8 +38,9 @@ def _these_rows(monkeypatch):
     monkeypatch.setattr("workbench.tools.manifest.BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
 
 
+@in_each_look
 @pytest.mark.parametrize("case", CASES)
-async def test_settings(case, folder, picture):
+def test_settings(case, look, folder, picture):
     where = Locations.from_environment({"HOME": str(Path.home())})
     where.config.mkdir(parents=True)
     where.settings_file.write_text(FILE)
@@ -51,7 +49,8 @@ async def test_settings(case, folder, picture):
     events = finished()
     link = FakeLink([event for event in events if getattr(event, "seq", 0)])
     app = workbench_app(link, folder=folder, book=book)
-    async with app.run_test(size=FIRST) as pilot:
+
+    async def show(pilot):
         await shown(pilot, link, events)
         app.action_settings()
         await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "takes effect" in text_on(app))
@@ -73,4 +72,5 @@ async def test_settings(case, folder, picture):
             await wait_until(pilot, lambda: "✗ write it as PROVIDER/NAME" in text_on(app))
         elif case == "setting_profile":
             await find(pilot, "profile house")
-        assert await unlike(pilot, picture, case) == []
+
+    assert picture(app, look, show)

@@ -3,16 +3,13 @@
 import pytest
 
 from tests.tui.fake_link import FakeLink
-from tests.tui.looks import FIRST, unlike
 from tests.tui.picture_sessions import begun, said
-from tests.tui.test_pictures import at_rest, folder, shown, text_on
+from tests.tui.pictures import at_rest, in_each_look, shown, text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.pager import PagerScreen
-
-__all__ = ["folder"]
 
 SUMMARY = """GOAL
 `-3` is read as `3`: find out why, mend it, add tests.
@@ -98,16 +95,19 @@ STATES = [
 ]
 
 
+@in_each_look
 @pytest.mark.parametrize(("state", "over"), STATES, ids=[state.__name__ for state, _ in STATES])
-async def test_models(state, over, folder, picture):
+def test_models(state, over, look, folder, picture):
     events = state()
     link = FakeLink([event for event in events if getattr(event, "seq", 0)])
     app = workbench_app(link, folder=folder, set={"models": PROFILES})
-    async with app.run_test(size=FIRST) as pilot:
+
+    async def show(pilot):
         await shown(pilot, link, events)
         link.bring(events[-1])  # with what it says of a wait
         await wait_until(pilot, lambda: app.state.work_detail == events[-1].detail)
         await at_rest(pilot)
         kind, words = over(app)
         await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
-        assert await unlike(pilot, picture, state.__name__) == []
+
+    assert picture(app, look, show)

@@ -2,17 +2,13 @@
 
 from typing import Any
 
-from textual.geometry import Size
-
-from tests.tui.looks import DARK, FIRST, seen_as, unlike
 from tests.tui.picture_sessions import AFTER, BEFORE, CALC, begun, plan
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.test_delegates import told
-from tests.tui.test_pictures import app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
 
-__all__ = ["folder"]
 ROOT = CALC.rpartition("/src/")[0]
 
 
@@ -68,20 +64,41 @@ def of_sub_agent(script, call, name, number, command, output=None, code=0):
         )
 
 
-async def test_the_work_of_several(folder, picture):
+@in_each_look
+def test_sub_agents(look, folder, picture):
     events = shared()
-    link, app = app_with(events, folder, DARK, terminal={"vim": True})
-    async with app.run_test(size=FIRST) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
         await wait_until(pilot, lambda: "reviewer" in text_on(app))
-        wrong = await unlike(pilot, picture, "sub_agents")
-        await seen_as(pilot, Size(*FIRST), DARK)
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+def test_whose_changes(look, folder, picture):
+    events = shared()
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
+        await shown(pilot, link, events)
         await pilot.press("f5")
         await wait_until(pilot, lambda: "hunk 1 of" in text_on(app))
         await pilot.press("right_square_bracket")
-        await wait_until(pilot, lambda: "by the agent and others" in text_on(app))
-        wrong += await unlike(pilot, picture, "whose_changes")
-        await pilot.press("escape", *"Say it in the README, too.", "escape", *"bb")
+        await wait_until(pilot, lambda: "file 2 of" in text_on(app))
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+def test_vim_keys(look, folder, picture):
+    events = shared()
+    link, app = app_with(events, folder, look.theme, terminal={"vim": True})
+
+    async def show(pilot):
+        await shown(pilot, link, events)
+        await pilot.press(*"Say it in the README, too.", "escape", *"bb")
         await wait_until(pilot, lambda: "NORMAL" in text_on(app))
-        wrong += await unlike(pilot, picture, "vim_keys")
-        assert wrong == []
+
+    assert picture(app, look, show)

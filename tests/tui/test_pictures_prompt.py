@@ -1,14 +1,11 @@
-"""Golden pictures of what helps while one writes; `pytest --snapshot-update` makes them anew."""
+"""Golden pictures of what helps while one writes."""
 
 import pytest
 
-from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished, working
-from tests.tui.test_pictures import app_with, folder, shown
+from tests.tui.pictures import app_with, in_each_look, shown
 from tests.tui.trial import wait_until
 from workbench.tui.widgets.suggestions import Suggestions
-
-__all__ = ["folder"]
 
 
 def commands(place):
@@ -34,14 +31,17 @@ def sent_before(place):
 PICTURES = [(commands, working), (files, finished), (sent_before, finished), (an_argument, finished)]
 
 
-@pytest.mark.parametrize(("what", "state"), PICTURES)
-async def test_choosing(what, state, folder, picture):
+@in_each_look
+@pytest.mark.parametrize(("what", "state"), PICTURES, ids=[what.__name__ for what, _ in PICTURES])
+def test_choosing(what, state, look, folder, picture):
     events = state()
     written = what(folder)
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=FIRST) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
         keys = {"/": "slash", " ": "space", "@": "at", "\x12": "ctrl+r"}
         await pilot.press(*(keys.get(sign, sign) for sign in written))
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)
-        assert await unlike(pilot, picture, what.__name__) == []
+
+    assert picture(app, look, show)

@@ -3,35 +3,36 @@
 import pytest
 
 from tests.tui.drawn_plot import browser_form, with_plot
-from tests.tui.looks import DARK, FIRST, LIGHT, unlike
-from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.tui.opening import open_action
 from workbench.tui.terminal.integration import TerminalIntegration
 from workbench.tui.widgets.text_lines import IllustratedLines
 
-__all__ = ["folder"]
 
-
+@in_each_look
 @pytest.mark.parametrize("signs", ["colours", "ascii"])
-async def test_the_page_of_a_cell_with_a_plot(signs, folder, picture):
+def test_the_page_of_a_cell_with_a_plot(signs, look, folder, picture):
     events = with_plot()
-    link, app = app_with(events, folder, DARK)
+    link, app = app_with(events, folder, look.theme)
     app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": signs == "ascii"})
-    async with app.run_test(size=FIRST) as pilot:
+
+    async def show(pilot):
         await shown(pilot, link, events)
         open_action(app, app.state, next(iter(app.state.actions)), link)
         await wait_until(pilot, lambda: app.screen.query(IllustratedLines))
         await wait_until(pilot, lambda: app.screen.query_one(IllustratedLines).is_illustrated)
-        assert await unlike(pilot, picture, signs) == []
-        text = text_on(app)
-    assert ("▀▀▀" in text) == (signs == "colours")
+        assert ("▀▀▀" in text_on(app)) == (signs == "colours")
+
+    assert picture(app, look, show)
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_form_about_to_be_sent(size, folder, picture):
+@in_each_look
+def test_form(look, folder, picture):
     events = browser_form()
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
-        assert await unlike(pilot, picture, "form", [(size, DARK), (size, LIGHT)]) == []
+
+    assert picture(app, look, show)

@@ -1,13 +1,10 @@
-"""Golden pictures of the Rules screen; `pytest --snapshot-update` makes them anew."""
+"""Golden pictures of the Rules screen."""
 
-from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished
-from tests.tui.test_pictures import app_with, folder, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.rules.rule import parse_rule
 from workbench.tui.screens.rules import RulesScreen
-
-__all__ = ["folder"]
 
 RULES = """[[allow]]
 command = "npm test *"
@@ -20,13 +17,15 @@ command = "git push *"
 """
 
 
-async def test_rules(folder, picture, monkeypatch):
+@in_each_look
+def test_rules(look, folder, picture, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
     (folder.parent / "ohw").mkdir()
     (folder.parent / "ohw/rules.toml").write_text(RULES)
     events = finished()
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=FIRST) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
         app.state.rules = (parse_rule("allow str_replace_editor in src/calc.py").text,)
         app.screen.action_rules()
@@ -36,4 +35,5 @@ async def test_rules(folder, picture, monkeypatch):
         entry.value = "allow $ python -m pytest *"
         await pilot.press("enter")
         await wait_until(pilot, lambda: "would have decided" in text_on(app))
-        assert await unlike(pilot, picture, "") == []
+
+    assert picture(app, look, show)

@@ -1,14 +1,13 @@
-"""Golden pictures of the Sessions screen; `pytest --snapshot-update` makes them anew."""
+"""Golden pictures of the Sessions screen."""
 
 from datetime import timedelta
 
 import pytest
 
 from tests.tui.fake_link import FakeLink
-from tests.tui.looks import FIRST, unlike
+from tests.tui.pictures import in_each_look, text_on
 from tests.tui.sample_session import START, Script
 from tests.tui.shelved import answer, ended, keep, touched
-from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.tui.screens.sessions import SessionsScreen
@@ -43,13 +42,16 @@ def _own_folders(tmp_path, monkeypatch):
     touched(damaged, START - timedelta(days=400))
 
 
+@in_each_look
 @pytest.mark.parametrize("search", ["", "tests pass"], ids=["list", "tests_pass"])
-async def test_sessions(search, picture):
+def test_sessions(search, look, picture):
     app = workbench_app(FakeLink(Script().start().user(SAID[0][0]).events))
-    async with app.run_test(size=FIRST) as pilot:
+
+    async def show(pilot):
         await wait_until(pilot, lambda: app.state.session_id == "s1")
         app.action_sessions(search)
         await wait_until(pilot, lambda: isinstance(app.screen, SessionsScreen))
         await wait_until(pilot, lambda: ("6 found" if search else "· 7 · 1 damaged") in text_on(app))
         await wait_until(pilot, lambda: "searching" not in text_on(app))
-        assert await unlike(pilot, picture, "tests_pass" if search else "list") == []
+
+    assert picture(app, look, show)

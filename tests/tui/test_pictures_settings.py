@@ -1,12 +1,11 @@
-"""Golden pictures of the palette, the settings, trust and the first run; `pytest --snapshot-update` makes them anew."""
+"""Golden pictures of the palette, the settings, trust and the first run."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.tui.looks import DARK, FIRST, unlike
 from tests.tui.picture_sessions import finished
-from tests.tui.test_pictures import app_with, folder, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.config.locations import Locations
 from workbench.tui.palette import entries
@@ -17,18 +16,16 @@ from workbench.tui.screens.trust import TrustScreen
 from workbench.view.approval.trust import trust_question
 from workbench.view.opened import Opened
 
-__all__ = ["folder"]
-
 PAST = [
     PastSession("20260101-mend-1", "Mend the roof of the shed", "2026-01-03 10:12 · shed"),
     PastSession("20260101-mode-2", "Which modes of transport are there?", "2026-01-02 09:00 · notes"),
 ]
 
 
-def with_profiles(folder):
+def with_profiles(folder, theme):
     events = finished()
-    link, app = app_with(events, folder, DARK)
-    app.settings = type(app.settings)(theme=DARK, models={"modest": {"model": "openai/gpt-5-mini"}})
+    link, app = app_with(events, folder, theme)
+    app.settings = type(app.settings)(theme=theme, models={"modest": {"model": "openai/gpt-5-mini"}})
     app.sessions = lambda: PAST
     return events, link, app
 
@@ -44,43 +41,52 @@ def _these_commands(monkeypatch):
     monkeypatch.setattr(entries, "_bindings", lambda screen: (e for e in bindings(screen) if e.label in keys))
 
 
+@in_each_look
 @pytest.mark.usefixtures("_these_commands")
 @pytest.mark.parametrize("typed", ["", "mod"], ids=["palette", "palette_typed"])
-async def test_palette(typed, folder, picture):
-    events, link, app = with_profiles(folder)
+def test_palette(typed, look, folder, picture):
+    events, link, app = with_profiles(folder, look.theme)
     (folder / "models.py").write_text("")
-    async with app.run_test(size=FIRST) as pilot:
+
+    async def show(pilot):
         await shown(pilot, link, events)
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.has_sessions)
         await pilot.press(*typed)
         await wait_until(pilot, lambda: not typed or "models.py" in text_on(app))
-        assert await unlike(pilot, picture, "palette_typed" if typed else "palette") == []
+
+    assert picture(app, look, show)
 
 
-async def test_never_ask(folder, picture):
+@in_each_look
+def test_never_ask(look, folder, picture):
     events = finished()
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=FIRST) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
         await app.run_action("mode('never')", app.screen)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.is_armed)
         await wait_until(pilot, lambda: "y never ask" in text_on(app))
-        assert await unlike(pilot, picture, "never_ask") == []
+
+    assert picture(app, look, show)
 
 
-async def test_trust(folder, picture, monkeypatch):
+@in_each_look
+def test_trust(look, folder, picture, monkeypatch):
     (folder / ".ohw/tools").mkdir(parents=True)
     (folder / ".ohw/tools/deploy.py").write_text("tool = None\n")
     (folder / ".ohw/rules.toml").write_text("")
     monkeypatch.chdir(folder)
     place = Path("~/code/calc")
     events = finished()
-    link, app = app_with(events, folder, DARK)
+    link, app = app_with(events, folder, look.theme)
     question = trust_question(Locations.from_environment(), folder, (), set())
     question.folder, question.files = place, tuple(place / path.relative_to(folder) for path in question.files)
     app.opened = Opened(link, folder, trust=question)
-    async with app.run_test(size=FIRST) as pilot:
+
+    async def show(pilot):
         await shown(pilot, link, events)
         await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.is_armed)
-        assert await unlike(pilot, picture, "trust") == []
+
+    assert picture(app, look, show)

@@ -3,15 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import AFTER, BEFORE, CALC, said
+from tests.tui.pictures import app_with, in_each_look, shown
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import SIZES, app_with, folder, shown
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.session.actions.stale import stale_reasons
 
-__all__ = ["folder"]
 WANTED = AFTER.replace('"""Reads amounts as people write them."""', '"""Reads amounts as people write them: -3.50."""')
 THEIRS = BEFORE.replace(
     "    return sum(parse(line) for line in lines if line.strip())\n",
@@ -59,11 +57,13 @@ def in_part():
     return script.events
 
 
-@pytest.mark.parametrize("size", SIZES)
+@in_each_look
 @pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
-async def test_files_that_are_not_as_proposed(state, size, folder, picture):
+def test_files_that_are_not_as_proposed(state, look, folder, picture):
     events = state()
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
-        assert await unlike(pilot, picture, state.__name__, [(size, DARK), (size, LIGHT)]) == []
+
+    assert picture(app, look, show)

@@ -6,8 +6,8 @@ from textual import events as keys
 
 from tests.pictures_of import png
 from tests.tui.picture_sessions import working
+from tests.tui.pictures import Look, app_with, at_rest, in_each_look, in_looks, is_settled, shown
 from tests.tui.sample_session import START
-from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.trial import wait_until
 from workbench.client.client import Disconnected
 from workbench.protocol import live
@@ -15,9 +15,6 @@ from workbench.session.mentions import message
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
-
-__all__ = ["folder"]
-LOOKS = [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((200, 60), "ohw-dark")]
 
 
 def with_queue(place):
@@ -66,25 +63,33 @@ async def engine_gone(app, pilot):
     await wait_until(pilot, lambda: app.state.work == "lost")
 
 
-async def tiny(app, pilot):
-    await pilot.resize_terminal(44, 11)
-    await wait_until(pilot, lambda: app.screen.size == (44, 11))
+STATES = [writing, choosing_in_the_queue, timeline_alone, changes_open, not_saved, engine_gone]
+"""Each follows from those before it."""
 
 
-STATES = [writing, choosing_in_the_queue, timeline_alone, changes_open, not_saved, engine_gone, tiny]
-
-
-@pytest.mark.parametrize(("size", "theme"), LOOKS, ids=[f"{size[0]}x{size[1]}-{theme}" for size, theme in LOOKS])
-async def test_states(size, theme, folder, picture):
+@in_each_look
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_states(state, look, folder, picture):
     (folder / "expected.png").write_bytes(png(640, 480))
     events = with_queue(folder)
-    link, app = app_with(events, folder, theme, terminal={"vim": True})
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, look.theme, terminal={"vim": True})
+
+    async def show(pilot):
         await shown(pilot, link, events)
-        wrong = []
-        for state in STATES:
-            await state(app, pilot)
+        for each in STATES[: STATES.index(state) + 1]:
+            await each(app, pilot)
             await at_rest(pilot)
-            if not picture(app, f"{state.__name__}-{size[0]}x{size[1]}-{theme}"):
-                wrong.append(state.__name__)
-        assert wrong == []
+
+    assert picture(app, look, show)
+
+
+@in_looks(Look(44, 11, "ohw-dark"))
+def test_tiny(look, folder, picture):
+    events = working()
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
+        link.bring(live.EngineState(state="acting"))
+        await wait_until(pilot, lambda: app.state.work == "acting" and is_settled(app, events))
+
+    assert picture(app, look, show)

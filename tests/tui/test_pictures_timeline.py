@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tui.picture_sessions import BEFORE, CALC, begun, said
+from tests.tui.pictures import app_with, in_each_look, shown
 from tests.tui.sample_session import START
-from tests.tui.test_pictures import app_with, at_rest, folder, shown
 from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -12,7 +12,6 @@ from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.texts import AgentText
 
-__all__ = ["folder"]
 README = f"{CALC.rpartition('/src/')[0]}/README.md"
 
 
@@ -67,17 +66,14 @@ async def looking_back(pilot):
 WAYS = [searching, folding, filtering, looking_back]
 
 
-@pytest.mark.parametrize(
-    ("size", "theme"),
-    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((200, 60), "ohw-dark")],
-    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
-)
+@in_each_look
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-async def test_the_main_screen_in_use(way, size, theme, folder, picture):
+def test_the_main_screen_in_use(way, look, folder, picture):
     session = events()
-    link, app = app_with(session, folder, theme)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(session, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, session)
         await way(pilot)
-        await at_rest(pilot)
-        assert picture(app)
+
+    assert picture(app, look, show)

@@ -3,12 +3,10 @@
 import pytest
 
 from tests.tui.picture_sessions import finished
-from tests.tui.test_pictures import app_with, at_rest, folder, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.tui.screens.tools import ToolsScreen
 from workbench.view.tools import tool_rows
-
-__all__ = ["folder"]
 
 PARAMETERS = {
     "type": "object",
@@ -37,19 +35,16 @@ LISTED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("size", "theme"),
-    [((80, 24), "ohw-dark"), ((120, 40), "ohw-dark"), ((120, 40), "ohw-light"), ((200, 60), "ohw-dark")],
-    ids=lambda part: part if isinstance(part, str) else f"{part[0]}x{part[1]}",
-)
+@in_each_look
 @pytest.mark.parametrize("state", [LISTED], ids=["tools"])
-async def test_tools(state, size, theme, folder, picture):
+def test_tools(state, look, folder, picture):
     events = finished()
-    link, app = app_with(events, folder, theme)
+    link, app = app_with(events, folder, look.theme)
     rows = tool_rows(state, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
-    async with app.run_test(size=size) as pilot:
+
+    async def show(pilot):
         await shown(pilot, link, events)
         app.push_screen(ToolsScreen(lambda: rows))
         await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
-        await at_rest(pilot)
-        assert picture(app)
+
+    assert picture(app, look, show)

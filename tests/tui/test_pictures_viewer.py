@@ -1,14 +1,13 @@
-"""Golden pictures of the diff viewer while a person reviews; `pytest --snapshot-update` makes them anew."""
+"""Golden pictures of the diff viewer while a person reviews."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.tui.fake_link import FakeLink
-from tests.tui.looks import DARK, LIGHT, unlike
+from tests.tui.pictures import EVERY_SIZE, LOOKS, Look, text_on
 from tests.tui.sample_session import WORKSPACE, Script
 from tests.tui.test_diff_view import AFTER, BEFORE
-from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -60,7 +59,6 @@ SERVER_AFTER = (
     .replace('return 404, "not found"', 'return 404, json.dumps({"error": "not found"})')
     .replace('        log.info("closing")\n', "")
 )
-SIZES = [(80, 24), (120, 40), (160, 45), (200, 60)]
 
 
 def session() -> list[ev.EventBase]:
@@ -100,20 +98,19 @@ async def not_text(pilot, link, view):
     await wait_until(pilot, lambda: "binary" in text_on(pilot.app))
 
 
-CASES = [
-    *((reviewing, size) for size in SIZES),
-    *((state, size) for state in (taken_back, not_text) for size in SIZES[:2]),
+SHOWN = [
+    *((state, look) for state in (reviewing, taken_back, not_text) for look in (*LOOKS, EVERY_SIZE)),
+    *((reviewing, Look(160, 45, theme)) for theme in ("ohw-dark", "ohw-light")),
 ]
 
 
-@pytest.mark.parametrize(
-    ("state", "size"), CASES, ids=lambda part: getattr(part, "__name__", None) or "x".join(map(str, part))
-)
-async def test_viewer(state, size, picture):
+@pytest.mark.parametrize(("state", "look"), SHOWN, ids=lambda part: getattr(part, "__name__", None) or str(part))
+def test_viewer(state, look, picture):
     events = session()
     link = FakeLink(events)
     app = workbench_app(link)
-    async with app.run_test(size=size) as pilot:
+
+    async def show(pilot):
         link.bring(live.EngineState(state="idle"))
         await wait_until(pilot, lambda: app.state.last_seq == events[-1].seq and app.state.work == "idle")
         await pilot.press("f5")
@@ -121,4 +118,5 @@ async def test_viewer(state, size, picture):
         view = app.screen.query_one(ReviewView)
         await wait_until(pilot, lambda: view.has_focus)
         await state(pilot, link, view)
-        assert await unlike(pilot, picture, state.__name__, [(size, DARK), (size, LIGHT)]) == []
+
+    assert picture(app, look, show)

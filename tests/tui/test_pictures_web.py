@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import MODEL, assess
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -16,8 +15,6 @@ from workbench.tools.web_read.impl import page_of
 from workbench.tools.web_read.pages import Document
 from workbench.tui.opening import open_action
 from workbench.tui.screens.pager import PagerScreen
-
-__all__ = ["folder"]
 
 URL = "https://docs.python.org/3/library/decimal.html"
 TEXT = """# decimal: numbers with ten fingers
@@ -60,16 +57,18 @@ def answered() -> list[Any]:
     return [*script.events, live.EngineState(state="idle")]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@in_each_look
 @pytest.mark.parametrize("state", [question, answered], ids=lambda state: state.__name__)
-async def test_reading_a_page(state, size, folder, picture):
+def test_reading_a_page(state, look, folder, picture):
     events = state()
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
         if state is answered:
             open_action(app, app.state, "a1", app.opened.link)
             await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))
         words = "exact arithmetic" if state is answered else "reads from the network"
         await wait_until(pilot, lambda: words in text_on(app))
-        assert await unlike(pilot, picture, state.__name__, [(size, DARK), (size, LIGHT)]) == []
+
+    assert picture(app, look, show)

@@ -3,8 +3,8 @@
 from textual.widgets import OptionList
 
 from tests.tui.fake_link import FakeLink
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.test_pictures import text_on
 from tests.tui.trial import wait_until, workbench_app
 from workbench.agent.notes import wanted_notes
 from workbench.tui.screens.tools import ToolsScreen

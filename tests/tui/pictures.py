@@ -1,0 +1,132 @@
+"""Golden pictures: the looks in which they are taken, sessions shown in an app, and an app at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual._context import visible_screen_stack
+from textual.pilot import Pilot
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.trial import wait_until, workbench_app
+from workbench.protocol import live
+from workbench.tui.app import WorkbenchApp
+from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.widgets.status_line import StatusLine
+
+
+@dataclass(frozen=True)
+class Look:
+    """A terminal size in cells and a theme, in which a golden picture is taken."""
+
+    width: int
+    height: int
+    theme: str
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+        return self.width, self.height
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}-{self.theme}" if self.width else "every-size"
+
+
+SMALL, USUAL, LARGE = Look(80, 24, "ohw-dark"), Look(120, 40, "ohw-light"), Look(200, 60, "ohw-dark")
+README = Look(120, 40, "ohw-dark")
+"""The README shows its pictures in both themes."""
+LOOKS = (SMALL, USUAL, LARGE)
+EVERY_SIZE = Look(0, 0, "ohw-dark")
+"""No picture: the state is drawn at many odd sizes."""
+
+
+def in_looks(*looks: Look) -> pytest.MarkDecorator:
+    """Take one picture a look."""
+    return pytest.mark.parametrize("look", looks, ids=str)
+
+
+in_each_look = in_looks(*LOOKS, EVERY_SIZE)
+"""Take a picture in each look, and draw the state at every size."""
+
+
+def is_settled(app: WorkbenchApp, events: Sequence[Any]) -> bool:
+    """Everything is folded, and what had to open is open and takes answers."""
+    if app.state.last_seq < max(getattr(event, "seq", 0) for event in events):
+        return False
+    if not app.state.waiting:
+        return True
+    return isinstance(app.screen, ApprovalScreen) and app.screen.is_armed
+
+
+async def shown(pilot: Pilot[Any], link: FakeLink, events: Sequence[Any]) -> None:
+    """The main screen shows all of it, the star of the branch too."""
+    app = pilot.app
+    link.bring(*(event for event in events if not getattr(event, "seq", 0)), live.EngineState(state=work_of(events)))
+    await wait_until(pilot, lambda: app.state.work != "starting" and is_settled(app, events))
+    await wait_until(pilot, lambda: "main*" in app.screen_stack[0].query_one(StatusLine).render().plain)
+
+
+def work_of(events: Sequence[Any]) -> str:
+    return getattr(events[-1], "state", "idle")
+
+
+def app_with(events: Sequence[Any], folder: Path, theme: str, **more: Any) -> tuple[FakeLink, WorkbenchApp]:
+    link = FakeLink([event for event in events if getattr(event, "seq", 0)])
+    return link, workbench_app(link, folder=folder, set={"theme": theme, **more})
+
+
+ODD_SIZES = ((1, 1), (500, 1), (3, 50), (1, 200), (4, 4), (17, 5), (2, 3), (500, 200))
+"""Sizes at which borders and padding leave no room at all, and one that is larger than any screen."""
+
+
+async def bears_every_size(app: WorkbenchApp, show: Callable[[Pilot[Any]], Awaitable[None]]) -> bool:
+    """Whether the app still runs after a state was drawn at sizes nobody works at."""
+    async with app.run_test(size=USUAL.size) as pilot:
+        await show(pilot)
+        for size in ODD_SIZES:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert app.size == size
+        return app.is_running
+
+
+def text_on(app) -> str:
+    return "\n".join(strip.text for strip in strips_on(app))
+
+
+def strips_on(app):
+    """What is on the screen, with the screens below it: a first look from here would else be kept without them."""
+    visible_screen_stack.set(app._background_screens)
+    return app.screen._compositor.render_strips()
+
+
+async def at_rest(pilot) -> None:
+    """Nothing is laid out, written or coloured any more: several pictures in a row are the same."""
+    last, same = [], 0
+
+    def unchanged() -> bool:
+        nonlocal last, same
+        now = [list(line) for line in strips_on(pilot.app)]
+        same, last = (same + 1 if now == last else 0), now
+        return same >= 10
+
+    await wait_until(pilot, unchanged)
+    if pilot.app.screen.is_modal:
+        await drawn(pilot)
+
+
+async def drawn(pilot) -> None:
+    """What stands behind a box is drawn too: several whole pictures in a row are the same."""
+    last, same = "", 0
+
+    def unchanged() -> bool:
+        nonlocal last, same
+        now = pilot.app.export_screenshot()
+        same, last = (same + 1 if now == last else 0), now
+        return same >= 4
+
+    await wait_until(pilot, unchanged)

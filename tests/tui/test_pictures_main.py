@@ -1,0 +1,77 @@
+"""Golden pictures of the screens."""
+
+import pytest
+
+from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
+from tests.tui.pictures import EVERY_SIZE, LOOKS, README, app_with, in_each_look, in_looks, shown, text_on
+from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.opening import open_action
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.screens.help import HelpScreen, topics
+from workbench.tui.screens.pager import PagerScreen
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+STATES = [empty, working, question_with_command, question_with_diff, finished, failed]
+
+
+def diff_viewer(app):
+    app.screen.action_diff()
+    return DiffViewerScreen, "def test_negative"
+
+
+def pager(app):
+    open_action(app, app.state, "a7", app.opened.link)
+    return PagerScreen, "ARGUMENTS"
+
+
+def help_on_keys(app):
+    app.action_help()
+    return HelpScreen, "Search what was sent"
+
+
+OVER = [diff_viewer, pager, help_on_keys]
+
+
+@pytest.fixture(autouse=True)
+def _these_topics(monkeypatch):
+    """Pictures stay the same when guides are added."""
+    found = topics()
+    kept = {name: found[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")}
+    monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: kept)
+    monkeypatch.setattr("workbench.tui.screens.help.what_guides_tell", lambda: {"Start": "Where to begin"})
+
+
+@in_looks(*LOOKS, README, EVERY_SIZE)
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_main_screen(state, look, folder, picture):
+    events = state()
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
+        await shown(pilot, link, events)
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+@pytest.mark.parametrize("over", OVER, ids=lambda over: over.__name__)
+def test_screens_over_it(over, look, folder, picture):
+    events = finished()
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
+        await shown(pilot, link, events)
+        kind, words = over(app)
+        await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+def test_no_model(look, folder, picture):
+    app = workbench_app(None, folder=folder, set={"model": None})
+
+    async def show(pilot):
+        await wait_until(pilot, lambda: "/demo" in text_on(app))
+
+    assert picture(app, look, show)
