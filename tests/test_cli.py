@@ -162,10 +162,10 @@ def test_a_screen_needs_a_terminal_at_each_end(tmp_path: Path, command: list[str
     said = (done.stderr or os.read(ours, 4096)).decode()
     os.close(ours)
     assert done.returncode == 2
-    assert "needs a terminal" in said
+    assert "not a terminal" in said
     assert said.count("\n") == 1
 
 
 def test_resume_without_a_terminal_says_so(capsys: pytest.CaptureFixture[str]):
     assert main(["resume", "--last"]) == 2
-    assert "needs a terminal" in capsys.readouterr().err
+    assert "not a terminal" in capsys.readouterr().err

@@ -21,7 +21,7 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_rules_are_listed_with_where_they_are_from(rules, capsys):
     assert main(["rules"]) == 0
-    assert f"Write some into {rules}" in capsys.readouterr().out
+    assert f"Write some to {rules}" in capsys.readouterr().out
     rules.write_text(
         f'[[allow]]\ncommand = "pytest *"\n[[deny]]\npath = "keys"\nfolder = {json.dumps(str(Path.cwd()))}\n'
     )
@@ -44,7 +44,7 @@ def test_rules_of_a_folder_that_is_not_trusted_are_named_and_left_out(rules, cap
     assert main(["rules", "test", "make"]) == 0
     assert "is asked about" in capsys.readouterr().out
     main(["rules"])
-    assert "the folder is not trusted" in capsys.readouterr().out
+    assert "the directory is not trusted" in capsys.readouterr().out
     (rules.parent / "settings.toml").write_text(f"trusted = [{json.dumps(str(Path.cwd()))}]\n")
     assert main(["rules", "test", "make"]) == 0
     assert "is denied" in capsys.readouterr().out

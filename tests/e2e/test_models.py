@@ -140,8 +140,8 @@ def test_a_model_is_tested_by_one_real_call(world: World):
         bad = world.ohw("models", "test", "two", **KEYS)
         none = world.ohw("models", "test")
     assert good.returncode == 0, good.stderr
-    assert good.stdout.startswith('one works: it said "Ready." after ')
-    assert "100 tokens in, 20 out, cost ?" in good.stdout
+    assert good.stdout.startswith('one OK ("Ready.") in ')
+    assert "100 in / 20 out · price unknown" in good.stdout
     assert (len(one.requests), one.requests[0].headers["Authorization"]) == (1, "Bearer sk-first-secret")
     assert (bad.returncode, bad.stdout) == (1, "")
     assert "refused the key" in bad.stderr

@@ -186,10 +186,10 @@ def test_a_session_in_use_is_free_when_its_holder_is_killed(world: World):
     [
         (("run", "hello"), "no model is set"),
         (("run", "hello", "--model", "scripted/demo", "--workspace", "missing"), "does not exist"),
-        (("run", "hello", "--model", "scripted/demo", "--workspace", "file"), "is not a folder"),
+        (("run", "hello", "--model", "scripted/demo", "--workspace", "file"), "is not a directory"),
         (("run", "", "--model", "scripted/demo"), "PROMPT"),
         (("run", "hello", "--model", "scripted/demo", "--mode", "wild"), "no mode 'wild'"),
-        (("hello",), "needs a terminal"),
+        (("hello",), "not a terminal"),
     ],
 )
 def test_what_makes_no_sense_is_one_line_and_code_2(world: World, args: tuple[str, ...], told: str):

@@ -124,13 +124,13 @@ def test_a_file_that_may_be_somebody_elses_is_asked_about_and_has_no_powers(worl
     name = foreign_file(world, way)
     world.env |= {"OHW_MODEL": world.script(finish("All done."))}
     with Terminal(["resume", name, "--plain"], 110, 40, world.env) as terminal:
-        terminal.wait_for("Open it? Write yes or no:")
+        terminal.wait_for("Open it? Type yes or no:")
         terminal.type("no\n")
         assert terminal.wait_exit() == 2
     before, _ = folded(world, name)
     assert before.mode == "never"
     with Terminal(["resume", name, "--plain"], 110, 40, world.env) as terminal:
-        terminal.wait_for("Open it? Write yes or no:")
+        terminal.wait_for("Open it? Type yes or no:")
         terminal.type("yes\n")
         wait_for(lambda: folded(world, name)[0].mode == "medium", "the session to be opened")
         terminal.wait_for(">")
@@ -166,7 +166,7 @@ def test_what_cannot_be_exported_or_imported_is_one_line(world: World):
         (["import", str(world.home / "none")], "cannot read"),
         (["import", "-"], "session_started"),
         (["import", str(deep)], "session_started"),
-        (["import", str(moving)], "its folder is not absolute"),
+        (["import", str(moving)], "its directory is not an absolute path"),
     ):
         done = world.ohw(*args)
         assert done.returncode in (1, 2)

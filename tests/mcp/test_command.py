@@ -19,9 +19,9 @@ def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
     options = json.dumps({"folder": str(world.home)})
     added = world.ohw("mcp", "--env", "FAKE_KEY=${OUTER}", "add", "fake", sys.executable, str(FAKE), options)
     assert added.returncode == 0, added.stderr
-    assert "Try it with: ohw mcp test fake" in added.stdout
+    assert "Test it with: ohw mcp test fake" in added.stdout
     assert 'FAKE_KEY = "${OUTER}"' in world.locations.settings_file.read_text()
-    assert "already; remove it first" in world.ohw("mcp", "add", "fake", "x").stderr
+    assert "already exists; remove it first" in world.ohw("mcp", "add", "fake", "x").stderr
     assert not (world.home / "starts").exists()
 
     refused = world.ohw("mcp", "test", "fake")

@@ -19,29 +19,29 @@ _HELP = "A terminal workbench where you and a coding agent work on one folder."
 _COMMANDS = {
     "demo": "watch a scripted agent fix a bug in a small project; needs no model",
     "run": "let the agent work on PROMPT without a screen",
-    "sessions": "list the sessions; `repair` saves what can be read of a damaged one",
-    "resume": "go on with a session",
-    "export": "write a session as Markdown, HTML, JSON lines, a picture or a recording",
-    "import": "bring a session back from JSON lines",
-    "models": "list the models there are to use; `test` calls one",
-    "tools": "list the tools the agent has",
+    "sessions": "list sessions; `repair` recovers what can be read of a damaged one",
+    "resume": "resume a session",
+    "export": "export a session as Markdown, HTML, JSON lines, a picture or a recording",
+    "import": "import a session from JSON lines",
+    "models": "list available models; `test` makes one call",
+    "tools": "list the agent's tools",
     "mcp": "list MCP servers; `add`, `test`, `login`, `logout`, `changes`, `approve`, `remove` one",
-    "openapi": "list OpenAPI documents; `changes` shows what differs in one, `approve` agrees to it",
-    "risk": "rate commands as they are rated before they run; they are not run",
-    "rules": "list the rules that allow, ask and deny; `test` tries commands on them",
-    "restore": "bring back what a command deleted, or any path of any version",
+    "openapi": "list OpenAPI documents; `changes` shows a changed one, `approve` accepts it",
+    "risk": "show the risk rating of a command without running it",
+    "rules": "list the allow, ask and deny rules; `test` shows what they decide about a command",
+    "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
-    "locate": "show where settings, sessions and logs are",
+    "locate": "show the paths of settings, sessions and logs",
 }
 _FORMS = {
     "markdown": "a transcript for issues and notes",
-    "html": "a transcript as one page for a browser, with --at under a picture of the screen",
+    "html": "a transcript as one HTML page; with --at it starts with a picture of the screen",
     "jsonl": "every event; `ohw import` reads it",
     "svg": "a picture of the screen",
     "cast": "a recording of the screen (asciicast 2)",
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
-_EPILOG += "\n\n`ohw -- demo` sends the word itself. `ohw COMMAND --help` says more about a command."
+_EPILOG += "\n\nUse `ohw -- demo` to send the word itself. `ohw COMMAND --help` describes a command."
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type"])
 """Options that take a value, beside those of the settings."""
@@ -55,15 +55,15 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
 
 
 def _command_at(words: Sequence[str]) -> int | None:
-    """Where the name of a command stands: the first word that is neither an option nor its value."""
+    """Return the index of the command: the first word that is neither an option nor its value."""
     skip, with_value = False, _WITH_VALUE.union(each.flag for each in _flags())
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if word == "--":
             return None
         if skip or word.startswith("-"):
             skip = not skip and word in with_value
             continue
-        return at if word in _COMMANDS else None
+        return index if word in _COMMANDS else None
     return None
 
 
@@ -76,7 +76,7 @@ def _parser(command: str) -> _Parser:
     shape = argparse.RawDescriptionHelpFormatter
     if not command:
         parser = _Parser("ohw", description=_HELP, epilog=_EPILOG, formatter_class=shape, allow_abbrev=False)
-        parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to begin with")
+        parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="first message")
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
     else:
         parser = _Parser(f"ohw {command}", description=_COMMANDS[command], allow_abbrev=False)
@@ -86,7 +86,7 @@ def _parser(command: str) -> _Parser:
             _add_arguments(parser, command)
     _add_options(parser)
     if command in ("", "demo", "resume"):
-        parser.add_argument("--plain", action="store_true", help="line by line: for screen readers, simple terminals")
+        parser.add_argument("--plain", action="store_true", help="plain line output (screen readers, dumb terminals)")
     return parser
 
 
@@ -94,53 +94,68 @@ def _add_arguments(parser: _Parser, command: str) -> None:
     if command in ("resume", "export", "import"):
         _add_session(parser, command)
     elif command == "run":
-        parser.add_argument("prompt", metavar="PROMPT", help="what to do; `-` reads it from stdin")
-        parser.add_argument("--json", action="store_true", help="events as JSON lines on stdout")
+        parser.add_argument("prompt", metavar="PROMPT", help="the task; `-` reads it from stdin")
+        parser.add_argument("--json", action="store_true", help="print events as JSON lines")
     elif command == "models":
-        parser.add_argument("action", nargs="?", choices=["test"], help="make one real call")
-        parser.add_argument("name", nargs="?", metavar="NAME", help="of which model (the one that is set)")
+        parser.add_argument("action", nargs="?", choices=["test"], help="make one real call of a model")
+        parser.add_argument("name", nargs="?", metavar="NAME", help="model to test (default: the current one)")
     elif command == "risk":
-        parser.add_argument("commands", nargs="*", metavar="COMMAND", help="without one JSON lines are read from stdin")
-        parser.add_argument("--home", metavar="DIR", help="the home folder to assume (yours)")
-    elif command == "restore":
-        parser.add_argument("id", nargs="?", metavar="ID", help="a copy or a version; without one copies are listed")
-        parser.add_argument("paths", nargs="*", metavar="PATH", help="only these files and directories")
-        parser.add_argument("--versions", action="store_true", help="list the versions of the directory")
-        parser.add_argument("--force", action="store_true", help="overwrite files that hold something else now")
-    elif command == "rules":
-        parser.add_argument("action", nargs="?", choices=["test"], help="say what would happen to commands")
-        parser.add_argument("--tool", metavar="NAME", help="try a call of this tool instead (str_replace_editor)")
-        parser.add_argument("--path", metavar="PATH", help="on this file or folder")
         parser.add_argument(
-            "commands", nargs="*", metavar="COMMAND", help="without one they are read from stdin, a line each"
+            "commands", nargs="*", metavar="COMMAND", help="commands to rate (default: JSON lines from stdin)"
+        )
+        parser.add_argument("--home", metavar="DIR", help="home directory to assume (default: yours)")
+    elif command == "restore":
+        parser.add_argument(
+            "id", nargs="?", metavar="ID", help="backup or version to restore from (default: list the backups)"
+        )
+        parser.add_argument("paths", nargs="*", metavar="PATH", help="restore only these files and directories")
+        parser.add_argument("--versions", action="store_true", help="list the versions of the directory")
+        parser.add_argument("--force", action="store_true", help="overwrite files that have changed since")
+    elif command == "rules":
+        parser.add_argument("action", nargs="?", choices=["test"], help="show what would happen to commands")
+        parser.add_argument(
+            "--tool", metavar="NAME", help="test a call of this tool instead (default: str_replace_editor)"
+        )
+        parser.add_argument("--path", metavar="PATH", help="file, directory or URL the call is about")
+        parser.add_argument(
+            "commands", nargs="*", metavar="COMMAND", help="commands to test (default: one per line from stdin)"
         )
     elif command == "tools":
-        parser.add_argument("--json", action="store_true", help="the whole schemas as JSON")
-        parser.add_argument("--all", action="store_true", help="as JSON also those that were not read, by their names")
-        parser.add_argument("--mcp", action="store_true", help="start the MCP servers and ask them for theirs")
+        parser.add_argument("--json", action="store_true", help="print full schemas as JSON")
+        parser.add_argument(
+            "--all", action="store_true", help="include tools whose schema was not loaded, by name (with --json)"
+        )
+        parser.add_argument("--mcp", action="store_true", help="start the MCP servers and list their tools too")
 
 
 def _add_mcp(parser: _Parser) -> None:
-    parser.add_argument("--env", metavar="NAME=VALUE", action="append", help="what a new server gets (before its NAME)")
-    parser.add_argument("--header", metavar="NAME:VALUE", action="append", help="what goes with each request")
-    parser.add_argument("--type", choices=["http", "sse"], help="how a new server is reached by its address (http)")
-    parser.add_argument("action", nargs="?", choices=_MCP, help="(list)")
-    parser.add_argument("--browser", action="store_true", help="open the address of a sign-in in your browser")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="of the server")
     parser.add_argument(
-        "words", nargs=argparse.REMAINDER, metavar="COMMAND", help="its command, or its address; of changes, their hash"
+        "--env", metavar="NAME=VALUE", action="append", help="environment variable for a new server (before its NAME)"
+    )
+    parser.add_argument(
+        "--header", metavar="NAME:VALUE", action="append", help="HTTP header for each request to a new server"
+    )
+    parser.add_argument("--type", choices=["http", "sse"], help="transport of a new server with a URL (default: http)")
+    parser.add_argument("action", nargs="?", choices=_MCP, help="what to do (default: list)")
+    parser.add_argument("--browser", action="store_true", help="open the sign-in page in your browser")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="server")
+    parser.add_argument(
+        "words",
+        nargs=argparse.REMAINDER,
+        metavar="COMMAND",
+        help="command or URL of a new server; for `approve` the hash of the changes",
     )
 
 
 def _add_openapi(parser: _Parser) -> None:
-    parser.add_argument("action", nargs="?", choices=["list", "changes", "approve"], help="(list)")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="of the document")
-    parser.add_argument("hash", nargs="?", default="", metavar="HASH", help="of the change that is approved")
+    parser.add_argument("action", nargs="?", choices=["list", "changes", "approve"], help="what to do (default: list)")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="document")
+    parser.add_argument("hash", nargs="?", default="", metavar="HASH", help="hash of the change to approve")
 
 
 def _add_sessions(parser: _Parser) -> None:
-    parser.add_argument("action", nargs="?", choices=["repair"], help="save what can be read of a damaged one")
-    parser.add_argument("id", nargs="?", metavar="ID", help="which; without one all that are damaged")
+    parser.add_argument("action", nargs="?", choices=["repair"], help="recover what can be read of a damaged session")
+    parser.add_argument("id", nargs="?", metavar="ID", help="session to repair (default: all damaged ones)")
 
 
 _ARGUMENTS_OF = {"mcp": _add_mcp, "openapi": _add_openapi, "sessions": _add_sessions}
@@ -148,22 +163,28 @@ _ARGUMENTS_OF = {"mcp": _add_mcp, "openapi": _add_openapi, "sessions": _add_sess
 
 def _add_session(parser: _Parser, command: str) -> None:
     if command == "resume":
-        parser.add_argument("id", nargs="?", metavar="ID", help="the session, or how its id begins")
-        parser.add_argument("--last", action="store_true", help="the session used last, in whatever folder")
+        parser.add_argument(
+            "id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the last one here)"
+        )
+        parser.add_argument("--last", action="store_true", help="most recent session in any directory")
     elif command == "export":
         _add_export(parser)
     else:
-        parser.add_argument("file", metavar="FILE", help="an export as JSON lines; `-` reads it from stdin")
+        parser.add_argument("file", metavar="FILE", help="export as JSON lines; `-` reads it from stdin")
 
 
 def _add_export(parser: _Parser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="the session, or how its id begins (the last one here)")
+    parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the last one here)")
     forms = parser.add_mutually_exclusive_group()
     for form, what in _FORMS.items():
         forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=what)
-    parser.add_argument("--at", metavar="SEQ", help="as it was at that event (the last one)")
-    parser.add_argument("--size", metavar="CxR", default="120x40", help="columns and rows of pictures (120x40)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to (the terminal); its end names the form")
+    parser.add_argument("--at", metavar="SEQ", help="state of the session at this event (default: the last one)")
+    parser.add_argument(
+        "--size", metavar="CxR", default="120x40", help="columns and rows of pictures (default: 120x40)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="output file; the extension selects the format (default: stdout)"
+    )
 
 
 def _flags() -> list[Setting]:

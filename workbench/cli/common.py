@@ -1,4 +1,4 @@
-"""What the commands share: settings, folder and session from the arguments, and words to the person."""
+"""What the commands share: settings, directory and session from the arguments, and output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
-    """The places, and the settings with what the arguments change in them."""
+    """Return the locations, and the settings with the flags applied. Raises UsageError."""
     where = Locations.from_environment()
     flags = {name: getattr(arguments, name) for name, each in declared(Settings).items() if each.flag}
     settings = load_settings(where, lenient=lenient, **flags)
@@ -29,39 +29,39 @@ def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locatio
 
 
 def workspace_of(arguments: Namespace) -> Path:
-    """The folder to work in; raises UsageError where there is none."""
-    folder = Path(arguments.workspace or ".").expanduser()
+    """Return the directory to work in. Raises UsageError where there is none."""
+    workspace = Path(arguments.workspace or ".").expanduser()
     if arguments.workspace == "":
-        raise UsageError("--workspace is empty; give a folder")
-    if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"the folder {folder} {what}; give another one with --workspace")
-    found = folder.resolve()
-    keep_out_of(found)
-    return found
+        raise UsageError("--workspace is empty; give a directory")
+    if not workspace.is_dir():
+        problem = "is not a directory" if workspace.exists() else "does not exist"
+        raise UsageError(f"the directory {workspace} {problem}; give another one with --workspace")
+    resolved = workspace.resolve()
+    keep_out_of(resolved)
+    return resolved
 
 
 def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:
-    """The session that is meant: by its id, the last one of this folder, or of all. Raises UsageError."""
+    """Return the session by its ID, the last one of this directory, or the last of all. Raises UsageError."""
     from workbench.session.storage.catalog import find_session, last_session
 
     if arguments.id and arguments.last:
         raise UsageError("give an ID or --last, not both")
     if arguments.id:
         return find_session(where, arguments.id)
-    folder = None if arguments.last else workspace_of(arguments)
-    found = last_session(where, folder)
-    if found is None:
-        here = "no session yet" if folder is None else f"no session in {folder} yet"
-        raise UsageError(f"there is {here}; `ohw sessions` lists all")
-    return found
+    workspace = None if arguments.last else workspace_of(arguments)
+    session = last_session(where, workspace)
+    if session is None:
+        none = "no session yet" if workspace is None else f"no session in {workspace} yet"
+        raise UsageError(f"there is {none}; `ohw sessions` lists all")
+    return session
 
 
 def print_line(text: str) -> None:
-    """A line for whoever reads the output."""
+    """Print a line to standard output."""
     sys.stdout.write(text + "\n")
 
 
 def print_error(text: str) -> None:
-    """A line beside the output."""
+    """Print a line to standard error."""
     sys.stderr.write(f"ohw: {text}\n")

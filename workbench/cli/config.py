@@ -39,7 +39,7 @@ def _value(setting: Setting, value: object) -> str:
 
 
 def locate(_: Namespace) -> int:
-    """A line for each place."""
+    """Print one path per line."""
     where = Locations.from_environment()
     rows = {
         "settings": where.settings_file,

@@ -1,4 +1,4 @@
-"""`ohw export`: a session written in one of several forms."""
+"""`ohw export`: write a session in one of several formats."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FORMS = {
     "svg": (".svg",),
     "cast": (".cast",),
 }
-"""The forms there are, each with the ends of file names that ask for it."""
+"""The formats, each with the file extensions that select it."""
 PICTURED = ("svg", "cast")
 _SIZE = re.compile(r"(\d{2,3})x(\d{1,3})")
 
 
 @dataclass(frozen=True)
 class PictureStyle:
-    """How the screen looks on pictures: columns, rows, and the name of a theme."""
+    """The size and theme of pictures of the screen."""
 
     columns: int = 120
     rows: int = 40
@@ -44,22 +44,22 @@ class PictureStyle:
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """An export as it was asked for; `until` is its last event, all where it is None."""
+    """What to export; `until` is the last event, None for all."""
 
     form: str
     until: int | None = None
-    look: PictureStyle = PictureStyle()
+    style: PictureStyle = PictureStyle()
 
 
 def export(arguments: Namespace) -> int:
-    """A session, line by line, or into a file."""
+    """Print a session, or save it to a file."""
     where, settings = settings_of(arguments)
-    wanted = _wanted_of(arguments, settings.theme)
+    request = _request_of(arguments, settings.theme)
     if Path(arguments.id or "").suffix.lower() in {end for ends in FORMS.values() for end in ends}:
         raise UsageError(f"{arguments.id} looks like a file: `ohw export -o {arguments.id}` writes it")
     arguments.last = False
     with Store.open(session_path(where, chosen_session(where, arguments).id), readonly=True) as store:
-        lines = _lines_of(store, wanted)
+        lines = _lines_of(store, request)
         if arguments.output and arguments.output != "-":
             _save(lines, Path(arguments.output))
         else:
@@ -67,12 +67,12 @@ def export(arguments: Namespace) -> int:
                 print_line(line)
         for gap in store.gaps:
             events = f"event {gap.first}" if gap.first == gap.last else f"events {gap.first} to {gap.last}"
-            print_error(f"left out: {events} ({gap.reason})")
+            print_error(f"omitted: {events} ({gap.reason})")
     return 0
 
 
-def _wanted_of(arguments: Namespace, theme: str) -> ExportRequest:
-    """What the arguments of the command ask for. Raises UsageError."""
+def _request_of(arguments: Namespace, theme: str) -> ExportRequest:
+    """Return what the arguments ask for. Raises UsageError."""
     form = arguments.form or _form_of(arguments.output) or "markdown"
     size = _SIZE.fullmatch(arguments.size)
     columns, rows = (int(size[1]), int(size[2])) if size else (0, 0)
@@ -81,62 +81,62 @@ def _wanted_of(arguments: Namespace, theme: str) -> ExportRequest:
     return ExportRequest(form, _number(arguments.at), PictureStyle(columns, rows, theme))
 
 
-def _lines_of(store: Store, wanted: ExportRequest) -> Iterator[str]:
-    """The export, line by line. Raises UsageError where there is no event of that number."""
+def _lines_of(store: Store, request: ExportRequest) -> Iterator[str]:
+    """Yield the export line by line. Raises UsageError where there is no event of that number."""
     from workbench.view.transcript.transcript import Recorded
 
     last = store.last_seq
-    if wanted.until is not None and not 1 <= wanted.until <= last:
-        raise UsageError(f"the session has the events 1 to {last}; there is no {wanted.until}")
-    return _written(Recorded(store, wanted.until), wanted)
+    if request.until is not None and not 1 <= request.until <= last:
+        raise UsageError(f"the session has the events 1 to {last}; there is no {request.until}")
+    return _written(Recorded(store, request.until), request)
 
 
-def _written(recorded: Recorded, wanted: ExportRequest) -> Iterator[str]:
-    if wanted.form == "jsonl":
+def _written(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
+    if request.form == "jsonl":
         return recorded.lines()
-    if wanted.form in PICTURED:
-        return _pictured(recorded, wanted)
-    if wanted.form == "markdown":
+    if request.form in PICTURED:
+        return _pictured(recorded, request)
+    if request.form == "markdown":
         from workbench.view.transcript.markdown import markdown_of
 
         return markdown_of(recorded.state())
     from workbench.view.transcript.html import page_of
 
-    picture = "\n".join(_pictured(recorded, wanted)) if wanted.until is not None else ""
+    picture = "\n".join(_pictured(recorded, request)) if request.until is not None else ""
     return page_of(recorded.state(), picture)
 
 
-def _pictured(recorded: Recorded, wanted: ExportRequest) -> Iterator[str]:
-    events, look = list(recorded.events()), wanted.look
+def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
+    events, style = list(recorded.events()), request.style
     if not events:
-        raise UsageError("the session holds no event that could be shown")
-    size, themes = (look.columns, look.rows), Locations.from_environment().themes
-    if wanted.form == "cast":
+        raise UsageError("the session has no event to show")
+    size, themes = (style.columns, style.rows), Locations.from_environment().themes
+    if request.form == "cast":
         from workbench.tui.recording import cast
         from workbench.view.transcript.markdown import title_of
 
-        yield from cast(events, size, look.theme, title_of(recorded.state()), themes)
+        yield from cast(events, size, style.theme, title_of(recorded.state()), themes)
     else:
         from workbench.tui.recording import picture
 
-        yield picture(events, size, look.theme, themes)
+        yield picture(events, size, style.theme, themes)
 
 
 def _save(lines: Iterable[str], file: Path) -> None:
-    """Write a file that only its owner can read; what was there stays until all is written. Raises UsageError."""
-    place = Path(os.path.realpath(file))
+    """Write a file that only its owner can read; an old one stays until all is written. Raises UsageError."""
+    target = Path(os.path.realpath(file))
     try:
-        with _beside(place) as (descriptor, temporary):
+        with _temporary_beside(target) as (descriptor, temporary):
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as out:
                 out.writelines(f"{line}\n" for line in lines)
-            temporary.replace(place)
+            temporary.replace(target)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
 
 
 @contextmanager
-def _beside(place: Path) -> Iterator[tuple[int, Path]]:
-    descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
+def _temporary_beside(target: Path) -> Iterator[tuple[int, Path]]:
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     try:
         yield descriptor, Path(name)
     finally:

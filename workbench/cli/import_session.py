@@ -1,4 +1,4 @@
-"""`ohw import`: a session brought back from JSON lines."""
+"""`ohw import`: create a session from exported JSON lines."""
 
 from __future__ import annotations
 
@@ -25,29 +25,28 @@ if TYPE_CHECKING:
 
 
 def import_session(arguments: Namespace) -> int:
-    """A new session of its own, from a file or stdin."""
+    """Create a session from a file or stdin. Mode, model and rules are the user's own, never those of the file."""
     locations, settings = settings_of(arguments, lenient=True)
     if settings.mode == NEVER:
-        settings = replace(settings, mode=Settings().mode)  # it is confirmed where the session is opened
-    name, folder = _brought_back(locations, settings, arguments.file)
-    print_line(f"{name}\nGo on with: ohw resume {name}")
+        # That mode is confirmed where the session is opened.
+        settings = replace(settings, mode=Settings().mode)
+    name, workspace = _imported_from(locations, settings, arguments.file)
+    print_line(f"{name}\nResume with: ohw resume {name}")
     model = settings.model or "none yet"
-    print_error(
-        f"it brings no powers: mode ({settings.mode}), model ({model}) and rules are yours, what was open is closed"
-    )
-    print_error(f"it works in {visible(folder, lines=False)}")
+    print_error(f"mode ({settings.mode}), model ({model}) and rules are yours; pending actions were closed")
+    print_error(f"it works in {visible(workspace, lines=False)}")
     return 0
 
 
-def _brought_back(locations: Locations, settings: Settings, source: str) -> tuple[str, str]:
-    """A new session from the JSON lines of a file (`-` is stdin): its id and folder. Raises StoreError, UsageError."""
+def _imported_from(locations: Locations, settings: Settings, source: str) -> tuple[str, str]:
+    """Create it from a file (`-` is stdin); return its ID and directory. Raises StoreError, UsageError."""
     try:
         if source == "-":
             return _imported(locations, settings, sys.stdin)
         with Path(source).open(encoding="utf-8") as lines:
             return _imported(locations, settings, lines)
     except UnicodeDecodeError as error:
-        raise UsageError(f"{source} is no export of a session: it is not UTF-8") from error
+        raise UsageError(f"{source} is not an exported session: it is not UTF-8") from error
     except OSError as error:
         raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
 
@@ -75,10 +74,11 @@ def _beginning(line: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         first = None
     if not isinstance(first, dict) or first.get("kind") != "session_started" or not isinstance(first.get("id"), str):
-        raise UsageError("this is no export of a session: it does not begin with session_started")
-    folder = first.get("workspace")
-    if isinstance(folder, str) and not Path(folder).is_absolute():  # it would work wherever the user happens to be
-        raise UsageError("this is no export of a session: its folder is not absolute")
+        raise UsageError("this is not an exported session: it does not start with session_started")
+    workspace = first.get("workspace")
+    # A relative one would mean wherever the user happens to be.
+    if isinstance(workspace, str) and not Path(workspace).is_absolute():
+        raise UsageError("this is not an exported session: its directory is not an absolute path")
     return first
 
 
@@ -86,7 +86,8 @@ def _is_free(locations: Locations, name: str) -> bool:
     try:
         return not session_path(locations, name).exists()
     except UsageError:
-        return False  # it could not be the name of a file
+        # It cannot be a file name.
+        return False
 
 
 def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:

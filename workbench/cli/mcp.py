@@ -1,4 +1,4 @@
-"""`ohw mcp`: the servers there are; one tried, added, removed, signed in at, changes of its tools approved."""
+"""`ohw mcp`: list, add, test and remove MCP servers, sign in, and approve changed tools."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME htt
 
 
 def mcp(arguments: Namespace) -> int:
-    """List servers, or try, add, remove, approve, sign in at one; raises UsageError and ServerFailed."""
+    """List the servers, or act on one. Raises UsageError and ServerFailed."""
     where, settings = settings_of(arguments)
-    found = find_servers(settings.mcpServers, where.settings_file, workspace_of(arguments), settings.trusted)
-    for each in found.found:
+    configs = find_servers(settings.mcpServers, where.settings_file, workspace_of(arguments), settings.trusted)
+    for each in configs.found:
         known_secrets(each)
     action = arguments.action or "list"
     if action == "add":
-        _add(where, found, arguments)
+        _add(where, configs, arguments)
     elif action == "list":
-        print_line(_listed(Catalog(where), found))
+        print_line(_listed(Catalog(where), configs))
     elif action in ("login", "logout"):
-        _sign(where, _named(found, arguments.name), arguments)
+        _sign(where, _named(configs, arguments.name), arguments)
     else:
-        server = _named(found, arguments.name)
+        server = _named(configs, arguments.name)
         remove = partial(_remove, is_last=len(settings.mcpServers) == 1)
         by_name: dict[str, Callable[[Locations, ServerConfig], None]]
         by_name = {"test": _test, "changes": _changes, "approve": partial(_approve, arguments.words), "remove": remove}
         by_name[action](where, server)
-    for line in found.problems if action == "list" else ():
+    for line in configs.problems if action == "list" else ():
         print_line(visible(line, lines=False))
-    return 1 if action == "list" and found.problems else 0
+    return 1 if action == "list" and configs.problems else 0
 
 
 def _state_of(server: ServerConfig, entry: CatalogEntry) -> str:
@@ -56,10 +56,10 @@ def _state_of(server: ServerConfig, entry: CatalogEntry) -> str:
         return f"changed: {', '.join((*entry.changed_files, *entry.waiting))}"
     if entry.failure:
         return f"failed: {entry.failure}"
-    return counted(len(entry.usable), "tool") if entry.listed else "never started"
+    return counted(len(entry.usable), "tool") if entry.listed else "not started"
 
 
-def _listed(catalog: Catalog, found: ServerConfigs) -> str:
+def _listed(catalog: Catalog, configs: ServerConfigs) -> str:
     rows = [
         (
             server.name,
@@ -67,7 +67,7 @@ def _listed(catalog: Catalog, found: ServerConfigs) -> str:
             KNOWN.masked(server.place),
             server.source,
         )
-        for server in found.found
+        for server in configs.found
     ]
     wide = max((len(name) for name, *_ in rows), default=0)
     lines = [f"{name:<{wide}}  {first_line(state, 100)}\n  {place}\n  from {file}" for name, state, place, file in rows]
@@ -78,39 +78,41 @@ def _signed(catalog: Catalog, server: ServerConfig) -> str:
     return ", signed in" if server.kind != "stdio" and TokenStore(catalog.locations, server).is_there else ""
 
 
-def _named(found: ServerConfigs, name: str | None) -> ServerConfig:
-    names = ", ".join(server.name for server in found.found) or "none"
-    for server in found.found:
+def _named(configs: ServerConfigs, name: str | None) -> ServerConfig:
+    names = ", ".join(server.name for server in configs.found) or "none"
+    for server in configs.found:
         if server.name == name:
             return server
     raise UsageError(f"there is no MCP server {name!r}; there are: {names}" if name else f"which server? {names}")
 
 
-def _add(where: Locations, found: ServerConfigs, arguments: Namespace) -> None:
+def _add(where: Locations, configs: ServerConfigs, arguments: Namespace) -> None:
     name, words = arguments.name, [word for word in arguments.words if word != "--"]
     if not name or not words:
-        raise UsageError("give a NAME and the command or the address: ohw mcp add NAME COMMAND …")
-    if name in {server.name for server in found.found if server.source == str(where.settings_file)}:
-        raise UsageError(f"there is an MCP server {name} already; remove it first")
-    told = _table(words, arguments)
-    server = read_server(name, told, str(where.settings_file), ".")
+        raise UsageError("give a NAME and the command or the URL: ohw mcp add NAME COMMAND …")
+    if name in {server.name for server in configs.found if server.source == str(where.settings_file)}:
+        raise UsageError(f"the MCP server {name} already exists; remove it first")
+    table = _table(words, arguments)
+    server = read_server(name, table, str(where.settings_file), ".")
     known_secrets(server)
-    write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in told.items()})
-    print_line(f"{name} is in {where.settings_file}: {KNOWN.masked(server.place)}\nTry it with: ohw mcp test {name}")
+    write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in table.items()})
+    print_line(
+        f"{name} added to {where.settings_file}: {KNOWN.masked(server.place)}\nTest it with: ohw mcp test {name}"
+    )
 
 
 def _table(words: Sequence[str], arguments: Namespace) -> dict[str, Any]:
     if words[0].startswith(("http://", "https://")):
-        told: dict[str, Any] = {"type": arguments.type or "http", "url": words[0]}
-        return {**told, **({"headers": _pairs(arguments.header, ":")} if arguments.header else {})}
-    told = {"command": words[0], **({"args": list(words[1:])} if words[1:] else {})}
-    return {**told, **({"env": _pairs(arguments.env, "=")} if arguments.env else {})}
+        remote: dict[str, Any] = {"type": arguments.type or "http", "url": words[0]}
+        return {**remote, **({"headers": _pairs(arguments.header, ":")} if arguments.header else {})}
+    local = {"command": words[0], **({"args": list(words[1:])} if words[1:] else {})}
+    return {**local, **({"env": _pairs(arguments.env, "=")} if arguments.env else {})}
 
 
-def _pairs(given: Sequence[str], sign: str) -> dict[str, str]:
-    pairs = [each.partition(sign) for each in given]
-    if any(not middle for _, middle, _ in pairs):
-        raise UsageError(f"write NAME{sign}VALUE; a value may be ${{VARIABLE}}, which keeps it out of the file")
+def _pairs(values: Sequence[str], separator: str) -> dict[str, str]:
+    pairs = [each.partition(separator) for each in values]
+    if not all(has_separator for _, has_separator, _ in pairs):
+        raise UsageError(f"write NAME{separator}VALUE; ${{VARIABLE}} as the value keeps a secret out of the file")
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
@@ -122,28 +124,30 @@ def _sign(where: Locations, server: ServerConfig, arguments: Namespace) -> None:
         logout(store, server, print_line)
         return
 
-    def at_once(line: str) -> None:
+    def print_now(line: str) -> None:
         print_line(line)
-        sys.stdout.flush()  # the person acts on it while the command waits, also behind a pipe
+        # The user acts on it while the command waits, also through a pipe.
+        sys.stdout.flush()
 
-    login(store, server, at_once, opens_browser=arguments.browser)
+    login(store, server, print_now, opens_browser=arguments.browser)
     _test(where, server)
 
 
 def _test(where: Locations, server: ServerConfig) -> None:
-    began = time.monotonic()
+    start = time.monotonic()
     client = MCPClient.opened(replace(server, is_on=True), Catalog(where))
     try:
         client.connect().result()
-        took = time.monotonic() - began
+        took = time.monotonic() - start
     except ServerFailed as error:
         why = KNOWN.masked(str(error))
-        client.catalog.failed(server, why)  # so that lists and the screen tell it too
+        # Lists and the screen show it too.
+        client.catalog.failed(server, why)
         raise type(error)(why) from None
     finally:
         client.close()
     entry = client.catalog.entry(server)
-    print_line(visible(f"{server.name} answers ({took:.1f} s). {_counted(entry)}", lines=False))
+    print_line(visible(f"{server.name} responds ({took:.1f} s). {_counted(entry)}", lines=False))
     for line in (*_tools(entry), *entry.faults):
         print_line(KNOWN.masked(visible(line, lines=False)))
     if entry.waits or entry.claiming:
@@ -165,12 +169,12 @@ def _tools(entry: CatalogEntry) -> Iterator[str]:
 
 def _remove(where: Locations, server: ServerConfig, *, is_last: bool) -> None:
     if server.source != str(where.settings_file):
-        raise UsageError(f"{server.name} is named in {server.source}; take it out there")
+        raise UsageError(f"{server.name} is configured in {server.source}; remove it there")
     write_settings(where.settings_file, {("mcpServers",) if is_last else ("mcpServers", server.name): None})
     Catalog(where).forget(server)
     if server.kind != "stdio":
         TokenStore(where, server).forget()
-    print_line(f"{server.name} is removed")
+    print_line(f"{server.name} removed")
 
 
 def _changes(where: Locations, server: ServerConfig) -> None:

@@ -1,4 +1,4 @@
-"""`ohw models`: which models there are to use, and `ohw models test`: one real call of one."""
+"""`ohw models`: list available models; `ohw models test` makes one real call."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelRe
 from workbench.session.turn.models import SessionModels
 from workbench.text import first_line, visible
 
-_MOST_SHOWN = 5
+_MODEL_LIMIT = 5
 _ASK = "Answer with one word: ready"
 
 
 def models(arguments: Namespace) -> int:
-    """The models there are to use, or one real call of one."""
+    """List the models, or test one."""
     where, settings = settings_of(arguments)
     if arguments.action == "test":
         print_line(_try(settings, arguments.name, lambda line: print_error(visible(line, lines=False))))
@@ -33,13 +33,13 @@ def models(arguments: Namespace) -> int:
 
 
 def _page(locations: Locations, settings: Settings) -> str:
-    """Profiles, keys that are set, and servers that answer; no key is in it."""
+    """Return saved models, keys that are set and servers that answer; no key is in it."""
     parts = [
-        ("Profiles", list(_profiles(settings)), f"none; tables [models.NAME] in {locations.settings_file} make some"),
-        ("Keys in the environment", [_line(found) for found in found_keys()], "none of a provider's usual variables"),
-        ("Servers on this machine", list(_servers(found_servers())), "none answers on the usual ports"),
+        ("Saved models", list(_profiles(settings)), f"none; add tables [models.NAME] to {locations.settings_file}"),
+        ("Keys in the environment", [_line(source) for source in found_keys()], "none"),
+        ("Servers on this machine", list(_servers(found_servers())), "none on the default ports"),
     ]
-    lines = [f"Model: {settings.model or 'none is set; give --model, or `model` in settings.toml'}", ""]
+    lines = [f"Model: {settings.model or 'none; give --model, or set `model` in settings.toml'}", ""]
     for title, rows, nothing in parts:
         lines += [title, *(f"  {row}" for row in rows or [nothing]), ""]
     lines.append("`ohw models test [NAME]` makes one real call.")
@@ -47,24 +47,24 @@ def _page(locations: Locations, settings: Settings) -> str:
 
 
 def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]) -> str:
-    """One call of that model, or of the one set: what came of it. Raises WorkbenchError, saying what to do."""
+    """Call that model, or the current one, and return the result. Raises WorkbenchError, saying what to do."""
     name = name or settings.model
     if not name:
         raise UsageError(NO_MODEL_MESSAGE)
     models = SessionModels(settings)
     profile, model = models.profile(name), models.open(name)
 
-    def told(delta: Delta) -> None:
+    def on_delta(delta: Delta) -> None:
         if delta.kind == "status":
             print_line(delta.text)
 
-    print_line(f"asking {_named(profile)} …")
+    print_line(f"testing {_named(profile)} …")
     try:
-        response = model.respond(ModelRequest([{"role": "user", "content": _ASK}]), told, Cancel())
+        response = model.respond(ModelRequest([{"role": "user", "content": _ASK}]), on_delta, Cancel())
     finally:
         model.close()
     if response.incomplete:
-        raise ModelError(f"{profile.name} began to answer and broke off after {response.latency:.1f} s; test it again")
+        raise ModelError(f"{profile.name} broke off its response after {response.latency:.1f}s; test it again")
     return visible(f"{profile.name} {_outcome(response)}", lines=False)
 
 
@@ -81,9 +81,9 @@ def _named(profile: Profile) -> str:
 
 
 def _key_state(profile: Profile) -> str:
-    """Whether the key is where the profile says, never what it is."""
+    """Return whether the key is where the saved model says, never the key."""
     if profile.api_key_file:
-        there = "is there" if Path(profile.api_key_file).expanduser().is_file() else "does not exist"
+        there = "source" if Path(profile.api_key_file).expanduser().is_file() else "missing"
         return f"  (key: {profile.api_key_file} {there})"
     if profile.api_key_keyring:
         return f"  (key: {profile.api_key_keyring} in the keyring)"
@@ -93,22 +93,22 @@ def _key_state(profile: Profile) -> str:
 
 
 def _servers(servers: list[ModelSource]) -> Iterator[str]:
-    for found in servers:
-        more = len(found.models) - _MOST_SHOWN
-        listed = ", ".join(found.models[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        yield f"{_line(found)}   ({listed})"
+    for source in servers:
+        more = len(source.models) - _MODEL_LIMIT
+        listed = ", ".join(source.models[:_MODEL_LIMIT]) + (f" and {more} more" if more > 0 else "")
+        yield f"{_line(source)}   ({listed})"
 
 
-def _line(found: ModelSource) -> str:
-    return f"{found.what}: ohw {found.options}"
+def _line(source: ModelSource) -> str:
+    return f"{source.what}: ohw {source.options}"
 
 
 def _outcome(response: ModelResponse) -> str:
-    usage, cost = response.usage, "?" if response.cost is None else f"${response.cost:.4f}"
-    tokens = f"{_count(usage.input)} tokens in, {_count(usage.output)} out, cost {cost}"
-    said = first_line(response.text.strip(), 60)
-    words = f'works: it said "{said}"' if said else f"answers, but without a word ({response.finish_reason})"
-    return f"{words} after {response.latency:.1f} s; {tokens}"
+    usage, cost = response.usage, "price unknown" if response.cost is None else f"${response.cost:.4f}"
+    tokens = f"{_count(usage.input)} in / {_count(usage.output)} out · {cost}"
+    text = first_line(response.text.strip(), 60)
+    result = f'OK ("{text}")' if text else f"empty response ({response.finish_reason})"
+    return f"{result} in {response.latency:.1f}s · {tokens}"
 
 
 def _count(tokens: int | None) -> str:

@@ -1,4 +1,4 @@
-"""`ohw openapi`: the documents of the settings; a changed one is looked at and approved."""
+"""`ohw openapi`: list the OpenAPI documents of the settings; review and approve a changed one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from workbench.tools.openapi.documents import BadDocument
 from workbench.tools.openapi.pinned import Pinned, changed_lines, parts_of
 from workbench.tools.openapi.source import Source, read_source
 
-_NONE = "No OpenAPI documents. [tools.openapi.NAME] of the settings names one (see the guide on openapi)."
+_NONE = "No OpenAPI documents. Add one as [tools.openapi.NAME] in settings.toml (see the guide on OpenAPI)."
 
 
 def openapi(arguments: Namespace) -> int:
-    """List the documents, show what differs in one, or approve it; raises UsageError."""
+    """List the documents, or show or approve the changes of one. Raises UsageError."""
     where, settings = settings_of(arguments)
     sources = list(_sources(settings))
     if (arguments.action or "list") == "list":
@@ -28,16 +28,16 @@ def openapi(arguments: Namespace) -> int:
     names = ", ".join(source.name for source in sources) or "none"
     for source in sources:
         if source.name == arguments.name:
-            _look(where, source, arguments.hash if arguments.action == "approve" else None)
+            _review(where, source, arguments.hash if arguments.action == "approve" else None)
             return 0
     raise UsageError(f"which document? There are: {names}")
 
 
 def _sources(settings: Settings) -> Iterator[Source]:
     table = settings.tools.get("openapi")
-    for name, told in table.items() if isinstance(table, Mapping) else ():
+    for name, values in table.items() if isinstance(table, Mapping) else ():
         if name != "on":
-            yield read_source(name, told)
+            yield read_source(name, values)
 
 
 def _state(where: Locations, source: Source) -> str:
@@ -45,26 +45,26 @@ def _state(where: Locations, source: Source) -> str:
         return "a file"
     pinned = Pinned(source.document, where)
     if pinned.waiting is not None:
-        return f"has changed; what was agreed to is used until you have looked: ohw openapi changes {source.name}"
-    return "as it was agreed to" if pinned.agreed is not None else "never fetched"
+        return f"changed; the approved version is used until you review it: ohw openapi changes {source.name}"
+    return "as approved" if pinned.agreed is not None else "never fetched"
 
 
-def _look(where: Locations, source: Source, approved: str | None) -> None:
-    """Show what differs, or agree to what was shown: what has the hash `approved`; an empty one means shown last."""
+def _review(where: Locations, source: Source, approved: str | None) -> None:
+    """Show the changes, or approve those with the hash `approved`; an empty hash means those shown last."""
     pinned = Pinned(source.document, where)
     new = pinned.waiting if source.is_remote else None
     if new is None:
-        print_line(f"nothing of {source.name} waits for approval")
+        print_line(f"{source.name} has no changes to approve")
         return
     if approved is None:
         _show(pinned, new, source.name)
         return
-    agreed, look = approved or pinned.shown, f"look at it first: ohw openapi changes {source.name}"
+    agreed, advice = approved or pinned.shown, f"review it first: ohw openapi changes {source.name}"
     if agreed != pinned.mark(new):
-        why = "has changed since it was shown" if agreed else "was not shown yet"
-        raise UsageError(f"what waits of {source.name} {why}; {look}")
+        why = "changed since they were shown" if agreed else "were not shown yet"
+        raise UsageError(f"the changes of {source.name} {why}; {advice}")
     if not pinned.approve(new):
-        raise UsageError(f"{source.name} has changed again since; {look}")
+        raise UsageError(f"{source.name} has changed again; {advice}")
     print_line(f"approved: {source.name}")
 
 
@@ -76,4 +76,4 @@ def _show(pinned: Pinned, new: bytes, name: str) -> None:
     for line in lines:
         print_line(visible(line, lines=False))
     pinned.show(new)
-    print_line(f"To use it so from the next session on: ohw openapi approve {name} {pinned.mark(new)}")
+    print_line(f"To use them from the next session on: ohw openapi approve {name} {pinned.mark(new)}")

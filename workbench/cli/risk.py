@@ -1,4 +1,4 @@
-"""`ohw risk`: how commands would be rated; as arguments, or as JSON lines on stdin."""
+"""`ohw risk`: rate commands without running them, from arguments or JSON lines on stdin."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SEGMENT = ("text", "risk", "reason", "paths")
 
 
 def risk(arguments: Namespace) -> int:
-    """A line of JSON for each command."""
-    places = Places(str(_assumed(arguments.workspace or ".")), str(_assumed(arguments.home or "~")))
-    given = [json.dumps({"kind": "bash", "input": command}) for command in arguments.commands]
-    for line in given or sys.stdin.buffer:
+    """Print the rating of each command as a line of JSON."""
+    base = Places(str(_assumed(arguments.workspace or ".")), str(_assumed(arguments.home or "~")))
+    lines = [json.dumps({"kind": "bash", "input": command}) for command in arguments.commands]
+    for line in lines or sys.stdin.buffer:
         text = line if isinstance(line, str) else line.decode(errors="surrogateescape")
         if text.strip():
-            found = assess_line(text, places)
-            parts = [dict(zip(_SEGMENT, part, strict=False)) for part in found.parts]
-            print_line(json.dumps({"risk": found.risk, "reasons": found.reasons, "segments": parts}))
+            rating = assess_line(text, base)
+            parts = [dict(zip(_SEGMENT, part, strict=False)) for part in rating.parts]
+            print_line(json.dumps({"risk": rating.risk, "reasons": rating.reasons, "segments": parts}))
     return 0
 
 
-def _assumed(folder: str) -> Path:
-    """A folder that need not exist."""
-    return Path(folder).expanduser().resolve()
+def _assumed(directory: str) -> Path:
+    """Return the resolved path of a directory that need not exist."""
+    return Path(directory).expanduser().resolve()

@@ -1,4 +1,4 @@
-"""`ohw rules`: which rules there are, and what they and the mode would make of a command."""
+"""`ohw rules`: list the rules, and show what they and the mode decide about a command."""
 
 from __future__ import annotations
 
@@ -31,53 +31,53 @@ from workbench.tools.selection import select_tools
 from workbench.tools.str_replace_editor import NAME as EDITOR
 from workbench.tools.trust import is_trusted
 
-_NONE = "No rules yet. Write some into {file}, or answer a question with `always`."
+_NONE = "No rules yet. Write some to {file}, or answer an approval with `always`."
 _DONE = {"allow": "runs", "ask": "is asked about", "deny": "is denied"}
 
 
 def rules(arguments: Namespace) -> int:
-    """The rules, or what they make of commands; 1 where a file has mistakes, so that a script can tell."""
+    """List the rules, or test commands against them; return 1 where a rules file has problems."""
     where, settings = settings_of(arguments)
     workspace = workspace_of(arguments)
     page, faults = _page(where, settings, workspace)
     for line in faults:
         print_error(visible(line, lines=False))
-    for said in _trials(where, settings, workspace, arguments) if arguments.action == "test" else (page,):
-        if said:
-            print_line(said)
+    for text in _trials(where, settings, workspace, arguments) if arguments.action == "test" else (page,):
+        if text:
+            print_line(text)
     return 1 if faults else 0
 
 
 def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Namespace) -> Iterator[str]:
     if arguments.tool or arguments.path:
         return tried_call(where, settings, workspace, arguments.tool or EDITOR, arguments.path or "")
-    given = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
-    return tried(where, settings, workspace, (line for line in given if line.strip()))
+    commands = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
+    return tried(where, settings, workspace, (line for line in commands if line.strip()))
 
 
 def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
-    """The rules that count in that folder."""
+    """Return the rules that apply in this directory."""
     trusted = is_trusted(workspace, settings.trusted)
     return RuleBook(where.rules_file, workspace, trusted=trusted, confirm_unknown=settings.confirm_unknown)
 
 
 def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
-    """Each rule with where it is from, and what is wrong in the files, a line each."""
+    """Return each rule with its source, and a line about each problem in the files."""
     book = book_of(where, settings, workspace)
     rules, faults = book.rules(), (*book.faults, *_strangers(book, where, settings, workspace))
     own = workspace / FOLDER_FILE
-    left_out = own.exists() and not is_trusted(workspace, settings.trusted)
-    end = [visible(f"The rules in {own} are left out: the folder is not trusted.", lines=False)] if left_out else []
+    is_ignored = own.exists() and not is_trusted(workspace, settings.trusted)
+    end = [visible(f"The rules in {own} are ignored: the directory is not trusted.", lines=False)] if is_ignored else []
     if not rules:
         none = [] if faults else [_NONE.format(file=where.rules_file)]
         return "\n".join([*none, *end]), faults
-    rows = [(visible(rule.text, lines=False), place(rule, where.rules_file, own)) for rule in rules]
+    rows = [(visible(rule.text, lines=False), origin(rule, where.rules_file, own)) for rule in rules]
     width = min(60, max(len(text) for text, _ in rows))
     return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), faults
 
 
 def _strangers(book: RuleBook, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
-    """Rules that name a tool there is not; own tools are looked for only where that may be one."""
+    """Return lines about rules for unknown tools; the user's tools are loaded only where one may be meant."""
     if not book.strangers(list_registered_tools()):
         return ()
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
@@ -87,16 +87,16 @@ def _strangers(book: RuleBook, where: Locations, settings: Settings, workspace: 
         selection.close()
 
 
-def place(rule: Rule, person: Path, own: Path) -> str:
-    """Where a rule is from and where it counts."""
+def origin(rule: Rule, user_file: Path, own: Path) -> str:
+    """Return which file a rule comes from, and where it applies."""
     if rule.source == "session":
         return "this session"
-    file = own if rule.source == "folder" else person
+    file = own if rule.source == "folder" else user_file
     return f"{file}{f', in {rule.folder}' if rule.folder else ''}"
 
 
 def tried(where: Locations, settings: Settings, workspace: Path, commands: Iterable[str]) -> Iterator[str]:
-    """What would happen to each command, and what decides it; none is run."""
+    """Yield what would happen to each command and what decides it; none is run."""
     book = book_of(where, settings, workspace)
     for command in commands:
         subject = command_subject(command, str(workspace), os.path.expanduser("~"))  # noqa: PTH111
@@ -104,14 +104,12 @@ def tried(where: Locations, settings: Settings, workspace: Path, commands: Itera
 
 
 def tried_call(where: Locations, settings: Settings, workspace: Path, name: str, path: str) -> Iterator[str]:
-    """The same for a call of a tool on a path; raises UsageError for a tool there is not."""
+    """Yield the same for a call of a tool on a path. Raises UsageError for an unknown tool."""
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
     try:
         tool = selection.tools.get(name)
         if tool is None:
-            raise UsageError(
-                f"no tool that is on is called {name!r}{near(name, selection.tools)}; `ohw tools` lists them"
-            )
+            raise UsageError(f"there is no enabled tool {name!r}{near(name, selection.tools)}; `ohw tools` lists them")
         whole, arguments = _named(path, workspace)
         local = assess_action(tool, arguments, str(workspace), str(workspace))
         subject = subject_of(name, arguments, local, str(workspace))
@@ -124,7 +122,7 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
 
 
 def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
-    """A path or an address as a call names it, and the arguments of that call."""
+    """Return a path or URL as a call has it, and the arguments of that call."""
     if is_address(path):
         return path, {"url": path}
     whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
@@ -132,9 +130,9 @@ def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
 
 
 def _outcome(
-    book: RuleBook, settings: Settings, subject: Subject, local: Assessment, said: str, *, reads: bool = False
+    book: RuleBook, settings: Settings, subject: Subject, local: Assessment, call: str, *, reads: bool = False
 ) -> Iterator[str]:
-    """What would happen to an action that the model calls LOW."""
+    """Yield what would happen to an action that the model rates LOW."""
     caution = BROKEN if book.is_broken else ""
     rules, mode = book.rules(), cast(Mode, settings.mode)
     ruling = rule_on(
@@ -149,7 +147,7 @@ def _outcome(
         confirm_unknown=book.confirm_unknown,
     )
     why = ruling.rule if ruling.by == "mode" or ruling.rule == caution else f"rule {ruling.rule}"
-    yield f"{_DONE[ruling.verdict]:<14}  {local.risk:<6}  {visible(said.strip(), lines=False)}"
+    yield f"{_DONE[ruling.verdict]:<14}  {local.risk:<6}  {visible(call.strip(), lines=False)}"
     yield f"    by {visible(why, lines=False)}"
     beside = [ruling.reason] if ruling.verdict == "ask" and ruling.reason else []
     yield from (f"    {visible(reason, lines=False)}" for reason in (*beside, *local.reasons))

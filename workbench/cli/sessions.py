@@ -1,4 +1,4 @@
-"""`ohw sessions`: the list of sessions as text, and the repair of damaged ones."""
+"""`ohw sessions`: list the sessions, and repair damaged ones."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")
 _NEEDED = ("id", "title", "state", "last used", "folder", "cost", "events")
-"""Columns of the list of sessions, the one that is most needed first."""
+"""Columns in order of importance: the last ones are dropped first on a narrow terminal."""
 _SHARES = {"folder": 2, "title": 3}
-"""Columns that take what the others leave; those are never cut, as an id is there to be copied."""
+"""Columns that share the remaining width; the others are never cut, since an ID is there to be copied."""
 _LEAST = 14
 _BETWEEN = 3
 
 
 def sessions(arguments: Namespace) -> int:
-    """All sessions, the one used last first; or a repair."""
+    """List all sessions, the most recent first, or repair."""
     where, settings = settings_of(arguments)
     if arguments.action == "repair":
         return _repair(arguments, where, settings)
-    found = list_sessions(where, check=True)
-    if found:
-        _print(found)
+    summaries = list_sessions(where, check=True)
+    if summaries:
+        _print(summaries)
     else:
         print_line("No sessions yet. `ohw PROMPT` starts one.")
     return 0
 
 
 def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
-    """Repair the session of that id, or all that are damaged; 1 where one could not be."""
+    """Repair the session with this ID, or all damaged ones; return 1 where a repair failed."""
     from workbench.session.storage.salvage import Beginning, repair
 
     mode = Settings().mode if settings.mode == NEVER else settings.mode
@@ -63,42 +63,44 @@ def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
     code = 0
     for name in names:
         try:
-            _tell_of(name, repair(session_path(where, name), beginning), beginning)
+            _report(name, repair(session_path(where, name), beginning), beginning)
         except WorkbenchError as error:
             print_error(visible(str(error), lines=False))
             code = 1
     return code
 
 
-def _tell_of(name: str, repaired: Repaired, beginning: Beginning) -> None:
+def _report(name: str, repaired: Repaired, beginning: Beginning) -> None:
     if repaired.kept is None:
-        print_line(f"{name}: not damaged, left as it is")
+        print_line(f"{name}: not damaged, unchanged")
         return
     count = f"{repaired.saved:,} event{'' if repaired.saved == 1 else 's'}"
     print_line(f"{name}: {count} saved; lost: {repaired.lost}")
     if not repaired.has_beginning:
-        print_line(f"  How it began is lost: it works in {visible(str(beginning.workspace), lines=False)}")
-    print_line(f"  The damaged file is kept as {repaired.kept}")
-    print_line(f"  Mode ({beginning.mode}) and rules are those of your settings, what was open is closed")
-    print_line(f"  Go on with: ohw resume {name}")
+        print_line(f"  Its start is lost: it now works in {visible(str(beginning.workspace), lines=False)}")
+    print_line(f"  The damaged file was kept as {repaired.kept}")
+    print_line(f"  Mode ({beginning.mode}) and rules come from your settings; pending actions were closed")
+    print_line(f"  Resume with: ohw resume {name}")
 
 
-def _print(found: list[SessionSummary]) -> None:
-    """As a table: on a terminal the columns that fit, elsewhere all of them."""
+def _print(summaries: list[SessionSummary]) -> None:
+    """Print a table: on a terminal the columns that fit, elsewhere all of them."""
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
-    rows = [dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry)), strict=True)) for entry in found]
+    rows = [
+        dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry)), strict=True)) for entry in summaries
+    ]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, expand=True)
-    shown = _columns_in(console.width, rows)
-    for name in shown:
+    columns = _columns_in(console.width, rows)
+    for name in columns:
         table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=_SHARES.get(name))
     for row in rows:
-        table.add_row(*(Text(row[name]) for name in shown))
+        table.add_row(*(Text(row[name]) for name in columns))
     console.print(table)
 
 
 def _columns_in(width: int, rows: list[dict[str, str]]) -> list[str]:
-    """The most needed columns that fit, in the order of the list; the id always."""
+    """Return the most important columns that fit, in the order of the list; the ID always."""
     fit: set[str] = set()
     for name in _NEEDED:
         longest = max(len(name), *(len(row[name]) for row in rows))
@@ -115,5 +117,5 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
         return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
     cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
     title = f"sub-agent of {entry.parent}" if entry.parent else entry.title
-    state = entry.ended or ("waits for you" if entry.waiting else "open")
+    state = entry.ended or ("needs approval" if entry.waiting else "open")
     return (entry.id, used, state, cost, str(entry.events), entry.workspace, title)

@@ -1,4 +1,4 @@
-"""`ohw`, `ohw demo` and `ohw resume`: a session on the screen, or line by line."""
+"""`ohw`, `ohw demo` and `ohw resume` open a session on the screen or line by line; `ohw run` needs no screen."""
 
 from __future__ import annotations
 
@@ -19,42 +19,45 @@ from workbench.text import visible
 
 
 def start(arguments: Namespace) -> int:
-    """A new session, with what to begin with where that was given."""
+    """Start a session, with the first message if there is one."""
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     return _opener(arguments)(where, settings, workspace_of(arguments), prompt=arguments.prompt or "")
 
 
 def demo(arguments: Namespace) -> int:
-    """A scripted agent that mends a small project."""
+    """Watch a scripted agent fix a small project."""
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     return _opener(arguments)(where, settings, workspace_of(arguments), demo=True)
 
 
 def resume(arguments: Namespace) -> int:
-    """A session again."""
+    """Resume a session."""
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     opener = _opener(arguments)
-    found = chosen_session(where, arguments)
-    if found.damaged:
+    session = chosen_session(where, arguments)
+    if session.damaged:
         from workbench.session.storage.store import REPAIR
 
-        raise WorkbenchError(f"the session {found.id} cannot be opened: {found.damaged}; {REPAIR.format(found.id)}")
-    return opener(where, _agreed(where, settings, found.id), Path(found.workspace), session_id=found.id)
+        raise WorkbenchError(
+            f"the session {session.id} cannot be opened: {session.damaged}; {REPAIR.format(session.id)}"
+        )
+    return opener(where, _agreed(where, settings, session.id), Path(session.workspace), session_id=session.id)
 
 
 def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
-    """The settings to open it with, asked about where the file may be somebody else's; raises UsageError for a no."""
+    """Ask before a file of unknown origin is opened, and return the settings for it. Raises UsageError for a no."""
     from workbench.session.names import session_path
     from workbench.session.storage.past import not_ours
 
     why = not_ours(session_path(where, session_id))
     if not why:
         return settings
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed ahead is no answer
+    # What was typed before the question is no answer to it.
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)
     sys.stderr.write(
         f"The file of session {session_id} {visible(why, lines=False)}.\n"
-        "What it says comes from there. Its mode, model, address and rules will not count, and what is open in it is "
-        "closed.\nOpen it? Write yes or no: "
+        "Its content is not yours. Its mode, model, address and rules are ignored, and pending actions are closed.\n"
+        "Open it? Type yes or no: "
     )
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() != "yes":
@@ -63,9 +66,10 @@ def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
 
 
 def _opener(arguments: Namespace) -> Callable[..., int]:
-    """What shows a session: the screen, or lines where they are wanted or nothing else is possible."""
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):  # Textual draws on stderr
-        raise UsageError("this needs a terminal for its input, output and errors; without one use `ohw run PROMPT`")
+    """Return what opens a session: the screen, or plain mode where it was asked for or the terminal needs it."""
+    # Textual draws on stderr.
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError("not a terminal; use `ohw run PROMPT` for scripts")
     is_dumb = os.environ.get("TERM", "dumb") == "dumb"
     if not (arguments.plain or is_dumb):
         from workbench.tui.start import open_screen
@@ -78,7 +82,7 @@ def _opener(arguments: Namespace) -> Callable[..., int]:
 
 
 def run(arguments: Namespace) -> int:
-    """The run; its exit code says how it ended."""
+    """Run without a screen; the exit code says how the run ended."""
     where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     from workbench.engine.peers import mark_descendants

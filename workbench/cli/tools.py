@@ -1,4 +1,4 @@
-"""`ohw tools`: what tools there are here, for a person to read, or as JSON that is OpenAI's and MCP's shape at once."""
+"""`ohw tools`: list the tools, as text or as JSON in the shapes of both OpenAI and MCP."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _WIDTH = 100
 
 
 def tools(arguments: Namespace) -> int:
-    """The tools, those of MCP servers included."""
+    """Print the tools, those of MCP servers included."""
     where, settings = settings_of(arguments)
-    folder = workspace_of(arguments)
-    servers = ListedServers(where, settings, folder)
+    workspace = workspace_of(arguments)
+    servers = ListedServers(where, settings, workspace)
     try:
         if arguments.mcp:
             servers.ask()
         more = servers.states()
         page, notices = _page(
-            where, servers.settings(settings), folder, as_json=arguments.json, more=more, with_unread=arguments.all
+            where, servers.settings(settings), workspace, as_json=arguments.json, more=more, with_unread=arguments.all
         )
     finally:
         servers.close()
@@ -54,37 +54,34 @@ def _page(
     more: Sequence[ToolState] = (),
     with_unread: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
-    """The page, and lines about tools that were left out; raises UsageError for wrong settings.
-
-    `more` are tools that come from elsewhere, such as those of MCP servers.
-    """
+    """Return the list, and lines about omitted tools; `more` are tools of MCP servers. Raises UsageError."""
     context = ToolContext(str(workspace), complete=NoModel())
     selection = select_tools(settings, where.settings_file, context)
     try:
-        found = [(state, tool) for state in selection.states for tool in _shown(state, context)]
-        found += [(state, tool) for state in more for tool in state.tools or (None,)]
-        page = _as_json(found, with_unread=with_unread) if as_json else "\n\n".join(_lines(found))
+        rows = [(state, tool) for state in selection.states for tool in _tools_of(state, context)]
+        rows += [(state, tool) for state in more for tool in state.tools or (None,)]
+        page = _as_json(rows, with_unread=with_unread) if as_json else "\n\n".join(_lines(rows))
     finally:
         selection.close()
     return page, selection.notices
 
 
-def _shown(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
-    """The tools behind a state; those of ours also when they are off, but code of others does not run for that."""
+def _tools_of(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
+    """Return the tools of a state; built-in ones also when they are off, since no foreign code runs for that."""
     if state.tools or state.name not in list_registered_tools():
         return list(state.tools) or [None]
     try:
-        made = list(resolve_tool(Tool(state.name), context))
+        resolved = list(resolve_tool(Tool(state.name), context))
     except (WorkbenchError, ImportError):
         return [None]
-    for tool in made:
+    for tool in resolved:
         tool.close()
-    return [*made] or [None]
+    return [*resolved] or [None]
 
 
-def _as_json(found: list[tuple[ToolState, ToolDefinition | None]], *, with_unread: bool) -> str:
-    shown = [(state, tool) for state, tool in found if tool is not None or with_unread]
-    return json.dumps([_entry(state, tool) for state, tool in shown], indent=2)
+def _as_json(rows: list[tuple[ToolState, ToolDefinition | None]], *, with_unread: bool) -> str:
+    listed = [(state, tool) for state, tool in rows if tool is not None or with_unread]
+    return json.dumps([_entry(state, tool) for state, tool in listed], indent=2)
 
 
 def _entry(state: ToolState, tool: ToolDefinition | None) -> dict[str, Any]:
@@ -93,7 +90,7 @@ def _entry(state: ToolState, tool: ToolDefinition | None) -> dict[str, Any]:
 
 
 def _origin(state: ToolState, tool: ToolDefinition | None) -> str:
-    """What brings it: we, a document, a server, or somebody's package or folder."""
+    """Return where it comes from: built in, an OpenAPI document, a server, a package or a directory."""
     if server := str(getattr(tool, "server", "")):
         return f"MCP server {server}"
     if tool is None and state.name.startswith("MCP server "):
@@ -103,12 +100,12 @@ def _origin(state: ToolState, tool: ToolDefinition | None) -> str:
     return state.source or "built-in"
 
 
-def _lines(found: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:
-    for state, tool in found:
+def _lines(rows: list[tuple[ToolState, ToolDefinition | None]]) -> Iterator[str]:
+    for state, tool in rows:
         name = tool.name if tool else state.name
         heading = f"{name:<22} {'on' if state.is_on else 'off'}: {state.why}"
-        rows = [heading, *_source(state), *(_about(tool) if tool else ())]
-        yield "\n".join(visible(row) for row in rows)
+        lines = [heading, *_source(state), *(_about(tool) if tool else ())]
+        yield "\n".join(visible(row) for row in lines)
 
 
 def _source(state: ToolState) -> list[str]:

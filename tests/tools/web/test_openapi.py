@@ -387,25 +387,25 @@ def test_a_document_of_the_network_that_changes_is_not_used_before_a_look(tmp_pa
 
     assert list(serve(made).tools) == ["api_get"]
     assert serve(other).notices == []  # nothing that a tool is made of
-    assert "as it was agreed to" in told("list")
+    assert "as approved" in told("list")
     later = serve(changed)
     assert list(later.tools) == ["api_get"]
     assert "ohw openapi changes api" in later.notices[0]
-    assert "has changed" in told("list")
+    assert "changed; the approved version is used" in told("list")
     assert main(["openapi", "approve", "api"]) == 2
-    assert "was not shown yet; look at it first: ohw openapi changes api" in capsys.readouterr().err
+    assert "were not shown yet; review it first: ohw openapi changes api" in capsys.readouterr().err
     assert "DELETE /it is new" in told("changes")
     assert '+ "operationId": "wipe"' in told("changes")
     shown = told("changes").split()[-1]
     serve({**changed, "servers": [{"url": "https://elsewhere.test/"}]})  # behind the back of whoever looked
     for given_too in ([], [shown]):
         assert main(["openapi", "approve", "api", *given_too]) == 2
-        assert "has changed since it was shown" in capsys.readouterr().err
+        assert "changed since they were shown" in capsys.readouterr().err
     assert list(serve(changed).tools) == ["api_get"]
     assert main(["openapi", "approve", "api", shown]) == 0
     assert "approved: api" in capsys.readouterr().out
     assert sorted(serve(changed).tools) == ["api_get", "api_wipe"]
-    assert "nothing of api waits" in told("approve")
+    assert "api has no changes to approve" in told("approve")
     assert sorted(serve(made).tools) == ["api_get", "api_wipe"]  # what is gone is not taken away silently either
     assert serve(changed).notices == []
     assert main(["openapi", "changes", "none"]) == 2
