@@ -17,7 +17,7 @@ from workbench.mcp.mentions import PromptArgument, ServerPrompt
 from workbench.protocol.commands import AnswerQuestion, GetPrompt, SendMessage
 from workbench.protocol.live import PromptReady
 from workbench.tui.palette.entries import entries_of
-from workbench.tui.widgets.prompt import ServerPrompt as PromptBox
+from workbench.tui.widgets.prompt import Prompt as PromptBox
 from workbench.view.prompt.server_prompts import arguments_of, written
 
 REVIEW = ServerPrompt("fake", "review", "", (PromptArgument("file", "Which one.", True), PromptArgument("how")))
@@ -59,7 +59,7 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
     app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
         box = app.screen.query_one(PromptBox)
-        await wait_until(pilot, lambda: app.screen.prompts)
+        await wait_until(pilot, lambda: app.screen.submitter.server_prompts.available)
         await pilot.press(*"/fake:rev", "tab")
         assert await wait_until(pilot, lambda: box.text == "/fake:review file=")
         await pilot.press("enter")
@@ -74,7 +74,10 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         await pilot.press("enter")
         await wait_until(pilot, lambda: len(link.commands) == 2)
         assert link.commands[1] == ("send", "Review a.py.\\e[31m\nWith care.")
-        found = {entry.label: entry.action for entry in entries_of(app, app.screen, app.settings, is_main=True)}
+        found = {
+            entry.label: entry.action
+            for entry in entries_of(app, app.screen, app.settings, app.screen.submitter.server_prompts.available)
+        }
         await app.screen.run_action(found["/fake:hello"])
         await wait_until(pilot, lambda: len(link.commands) == 3)
         assert link.commands[2] == ("ask_prompt", "fake", "hello", {})

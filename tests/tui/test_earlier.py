@@ -13,7 +13,7 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.client.history import FilePast, History, read_history
 from workbench.protocol import events as ev
 from workbench.session.storage.store import Store
-from workbench.tui.screens import earlier
+from workbench.tui.screens.main import feed
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
@@ -218,8 +218,8 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
 
 
 async def test_what_is_far_above_the_end_that_is_followed_is_held_no_longer(tmp_path, monkeypatch):
-    monkeypatch.setattr(earlier, "MOST", 900)
-    monkeypatch.setattr(earlier, "AGAIN", 0)
+    monkeypatch.setattr(feed, "MAX_EVENTS", 900)
+    monkeypatch.setattr(feed, "RETRY", 0)
     events, path = session(60, tmp_path)
     whole = fold(events)
     link = FileLink(path, 600)

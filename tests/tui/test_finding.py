@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import STEADY, Script, long_session, working_session
 from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.screens.main.search import SessionSearch
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.search_line import SearchLine
 from workbench.view.search import find_in
 
 SESSION = working_session().events[:34]
@@ -57,7 +57,7 @@ async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
         await wait_until(pilot, lambda: "1/1" in said(app))
         found = lambda: [card.item.action_id for card in app.screen.query("ActionCard.-found")]
         await wait_until(pilot, lambda: found() == ["a171"])
-        assert app.screen.query_one(SearchLine).has_focus_within
+        assert app.screen.query_one(SessionSearch).has_focus_within
         await pilot.press("enter")
         await wait_until(pilot, lambda: isinstance(app.focused, ActionCard))
         conversation = app.screen.query_one(Conversation)
@@ -83,7 +83,7 @@ async def test_the_newest_place_comes_first_then_n_goes_around_and_escape_ends()
         await wait_until(pilot, lambda: "3/3" in said(app))
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
-        assert not app.screen.query_one(SearchLine).display
+        assert not app.screen.query_one(SessionSearch).display
         assert not app.screen.query(".-found")
 
 
@@ -95,4 +95,4 @@ async def test_words_that_are_nowhere_leave_the_place_and_say_so():
         await wait_until(pilot, lambda: said(app) == "not found")
         await pilot.press("enter", "escape", "n")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "n")
-        assert not app.screen.query_one(SearchLine).display
+        assert not app.screen.query_one(SessionSearch).display

@@ -77,7 +77,7 @@ async def walk(script: Script) -> None:
             await wait_until(pilot, lambda: app.screen is not main and MARKUP in shown(app))
             await pilot.press("q")
             await wait_until(pilot, lambda: app.screen is main)
-        for action, name in (("diff", "DiffViewerScreen"), ("rules", "RulesScreen")):
+        for action, name in (("diff", "DiffViewerScreen"), ("app.rules", "RulesScreen")):
             await main.run_action(action)
             await wait_until(pilot, lambda name=name: type(app.screen).__name__ == name and MARKUP in shown(app))
             await pilot.press("escape")

@@ -36,7 +36,7 @@ def rows(app):
 
 
 def entries(app):
-    return entries_of(app, app.screen, app.settings, is_main=True)
+    return entries_of(app, app.screen, app.settings, app.screen.submitter.server_prompts.available)
 
 
 async def test_every_entry_names_an_action_that_there_is():

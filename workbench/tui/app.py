@@ -19,11 +19,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from workbench.client.client import Client
-from workbench.client.deferred import DeferredClient
 from workbench.client.threads import in_daemon
 from workbench.config.settings import Settings
-from workbench.errors import WorkbenchError
 from workbench.tui.app_keys import AppKeys
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.mistakes import Mistakes
@@ -113,8 +110,8 @@ class WorkbenchApp(TerminalApp, AppKeys):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What was found, the usual ones, and the wall last: no control character passes."""
-        found = self.found_filters if isinstance(self.screen, MainScreen) else ()
-        return [*found, *self.terminal.line_filters(super().get_line_filters()), _WALL]
+        search = self.screen.view.search.line_filters if isinstance(self.screen, MainScreen) else ()
+        return [*search, *self.terminal.line_filters(super().get_line_filters()), _WALL]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables for themes that know nothing of them."""
@@ -169,8 +166,7 @@ class WorkbenchApp(TerminalApp, AppKeys):
         self.mistakes.found("keys", found.problems)
         self.keymap = found.usable
         self.set_keymap(dict(found.usable))
-        self.main.refresh_hints()  # the footer was painted with the keys that do not count
-        self.main.show_welcome()
+        self.main.refresh_status()  # the footer was painted with the keys that do not count
 
     @on(BehindScrolled)
     def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:
@@ -210,19 +206,10 @@ class WorkbenchApp(TerminalApp, AppKeys):
     def main_screen(self) -> MainScreen:
         """On what is opened now, for the size there is."""
         opened = self.opened
-        link = opened.link or DeferredClient(_no_model)
         arguments = arguments_now(lambda: self.settings, lambda: self.available_themes)
         offers = ServerOffers(lambda: self.settings, opened.workspace)
-        screen = MainScreen(
-            link,
-            self.state,
-            opened.workspace,
-            has_session=opened.link is not None,
-            writing=Writing(opened.workspace, self._history, arguments, offers, vim=self.terminal.settings.vim),
-            message=opened.message,
-            keep=opened.keep,
-            unsent=opened.unsent,
-        )
+        writing = Writing(opened.workspace, self._history, arguments, offers, vim=self.terminal.settings.vim)
+        screen = MainScreen(opened, self.state, writing, self.begin_with_command)
         screen.add_class(*_sizes(self), update=False)
         return screen
 
@@ -231,7 +218,3 @@ def _sizes(app: WorkbenchApp) -> Iterator[str]:
     """Classes of the size there is, so that the first layout is the right one and not styled over again."""
     for length, steps in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
         yield next(name for least, name in reversed(steps) if length >= least)
-
-
-def _no_model() -> Client:
-    raise WorkbenchError("no model is set up")

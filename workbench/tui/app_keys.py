@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.binding import Binding, BindingType
-from textual.filter import LineFilter
 from textual.widgets import Input, TextArea
 
 from workbench.errors import WorkbenchError
@@ -20,12 +19,15 @@ from workbench.tui.opening import (
     open_help,
     open_models,
     open_palette,
+    open_rules,
+    open_servers,
     open_settings,
+    open_tools,
 )
-from workbench.tui.screens.main import MainScreen
 from workbench.tui.theming import choose_theme
 
 if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
     from workbench.tui.palette.entries import Entry
     from workbench.tui.settings.book import SettingsBook
     from workbench.tui.settings.providers import Way
@@ -49,8 +51,6 @@ class AppKeys(AppSessions):
     settings_file: Path | None
     book: SettingsBook | None = None
     mistakes: Mistakes
-    found_filters: Sequence[LineFilter] = ()
-    """What marks the words of a search on the main screen."""
     ways: Callable[[], Sequence[Way]] | None = None
 
     def action_help(self, by_sign: bool = False) -> None:
@@ -71,9 +71,7 @@ class AppKeys(AppSessions):
             if entry is not None:
                 await self.run_action(entry.action, entry.node or below)
 
-        workspace = self.opened.workspace if isinstance(below, MainScreen) else None
-        sessions = self.sessions if workspace is not None else None
-        open_palette(self, self.settings, workspace, sessions, chosen)
+        open_palette(cast("WorkbenchApp", self), chosen)
 
     async def action_model(self, name: str = "") -> None:
         """Another model from here on: by its name, or chosen from a list; without a session yet, one begins on it."""
@@ -122,6 +120,18 @@ class AppKeys(AppSessions):
     def action_mistakes(self) -> None:
         """What is wrong in settings, keys and themes."""
         self.mistakes.open()
+
+    def action_rules(self) -> None:
+        """The rules, and what they fit in this session."""
+        open_rules(self, self.state, self.opened.workspace, self.settings.trusted, self.opened.link)
+
+    def action_servers(self) -> None:
+        """The MCP servers, their tools and logs."""
+        open_servers(self, self.settings, self.opened.workspace)
+
+    def action_tools(self) -> None:
+        """The tools the agent has."""
+        open_tools(self, self.state, self.opened.workspace)
 
     def action_settings(self) -> None:
         """Every setting, to be looked at and changed."""

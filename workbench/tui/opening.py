@@ -16,8 +16,8 @@ from workbench.text import visible
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
     from workbench.tui.palette.entries import Entry
-    from workbench.tui.screens.palette import FindSessions
     from workbench.tui.settings.book import SettingsBook
     from workbench.tui.settings.providers import Way
     from workbench.view.approval.never_ask import NeverAskQuestion
@@ -46,7 +46,7 @@ def open_text(app: App[Any], title: str, text: str) -> None:
     app.push_screen(PagerScreen(Content(title), text))
 
 
-def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
+def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
     """The diff viewer on everything that changed; False when there is nothing to show."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
@@ -56,7 +56,8 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> bool:
     if names:
         scope = wanted if wanted in names else names[-1]
         app.push_screen(DiffViewerScreen((), str(review.folder), chosen, review=review, scope=scope))
-    return bool(names)
+    else:
+        app.notify("nothing has changed yet", severity="warning", markup=False)
 
 
 def open_spending(app: App[Any], state: SessionState) -> None:
@@ -66,15 +67,15 @@ def open_spending(app: App[Any], state: SessionState) -> None:
     open_text(app, "Cost and context", spending_page(state))
 
 
-def open_action_diff(app: App[Any], review: Review, action_id: str) -> bool:
+def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
     """The diff viewer on what one action changed, or would change; False when that is nothing."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
     item = review.state.actions.get(action_id)
-    has_files = item is not None and bool(item.files or item.preview)
-    if has_files:
+    if item is not None and (item.files or item.preview):
         app.push_screen(DiffViewerScreen((), str(review.folder), review=review, action_id=action_id))
-    return has_files
+    else:
+        app.notify("this action changed no file", severity="warning", markup=False)
 
 
 def open_help(app: App[Any]) -> None:
@@ -192,20 +193,17 @@ async def export_session(name: str, file: str) -> str:
     return f"written: {place}"
 
 
-def open_palette(
-    app: App[Any],
-    settings: Settings,
-    workspace: Path | None,
-    sessions: FindSessions | None,
-    run: Callable[[Entry | None], Awaitable[None]],
-) -> None:
-    """Everything there is to do on this screen; with a workspace it is the main one. Not twice."""
+def open_palette(app: WorkbenchApp, run: Callable[[Entry | None], Awaitable[None]]) -> None:
+    """Everything there is to do on this screen, and on the main one with its sessions and files; not twice."""
     from workbench.tui.palette.entries import entries_of
     from workbench.tui.screens.palette import PaletteScreen
 
-    if not isinstance(app.screen, PaletteScreen):
-        entries = entries_of(app, app.screen, settings, is_main=workspace is not None)
-        app.push_screen(PaletteScreen(entries, workspace, sessions), run)
+    screen, main = app.screen, app.main
+    if screen is main:
+        entries = entries_of(app, main, app.settings, main.submitter.server_prompts.available)
+        app.push_screen(PaletteScreen(entries, app.opened.workspace, app.sessions), run)
+    elif not isinstance(screen, PaletteScreen):
+        app.push_screen(PaletteScreen(entries_of(app, screen, app.settings), None, None), run)
 
 
 def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], None], done: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import App
 from textual.dom import DOMNode
@@ -16,6 +16,9 @@ from workbench.tui.key_names import key_name
 from workbench.tui.themes import theme_order
 from workbench.view.commands import COMMANDS
 from workbench.view.prompt.completion import ranking
+
+if TYPE_CHECKING:
+    from workbench.mcp.mentions import ServerPrompt
 
 Rank = tuple[int, int, int]
 """How well an entry fits, the best is the lowest: kind of fit, kind of entry, length."""
@@ -50,10 +53,13 @@ class PastSession:
     words: str
 
 
-def entries_of(app: App[Any], screen: Screen[Any], settings: Settings, *, is_main: bool) -> list[Entry]:
-    """What can be done on that screen without looking anything up."""
+def entries_of(
+    app: App[Any], screen: Screen[Any], settings: Settings, prompts: Sequence[ServerPrompt] | None = None
+) -> list[Entry]:
+    """Return what can be done on that screen; `prompts` are those of MCP servers, None unless it is the main screen."""
+    is_main = prompts is not None
     keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
-    found = [*_commands(keys), *_prompts(screen)] if is_main else []
+    found = [*_commands(keys), *map(_prompt_entry, prompts)] if prompts is not None else []
     known = {entry.action for entry in found}
     found += [entry for entry in _bindings(screen) if entry.action not in known]
     if is_main:
@@ -102,11 +108,9 @@ def _commands(keys: dict[str, Any]) -> Iterator[Entry]:
         yield Entry("command", f"/{command.name}", command.words, command.action, key)
 
 
-def _prompts(screen: Screen[Any]) -> Iterator[Entry]:
-    """The prompts of MCP servers."""
-    for each in getattr(screen, "prompts", ()):
-        name = f"{each.server}:{each.name}"
-        yield Entry("command", f"/{name}", each.words, f"server_prompt({name!r})")
+def _prompt_entry(prompt: ServerPrompt) -> Entry:
+    name = f"{prompt.server}:{prompt.name}"
+    return Entry("command", f"/{name}", prompt.words, f"server_prompt({name!r})")
 
 
 def _bindings(screen: Screen[Any]) -> Iterator[Entry]:

@@ -12,6 +12,7 @@ from textual.message import Message
 
 from workbench.client.threads import in_daemon
 from workbench.session.mentions import mentioned
+from workbench.tui.focusing import give_keys
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
@@ -139,3 +140,11 @@ class Writing(Vertical):
         self._completer.at = picked.at
         self.query_one(Prompt).action_take()
         self.query_one(Prompt).focus()
+
+    @on(QueueList.Left)
+    def on_queue_list_left(self, left: QueueList.Left) -> None:
+        """Go back to the prompt, with the letter that was typed."""
+        prompt = self.query_one(Prompt)
+        give_keys(prompt)
+        if left.typed:
+            prompt.type_in(left.typed)

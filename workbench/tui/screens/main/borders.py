@@ -1,0 +1,96 @@
+"""The borders between the panels: keys and the mouse move them."""
+
+from __future__ import annotations
+
+from textual.geometry import Size
+from textual.widget import Widget
+
+from workbench.tui.widgets.side import SidePanels
+
+_WIDTH = "width"
+_LOWER_PANELS = ("tasks", "changes")
+"""Panels with another one above them, by id: their upper border can be moved."""
+
+
+class PanelBorders:
+    """Moves the border beside the side panels and those between them.
+
+    Sizes that the user chose hold as long as the screen keeps the size on which they were chosen.
+    """
+
+    def __init__(self, side: SidePanels) -> None:
+        self._side = side
+        self._dragged = ""
+        self._screen_size: Size | None = None
+
+    @property
+    def is_dragged(self) -> bool:
+        """Whether the mouse holds a border."""
+        return bool(self._dragged)
+
+    def grab(self, x: int, y: int) -> None:
+        """Let the mouse hold the border at this position of the screen, if there is one."""
+        self._dragged = self._border_at(x, y)
+        if self._dragged:
+            self._side.capture_mouse()
+
+    def drag(self, x: int, y: int) -> None:
+        """Move the held border to this position of the screen."""
+        side = self._side
+        self._screen_size = side.screen.size
+        if self._dragged == _WIDTH:
+            side.make_wider(side.region.right - x - side.outer_size.width, side.screen.size.width)
+            return
+        panel = side.query_one(f"#{self._dragged}", Widget)
+        side.make_higher(self._dragged, panel.region.bottom - y - panel.outer_size.height, self._available_height())
+
+    def release(self) -> None:
+        """Let go of the held border."""
+        self._dragged = ""
+        self._side.release_mouse()
+
+    def move(self, wider: int, higher: int) -> None:
+        """Make the side panels wider by some columns, or the focused panel higher by some rows."""
+        side = self._side
+        if self._is_narrow and not side.opened:
+            return
+        self._screen_size = side.screen.size
+        if wider and not self._is_narrow:
+            side.make_wider(wider, side.screen.size.width)
+        elif higher and self._is_narrow:
+            side.make_higher(side.opened, higher, self._available_height())
+        elif higher:
+            focused = side.screen.focused
+            name = focused.id if focused is not None else None
+            if name in _LOWER_PANELS:
+                side.make_higher(name, higher, self._available_height())
+            else:
+                # The timeline takes what the others leave: it grows when the panel below it shrinks.
+                side.make_higher("tasks", -higher, self._available_height())
+
+    def reset_after_resize(self) -> None:
+        """Go back to the sizes of the style sheet if the screen has another size than when they were changed."""
+        if self._screen_size and self._screen_size != self._side.screen.size:
+            self._screen_size = None
+            self._side.reset_sizes()
+
+    @property
+    def _is_narrow(self) -> bool:
+        return self._side.screen.has_class("-narrow")
+
+    def _available_height(self) -> int:
+        """Rows that the panels may share; an unfolded panel of a narrow screen gets up to 60 % of it."""
+        return self._side.screen.size.height * 6 // 10 + 2 if self._is_narrow else self._side.size.height
+
+    def _border_at(self, x: int, y: int) -> str:
+        """Return `_WIDTH`, the id of the panel whose upper border is here, or an empty string."""
+        side = self._side
+        if side.screen.has_class("-zoomed"):
+            return ""
+        if self._is_narrow:
+            opened = side.opened
+            return opened if opened and y == side.query_one(f"#{opened}", Widget).region.y else ""
+        if x in (side.region.x - 1, side.region.x) and side.region.y <= y < side.region.bottom:
+            return _WIDTH
+        tops = {name: side.query_one(f"#{name}", Widget).region.y for name in _LOWER_PANELS}
+        return next((name for name, top in tops.items() if x > side.region.x and y in (top - 1, top)), "")

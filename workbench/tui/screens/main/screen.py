@@ -1,0 +1,286 @@
+"""The main screen: conversation, panels, prompt. It turns keys and messages of widgets into commands to the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import ClassVar, Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from workbench.client.client import Client
+from workbench.client.deferred import DeferredClient
+from workbench.config.modes import MODES
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import Interrupt
+from workbench.text import visible
+from workbench.tui.focusing import give_keys
+from workbench.tui.garbage import freeze
+from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
+from workbench.tui.opening import open_action, open_action_diff, open_diff, open_spending, open_text
+from workbench.tui.screens.main.search import SEARCH_KEYS
+from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
+from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, Submitter
+from workbench.tui.screens.mode_switch import ModeSwitch
+from workbench.tui.screens.question_opener import Asking
+from workbench.tui.textual_seam.screen import LowLatencyScreen
+from workbench.tui.widgets.activity import Activity, is_working
+from workbench.tui.widgets.draft import Draft
+from workbench.tui.widgets.engine_lost import say_engine_lost
+from workbench.tui.widgets.key_hints import KeyHints, hints_now
+from workbench.tui.widgets.painting import entitle
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.queue import QueueList
+from workbench.tui.widgets.status_line import StatusLine
+from workbench.tui.widgets.writing import Writing
+from workbench.view.opened import Opened
+from workbench.view.prompt.completion import mention_of
+from workbench.view.review.review import Review
+from workbench.view.state import Changed, SessionState
+
+_KEYS: Final[tuple[BindingType, ...]] = (
+    Binding("f5", "diff", "Diff viewer", id="diff", priority=True),
+    Binding("f8", "question", "Answer what waits", id="question", priority=True),
+    Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
+    Binding("escape", "leave", "Back to the prompt, then stop the agent", id="leave"),
+)
+
+
+class MainScreen(LowLatencyScreen):
+    """One session on screen. The parts do the work; actions and handlers here pass on to them."""
+
+    AUTO_FOCUS = "#prompt"
+    BINDINGS: ClassVar[list[BindingType]] = [*PANEL_KEYS, *SEARCH_KEYS, *_KEYS]
+
+    def __init__(
+        self, opened: Opened, state: SessionState, writing: Writing, begin_in_shell: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """For `begin_in_shell` see `Submitter`."""
+        super().__init__()
+        link = self.link = opened.link or DeferredClient(_no_model)
+        self.state, self.writing = state, writing
+        self.has_session = has_session = opened.link is not None
+        self._first_message = opened.message
+        self._status = StatusLine(state, opened.workspace)
+        self.view = SessionView(
+            link, state, has_session=has_session, show=self.show, focus_prompt=lambda: give_keys(self.prompt)
+        )
+        self._activity = Activity(state)
+        self._hints = KeyHints()
+        self.submitter = Submitter(
+            link,
+            state,
+            opened.workspace,
+            has_session=has_session,
+            writing=writing,
+            run_action=self.run_action,
+            begin_in_shell=begin_in_shell,
+            notify=self.notify,
+            refresh=self.refresh_status,
+        )
+        self._review = Review(link, state, opened.workspace, self.submitter.send, opened.keep)
+        self._asking = Asking(self, link, state)
+        self._modes = ModeSwitch(self)
+        self._draft = Draft(self, state, opened.keep, opened.unsent)
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        yield from (self._status, self.view, self._activity, self.writing, self._hints)
+
+    def on_mount(self) -> None:
+        """Paint the empty screen, then begin to follow the session."""
+        if not self.has_session:
+            self.state.work = "idle"
+        self.show(None)
+        if self.has_session:
+            self.call_after_refresh(self.view.start)
+        if self._first_message:
+            self.submitter.send_first(self._first_message)
+
+    def on_unmount(self) -> None:
+        """Save what is typed."""
+        self._draft.flush()
+
+    @property
+    def prompt(self) -> Prompt:
+        """Where the user types."""
+        return self.writing.query_one(Prompt)
+
+    def show(self, changed: Changed | None) -> None:
+        """Repaint what changed; None repaints everything."""
+        if not self.app.is_running:
+            return  # the app's end removes the widgets while the engine may still send something
+        self.view.show(changed, self.submitter.outbox.pending)
+        if changed is not None and changed.is_only_live:
+            self._activity.show()
+            return
+        self.submitter.restore(changed)
+        if changed is None:
+            freeze()
+            self._draft.restore(self.prompt)
+        self._status.take(changed)
+        self.refresh_status()
+        self._asking.look(changed)
+        self._review.look(changed)
+
+    def refresh_status(self) -> None:
+        """Repaint the key hints, the activity, the queue, and what is on its way."""
+        if not self.writing.query(Prompt):
+            return  # not mounted yet, or removed already
+        prompt = self.prompt
+        say_engine_lost(self.app, self.state)
+        self.view.show_welcome(self.submitter.outbox.pending)
+        self._hints.show(hints_now(self, self.state, prompt.has_focus))
+        self._activity.show()
+        self.writing.show_queue(list(self.state.queued))
+        pending = len(self.submitter.outbox.pending) if self.state.work == "starting" else 0
+        note = (
+            "a server's words: sent as a message" if prompt.is_foreign else f"{pending} on the way" if pending else ""
+        )
+        entitle(prompt, Content(note), below=True)
+
+    def warn(self, text: str) -> None:
+        """Show one line beside the screen."""
+        self.notify(visible(text), severity="warning", markup=False)
+
+    @on(events.ScreenSuspend)
+    @on(events.ScreenResume)
+    @on(events.DescendantFocus)
+    def on_keys_changed(self) -> None:
+        """Other keys work now."""
+        self.call_after_refresh(self.refresh_status)
+
+    @on(Prompt.Changed)
+    @on(Writing.ListChanged)
+    def on_prompt_changed(self) -> None:
+        """Save the draft; a question may open once the prompt is empty."""
+        self._draft.note(self.prompt)
+        self.refresh_status()
+        self._asking.look()
+
+    @on(Prompt.Submitted)
+    async def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        """Send the line, or run it."""
+        await self.submitter.submit(event)
+
+    @on(QueueList.Withdrawn)
+    def on_queue_list_withdrawn(self, event: QueueList.Withdrawn) -> None:
+        """Take a queued message back."""
+        self.submitter.withdraw(event)
+
+    @on(ActionChosen)
+    def on_action_chosen(self, event: ActionChosen) -> None:
+        """Ask about an action that waits; show all details of any other."""
+        if not self._asking.open(event.action_id):
+            open_action(self.app, self.state, event.action_id, self.link, self.view.search.words)
+
+    @on(DiffChosen)
+    def on_diff_chosen(self, event: DiffChosen) -> None:
+        """Show what one action changed."""
+        open_action_diff(self.app, self._review, event.action_id)
+
+    @on(FileChosen)
+    def on_file_chosen(self, event: FileChosen) -> None:
+        """Show the diff of one file."""
+        open_diff(self.app, self._review, event.path)
+
+    @on(TextChosen)
+    def on_text_chosen(self, event: TextChosen) -> None:
+        """Show a whole text."""
+        open_text(self.app, event.title, event.text)
+
+    def action_diff(self) -> None:
+        """Show everything that changed in this session."""
+        open_diff(self.app, self._review)
+
+    def action_mode(self, mode: str = "") -> None:
+        """Change to a mode by name, or to the next one."""
+        if mode and mode not in MODES:
+            self.warn(f"there is no mode {mode}; choose one of {', '.join(MODES)}")
+        elif not self.has_session:
+            self.warn(NO_MODEL_MESSAGE)
+        elif mode:
+            self._modes.choose(mode)
+        else:
+            self._modes.step()
+
+    def action_leave(self) -> None:
+        """Go from a panel to the prompt; in the prompt, stop the agent."""
+        if not self.prompt.has_focus:
+            self.view.search.end()
+            give_keys(self.prompt)
+        elif is_working(self.state):
+            self.link.send(Interrupt())
+
+    def action_stop(self) -> None:
+        """End the run, also while an action waits for approval: it is not run."""
+        if self.state.work == "idle":
+            self.warn("nothing runs; /quit leaves")
+        self.link.send(Interrupt())
+
+    def action_question(self) -> None:
+        """Open the question that waits."""
+        self._asking.ask_again()
+
+    def action_queue(self) -> None:
+        """Focus the messages that wait for the agent."""
+        if not self.writing.query_one(QueueList).enter():
+            self.notify("no message waits for the agent", timeout=3)
+
+    def action_init(self, focus: str = "") -> None:
+        """Have the agent write its notes on the workspace."""
+        self.submitter.request_notes(focus)
+
+    def action_server_prompt(self, name: str) -> None:
+        """Request a prompt of a server."""
+        self.submitter.server_prompts.choose(name)
+
+    def action_mention(self, path: str) -> None:
+        """Mention a file in the prompt, so that it goes with the message."""
+        self.prompt.type_in(f"{mention_of(path)} ")
+
+    def action_paste_image(self) -> None:
+        """Mention the image on the clipboard in the prompt."""
+        self.prompt.paste_image()
+
+    async def action_find(self) -> None:
+        """Search the session."""
+        await self.view.begin_search()
+
+    def action_match(self, by: int) -> None:
+        """Focus the next match, or the previous one."""
+        self.view.search.step(by, takes_focus=True)
+
+    def action_panel(self, name: str) -> None:
+        """Focus a panel."""
+        self.view.open_panel(name)
+
+    def action_zoom(self) -> None:
+        """Maximise a panel, or undo that."""
+        self.view.zoom()
+
+    def action_resize(self, wider: int, higher: int) -> None:
+        """Move a border between the panels."""
+        self.view.move_border(wider, higher)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll the conversation."""
+        self.view.scroll_conversation(lines)
+
+    def action_page(self, pages: int) -> None:
+        """Scroll the conversation by screenfuls."""
+        self.view.scroll_pages(pages)
+
+    def action_ends(self, last: bool) -> None:
+        """Go to the end of the conversation and follow it, or to the start of what is loaded."""
+        self.view.scroll_to_end(last=last)
+
+    def action_spending(self) -> None:
+        """Show the cost of the session and what fills the context window."""
+        open_spending(self.app, self.state)
+
+
+def _no_model() -> Client:
+    raise WorkbenchError("no model is set up")

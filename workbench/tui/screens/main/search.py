@@ -1,0 +1,182 @@
+"""The search through the session on the main screen: ctrl+f, then from match to match."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.filter import LineFilter
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from workbench.client.threads import in_daemon
+from workbench.text import first_line
+from workbench.tui.marking import FoundFilter
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.side import SidePanels
+from workbench.tui.widgets.timeline import Timeline
+from workbench.view.search import Found, find_in
+from workbench.view.state import Item, SessionState
+
+SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
+    Binding("ctrl+f", "find", "Search the session", id="find", priority=True, show=False),
+    Binding("n", "match(1)", "Next match", id="find.next", show=False),
+    Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
+)
+"""Keys of the screen that search."""
+
+_WHERE_CHARACTERS: Final = 20
+"""Characters that say where a match is, so that the keys fit a narrow terminal too."""
+
+
+class SearchInput(Input):
+    """Where the words are typed; they are not highlighted here."""
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return all filters except that of the search."""
+        return [each for each in super().get_line_filters() if not isinstance(each, FoundFilter)]
+
+
+class SessionSearch(Horizontal):
+    """Searches messages, commands and results while the user types, also far above what is mounted or loaded.
+
+    Enter focuses the match, up and down go to others, escape ends the search.
+    """
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go", "Go there", id="search.go"),
+        Binding("up", "step(-1)", "Before", id="search.before"),
+        Binding("down", "step(1)", "After", id="search.after"),
+        Binding("escape", "end", "End", id="search.end"),
+    ]
+
+    def __init__(
+        self,
+        state: SessionState,
+        conversation: Conversation,
+        side: SidePanels,
+        load_until: Callable[[Callable[[], bool]], Awaitable[None]],
+    ) -> None:
+        """`load_until` loads earlier parts of the session until its argument is true, or all of them."""
+        super().__init__(id="search")
+        self._state = state
+        self._conversation = conversation
+        self._side = side
+        self._load_until = load_until
+        self._matches: Sequence[Found] = ()
+        self._current = 0
+        self._start: Item | None = None
+        """What was at the top of the conversation when the search began; None while its end was followed."""
+        self.words = ""
+        """What is searched, empty without a search; pages that open meanwhile search it too."""
+        self.line_filters: Sequence[LineFilter] = ()
+        """Highlight the words wherever a line of the main screen shows them."""
+
+    def compose(self) -> ComposeResult:
+        """The words on the left, the current match on the right."""
+        yield SearchInput(placeholder="search messages, commands and results", select_on_focus=True, id="search-words")
+        yield Static(id="search-found")
+
+    def begin(self) -> None:
+        """Show the line and focus it."""
+        conversation = self._conversation
+        self._start = None if conversation.follows else conversation.first_in_sight()
+        self.display = True
+        self.query_one(Input).focus()
+
+    @on(Input.Changed)
+    def on_words_changed(self, event: Input.Changed) -> None:
+        """Search again; a search for earlier words is cancelled."""
+        event.stop()
+        self.words = event.value
+        self.run_worker(self._search(event.value), group="search", exclusive=True)
+
+    @on(Input.Submitted)
+    def on_submitted(self, event: Input.Submitted) -> None:
+        """Focus the current match."""
+        event.stop()
+        self.action_go()
+
+    def action_go(self) -> None:
+        """Focus the current match."""
+        self._show_match(takes_focus=True)
+
+    def action_step(self, by: int) -> None:
+        """Show another match and keep the focus."""
+        self.step(by, takes_focus=False)
+
+    async def action_end(self) -> None:
+        """End the search and go back to the prompt."""
+        await self.run_action("screen.leave")
+
+    def step(self, by: int, *, takes_focus: bool) -> None:
+        """Show the match that many further on; after the last one comes the first."""
+        if self._matches:
+            self._current = (self._current + by) % len(self._matches)
+            self._show_match(takes_focus=takes_focus)
+
+    def end(self) -> None:
+        """End the search: nothing is highlighted and the line is hidden."""
+        self._highlight("")
+        self.words, self._matches = "", ()
+        self._conversation.mark(None)
+        self.display = False
+
+    async def _search(self, words: str) -> None:
+        """Search what is loaded first, then load and search the rest; the match that is shown stays the same."""
+        await self._find(words)
+        self._highlight(words)
+        self._current = self._first_match()
+        self._show_match(takes_focus=False)
+        if not words.strip() or self._state.first_seq <= 1:
+            return
+        await self._load_until(lambda: self.words != words)
+        if self.words == words:
+            item = self._matches[self._current].item if self._matches else None
+            await self._find(words)
+            self._current = next(
+                (at for at, match in enumerate(self._matches) if match.item is item), self._first_match()
+            )
+            self._show_match(takes_focus=self.screen.focused is not None and not self.has_focus_within)
+
+    async def _find(self, words: str) -> None:
+        items = list(self._state.items)
+        self._matches = await in_daemon(lambda: find_in(items, words))
+
+    def _first_match(self) -> int:
+        """The newest match while the end was followed, else the first one at or after what was in sight."""
+        last = len(self._matches) - 1
+        if self._start is None or last < 0:
+            return max(0, last)
+        numbers = {id(item): number for number, item in enumerate(self._state.items)}
+        top = numbers.get(id(self._start), 0)
+        return next((at for at, match in enumerate(self._matches) if numbers[id(match.item)] >= top), last)
+
+    def _highlight(self, words: str) -> None:
+        """Highlight the words on the main screen; none if they are empty."""
+        if not words.strip() and not self.line_filters:
+            return
+        self.line_filters = (FoundFilter(words),) if words.strip() else ()
+        for panel in (self._conversation, self._side.query_one(Timeline)):
+            for each in (panel, *panel.walk_children(Widget)):
+                each.refresh()
+
+    def _show_match(self, *, takes_focus: bool) -> None:
+        conversation, status = self._conversation, self.query_one("#search-found", Static)
+        if not self._matches:
+            conversation.mark(None)
+            status.update(Content("not found" if self.words.strip() else ""))
+            return
+        match = self._matches[self._current]
+        conversation.mark(match.item)
+        conversation.reveal(match.item, takes_keys=takes_focus)
+        keys = "n N · enter opens" if takes_focus else "↑↓ · enter · esc"
+        where = first_line(match.where, _WHERE_CHARACTERS)
+        status.update(Content(f"{self._current + 1}/{len(self._matches)} · {where} · {keys} · {match.excerpt}"))

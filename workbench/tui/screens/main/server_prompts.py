@@ -1,0 +1,73 @@
+"""Prompts of MCP servers: requested like commands, and put into the prompt, where the user reads and sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.client.client import Client
+from workbench.text import visible
+from workbench.tui.focusing import give_keys
+from workbench.tui.widgets.prompt import Prompt
+from workbench.view.prompt.completion import ServerOffers
+from workbench.view.prompt.server_prompts import get_prompt, written
+from workbench.view.state import Changed
+
+if TYPE_CHECKING:
+    from workbench.mcp.mentions import ServerPrompt
+
+
+class PromptRequests:
+    """Requests prompts of servers for the prompt of one main screen."""
+
+    def __init__(
+        self, client: Client, offers: ServerOffers, prompt: Callable[[], Prompt], notify: Callable[..., None]
+    ) -> None:
+        self._client = client
+        self._offers = offers
+        self._prompt = prompt
+        self._notify = notify
+
+    @property
+    def available(self) -> Sequence[ServerPrompt]:
+        """The prompts that servers offer."""
+        return self._offers.prompts
+
+    def request(self, text: str) -> bool:
+        """Request the prompt that the line names; False if it names none.
+
+        A line with wrong arguments goes back into the prompt with a notice.
+        """
+        line = written(text)
+        prompt = self._offers.prompt(line.name) if line is not None else None
+        if line is None or prompt is None:
+            return False
+        try:
+            self._client.send(get_prompt(prompt, line.words))
+        except ValueError as error:
+            self._prompt().give_back(text)
+            self._notify(str(error), severity="warning", markup=False)
+        else:
+            self._notify(f"asking {visible(prompt.server, lines=False)} for it", markup=False, timeout=2)
+        return True
+
+    def choose(self, name: str) -> None:
+        """Request a prompt by its name; one with required arguments is written into the prompt to be completed."""
+        server_prompt = self._offers.prompt(name)
+        if server_prompt is None:
+            return
+        required = [each.name for each in server_prompt.arguments if each.required]
+        if not required:
+            self.request(f"/{name}")
+            return
+        prompt = self._prompt()
+        prompt.give_back(" ".join([f"/{name}", *(f"{argument}=" for argument in required)]))
+        give_keys(prompt)
+
+    def insert(self, changed: Changed | None) -> None:
+        """Put a prompt that came from its server before the user."""
+        if changed is not None and changed.prompt:
+            prompt = self._prompt()
+            give_keys(prompt)
+            prompt.bring(visible(changed.prompt))
+            self._notify("This is what the server's prompt says: look at it, then send it.", timeout=5)

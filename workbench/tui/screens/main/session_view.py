@@ -1,0 +1,245 @@
+"""The body of the main screen: one session as conversation and side panels, and how the user divides the space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from workbench.client.client import Client
+from workbench.tui.focusing import give_keys
+from workbench.tui.messages import EarlierWanted, PlaceWanted, RowWanted, StepWanted
+from workbench.tui.screens.main.borders import PanelBorders
+from workbench.tui.screens.main.feed import SessionFeed
+from workbench.tui.screens.main.search import SessionSearch
+from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.painting import entitle
+from workbench.tui.widgets.side import PANELS, PanelTabs, SidePanels, panel_titles
+from workbench.tui.widgets.timeline import Timeline
+from workbench.tui.widgets.welcome import Welcome
+from workbench.view.state import Changed, Item, SessionState
+
+PANEL_KEYS: Final[tuple[BindingType, ...]] = (
+    Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
+    Binding("f3", "panel('tasks')", "Tasks", id="tasks", priority=True),
+    Binding("f4", "panel('changes')", "Changes", id="changes", priority=True),
+    Binding("f6", "zoom", "Maximise a panel", id="zoom", priority=True),
+    Binding("alt+left", "resize(4, 0)", "Wider panels", id="wider", priority=True, show=False),
+    Binding("alt+right", "resize(-4, 0)", "Narrower panels", id="narrower", priority=True, show=False),
+    Binding("alt+up", "resize(0, 2)", "Higher panel", id="higher", priority=True, show=False),
+    Binding("alt+down", "resize(0, -2)", "Lower panel", id="lower", priority=True, show=False),
+    Binding("ctrl+home", "ends(False)", "Start of the conversation", id="scroll-start", priority=True, show=False),
+    Binding("ctrl+end", "ends(True)", "End of the conversation", id="scroll-end", priority=True, show=False),
+    Binding("ctrl+up", "scroll(-3)", "Conversation up", id="scroll-up", priority=True, show=False),
+    Binding("ctrl+down", "scroll(3)", "Conversation down", id="scroll-down", priority=True, show=False),
+)
+"""Keys of the screen that move between the panels."""
+
+
+class SessionView(Horizontal):
+    """The conversation and the side panels, with the search over them; follows the session from `start` on.
+
+    On a narrow screen the side panels are folded into tabs and one of them can be unfolded. A zoomed panel has the
+    whole width; the classes `-zoomed` and `-zoomed-side` of the screen say so to the style sheet.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        state: SessionState,
+        *,
+        has_session: bool,
+        show: Callable[[Changed | None], None],
+        focus_prompt: Callable[[], None],
+    ) -> None:
+        """`show` repaints the screen, this view included; `focus_prompt` gives the prompt the focus."""
+        super().__init__(id="body")
+        self.conversation = Conversation(id="conversation", classes="panel")
+        self.side = SidePanels()
+        self.talk = Vertical(id="talk")
+        self._welcome = Welcome(state, has_session)
+        self._borders = PanelBorders(self.side)
+        self._state = state
+        self._feed = SessionFeed(
+            client, state, show, start_worker=self.run_worker, is_behind=self._is_behind, can_drop=self._can_drop
+        )
+        self.search = SessionSearch(state, self.conversation, self.side, self._feed.load_until)
+        self._show = show
+        self._focus_prompt = focus_prompt
+
+    def compose(self) -> ComposeResult:
+        """The conversation on the left, the panels on the right."""
+        with self.talk:
+            yield self._welcome
+            yield self.conversation
+        yield self.side
+
+    def show(self, changed: Changed | None, pending: Sequence[str]) -> None:
+        """Repaint what changed; `pending` are messages that are not in the log yet."""
+        if changed is not None and changed.is_only_live:
+            self._show_live(changed)
+            return
+        self.show_welcome(pending)
+        self.conversation.display = self._has_items
+        self.conversation.show(self._state, changed)
+        self.side.show(self._state, changed)
+        titles = panel_titles(self._state, self.side.query_one(Timeline))
+        self.side.entitle(titles)
+        for name, title in titles.items():
+            entitle(self.query_one(f"#{name}", Widget), title)
+        self._feed.trim()
+
+    def _show_live(self, changed: Changed) -> None:
+        """Repaint the answer that streams; it changes many times a second and nothing else does."""
+        if not self.conversation.display:
+            self._welcome.display = False
+            self.conversation.display = True
+        self.conversation.show(self._state, changed)
+
+    def show_welcome(self, pending: Sequence[str]) -> None:
+        """Show how to begin, or the pending messages, while the conversation is empty."""
+        self._welcome.show(pending, is_needed=not self._has_items)
+
+    def start(self) -> None:
+        """Begin to follow the session."""
+        self._feed.start()
+
+    async def begin_search(self) -> None:
+        """Show the search line and focus it."""
+        if self.screen.has_class("-zoomed-side"):
+            self.zoom()
+        if not self.search.is_attached:
+            await self.talk.mount(self.search)
+        self.search.begin()
+
+    def open_panel(self, name: str) -> None:
+        """Focus a panel; on a narrow screen unfold it, or fold it if it is unfolded already."""
+        is_here = self.screen.has_class("-narrow") and self.side.opened == name
+        self.side.open("" if is_here else name)
+        if is_here:
+            self._focus_prompt()
+        else:
+            give_keys(self.side.query_one(f"#{name}", Widget), self.side)
+
+    def zoom(self) -> None:
+        """Give the focused panel, else the conversation, the whole width, or undo that."""
+        zoomed, focused = not self.screen.has_class("-zoomed"), self.screen.focused
+        panel = focused if focused is not None and focused.id in PANELS else self.conversation
+        for each in self.query(".panel"):
+            each.set_class(zoomed and each is panel, "-zoomed")
+        self.screen.set_class(zoomed, "-zoomed")
+        self.screen.set_class(zoomed and panel.id in PANELS, "-zoomed-side")
+
+    def move_border(self, wider: int, higher: int) -> None:
+        """Make the side panels wider by some columns, or the focused panel higher by some rows."""
+        self._borders.move(wider, higher)
+
+    def scroll_conversation(self, lines: int) -> None:
+        """Scroll the conversation, also behind a modal screen."""
+        self.conversation.scroll_relative(y=lines, animate=False)
+
+    def scroll_pages(self, pages: int) -> None:
+        """Scroll the conversation by screenfuls that overlap by two lines."""
+        self.scroll_conversation(pages * max(1, self.conversation.size.height - 2))
+
+    def scroll_to_end(self, *, last: bool) -> None:
+        """Go to the end of the conversation and follow it, or to the start of what is loaded."""
+        if last:
+            self.conversation.action_scroll_end()
+        else:
+            self.conversation.action_scroll_home()
+
+    def show_row(self, item: Item) -> None:
+        """Focus the row of an item on the timeline, which is unfolded if it is folded."""
+        self._leave_zoom("timeline")
+        if self.screen.has_class("-narrow") and self.side.opened != "timeline":
+            self.side.open("timeline")
+        self.call_after_refresh(self.side.reveal, item)
+
+    @on(RowWanted)
+    def on_row_wanted(self, message: RowWanted) -> None:
+        """Go to a row of the timeline."""
+        self.show_row(message.item)
+
+    @on(StepWanted)
+    def on_step_wanted(self, message: StepWanted) -> None:
+        """Go to the row of an action that may not be loaded yet."""
+        self.run_worker(self._show_step(message.number), group="step", exclusive=True)
+
+    async def _show_step(self, number: int) -> None:
+        await self._feed.load_until(lambda: self._state.actions_before < number)
+        item = next((item for item in self._state.actions.values() if item.number == number), None)
+        if item is not None:
+            self.show_row(item)
+
+    @on(PlaceWanted)
+    def on_place_wanted(self, message: PlaceWanted) -> None:
+        """Go to an item in the conversation."""
+        self._leave_zoom("conversation")
+        self.call_after_refresh(self.conversation.reveal, message.item)
+
+    @on(EarlierWanted)
+    def on_earlier_wanted(self, message: EarlierWanted) -> None:
+        """Load what comes before the first loaded event."""
+        self._feed.load(everything=message.all_of_it)
+
+    @on(SidePanels.Filtered)
+    def on_filtered(self) -> None:
+        """Update the title, which counts the rows that match."""
+        self._show(Changed())
+
+    @on(ChangesPanel.ScopeChanged)
+    def on_scope_changed(self) -> None:
+        """Switch the changes between this turn and the whole session."""
+        self._state.only_turn = not self._state.only_turn
+        self._show(Changed(changes=True))
+
+    @on(PanelTabs.Chosen)
+    def on_tab_chosen(self, message: PanelTabs.Chosen) -> None:
+        """Unfold the panel whose tab was clicked."""
+        self.open_panel(message.panel)
+
+    def on_resize(self) -> None:
+        """Drop sizes that were chosen on a screen of another size."""
+        self._borders.reset_after_resize()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Take hold of a border."""
+        self._borders.grab(event.screen_x, event.screen_y)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Move the border that the mouse holds."""
+        if self._borders.is_dragged:
+            self.screen.clear_selection()
+            self._borders.drag(event.screen_x, event.screen_y)
+
+    def on_mouse_up(self) -> None:
+        """Let go of the border."""
+        if self._borders.is_dragged:
+            self._borders.release()
+            self.screen.clear_selection()
+
+    def _is_behind(self) -> bool:
+        """Return whether the conversation still mounts or removes something; False once the app has removed it."""
+        return self.conversation.is_attached and self.conversation.is_behind
+
+    def _can_drop(self, count: int) -> bool:
+        """Return whether that many items at the beginning are out of sight and not searched."""
+        timeline = self.side.query_one(Timeline)
+        is_followed = self.conversation.can_lose(count) and timeline.is_at_end
+        return is_followed and not timeline.rows.is_filtered and not self.search.words
+
+    @property
+    def _has_items(self) -> bool:
+        return bool(self._state.items or self._state.live)
+
+    def _leave_zoom(self, name: str) -> None:
+        """End the zoom of any other panel than this one."""
+        if any(panel.id != name for panel in self.query(".panel.-zoomed")):
+            self.zoom()

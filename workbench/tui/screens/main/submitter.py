@@ -1,0 +1,144 @@
+"""What becomes of a submitted line: a message, a command, a server's prompt, or the user's own shell command."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from workbench.client.client import Client
+from workbench.config.settings import NO_MODEL
+from workbench.protocol.commands import RunUserCommand, SendMessage, UnqueueMessage
+from workbench.text import visible
+from workbench.tui.screens.main.outbox import Outbox
+from workbench.tui.screens.main.server_prompts import PromptRequests
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.queue import QueueList
+from workbench.tui.widgets.writing import Writing
+from workbench.view.commands import UnknownCommand, parse_command
+from workbench.view.state import Changed, SessionState, UserItem
+
+NO_MODEL_MESSAGE: Final = "no model is set up; /setup finds one, /demo needs none"
+
+
+class Submitter:
+    """Sends what the user submits; without a model only what needs none."""
+
+    def __init__(
+        self,
+        client: Client,
+        state: SessionState,
+        workspace: Path,
+        *,
+        has_session: bool,
+        writing: Writing,
+        run_action: Callable[[str], Awaitable[object]],
+        begin_in_shell: Callable[[str], Awaitable[None]],
+        notify: Callable[..., None],
+        refresh: Callable[[], None],
+    ) -> None:
+        """`begin_in_shell` begins a session with a shell command where there is none yet.
+
+        `refresh` repaints what depends on the pending messages.
+        """
+        self._client = client
+        self._has_session = has_session
+        self._state = state
+        self._workspace = workspace
+        self._writing = writing
+        self._run_action = run_action
+        self._begin_in_shell = begin_in_shell
+        self._notify = notify
+        self._refresh = refresh
+        self.outbox = Outbox(state)
+        self.server_prompts = PromptRequests(client, writing.offers, lambda: self._prompt, notify)
+
+    async def submit(self, event: Prompt.Submitted) -> None:
+        """Send a line, or run it as a command; a server's text is always a message, whatever it begins with."""
+        if event.is_foreign:
+            self.send(event.text)
+            return
+        if self._has_session and self.server_prompts.request(event.text):
+            return
+        try:
+            parsed = parse_command(event.text)
+        except UnknownCommand as error:
+            self._refuse(event.text, str(error))
+            return
+        line = event.text.strip()
+        if parsed is not None:
+            command, argument = parsed
+            await self._run_action(f"{command.action}({argument!r})" if argument else command.action)
+        elif line.startswith("!"):
+            await self._run_in_shell(line[1:].strip())
+        elif self._has_model:
+            self.send(event.text, event.written)
+        else:
+            self._refuse(event.text, NO_MODEL_MESSAGE)
+
+    def send(self, text: str, written: str = "") -> None:
+        """Send a message; `written` is what the user sees of it, with the files it mentions."""
+        self.outbox.add(text)
+        self._client.send(SendMessage(text=text, mentions=tuple(self._writing.mentioned(written))))
+        self._writing.recall([text])
+        self._refresh()
+
+    def send_first(self, text: str) -> None:
+        """Send the message that the session was opened with; without a session it waits in the prompt."""
+        if self._has_session:
+            self.send(text, text)
+        else:
+            self._prompt.give_back(text)
+
+    def restore(self, changed: Changed | None) -> None:
+        """Put what comes back into the prompt: undelivered and withdrawn messages, and a prompt of a server."""
+        self.outbox.restore(self._prompt, changed)
+        self.server_prompts.insert(changed)
+        if changed is None:
+            self._writing.recall(_recallable_messages(self._state))
+
+    def withdraw(self, event: QueueList.Withdrawn) -> None:
+        """Take a queued message back; it returns to the prompt, if it is to be edited, once the log says so."""
+        if event.edit:
+            self.outbox.recall(event.item.seq)
+        self._client.send(UnqueueMessage(message=event.item.seq))
+
+    def request_notes(self, focus: str = "") -> None:
+        """Have the agent write, or refresh, its notes on the workspace."""
+        from workbench.agent.notes import wanted_notes
+
+        if self._has_model:
+            self.send(wanted_notes(self._workspace, focus))
+        else:
+            self._warn(NO_MODEL_MESSAGE)
+
+    @property
+    def _has_model(self) -> bool:
+        return self._has_session and self._state.model != NO_MODEL
+
+    async def _run_in_shell(self, command: str) -> None:
+        if self._has_session:
+            self._client.send(RunUserCommand(command=command))
+        else:
+            await self._begin_in_shell(command)
+
+    def _refuse(self, text: str, reason: str) -> None:
+        self._prompt.give_back(text)
+        self._warn(reason)
+
+    def _warn(self, text: str) -> None:
+        self._notify(visible(text), severity="warning", markup=False)
+
+    @property
+    def _prompt(self) -> Prompt:
+        return self._writing.query_one(Prompt)
+
+
+def _recallable_messages(state: SessionState) -> list[str]:
+    """Return the messages that up brings back.
+
+    A message that begins like a command can only have come from a server; sent again it would be run, so it is left
+    out.
+    """
+    messages = (item.text for item in state.items if isinstance(item, UserItem))
+    return [text for text in messages if not text.lstrip().startswith(("!", "/"))]
