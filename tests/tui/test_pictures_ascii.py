@@ -24,10 +24,8 @@ def test_a_screen_in_ascii(state, look, folder, picture):
     assert picture(app, look, show)
 
 
-def test_an_app_is_minded_by_its_settings():
-    def is_ascii(wanted: bool) -> bool:
-        app = workbench_app(None, set={"terminal": {"ascii": wanted}})
-        return any(isinstance(each, AsciiFilter) for each in app.get_line_filters())
-
-    assert is_ascii(True)
-    assert not is_ascii(False)
+@pytest.mark.parametrize("ascii_only", [True, False])
+async def test_the_setting_draws_a_screen_in_ascii(ascii_only):
+    app = workbench_app(None, set={"terminal": {"ascii": ascii_only}})
+    async with app.run_test():
+        assert any(isinstance(each, AsciiFilter) for each in app.get_line_filters()) == ascii_only
