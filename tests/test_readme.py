@@ -71,18 +71,6 @@ def test_its_pictures_are_the_golden_ones_of_today_and_ask_no_other_site():
     }
 
 
-def test_every_place_on_its_map_is_there():
-    package = ROOT / "workbench"
-    (shown,) = re.findall(r"^## How it is built\n(.*?)^Write tools", README, re.MULTILINE | re.DOTALL)
-    places = re.findall(r"`([\w/]+/|[\w/]+\.py)`", "".join(re.findall(r"^\|.*\|(.*)\|$", shown, re.MULTILINE)))
-    layers = [re.findall(r"\w+/?", line[:21]) for line in shown.splitlines() if line.startswith("  ")]
-    assert [place for place in places if not list(package.glob(place.replace("NAME", "*")))] == []
-    assert [
-        name for line in layers for name in line if not list(package.glob(name)) + list(package.glob(f"{name}.py"))
-    ] == []
-    assert (len(places), len(layers)) > (20, 9)
-
-
 def test_its_pictures_and_folders_are_there():
     for path in re.findall(r"\]\(([^):]+)\)", README):
         assert (ROOT / path).is_file(), path

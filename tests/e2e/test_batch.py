@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from tests.e2e.test_parts import args, leave
+from tests.e2e.test_hunks import args, leave
 from tests.e2e.test_questions import engine_of, kinds
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, finish

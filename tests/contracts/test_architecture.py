@@ -1,0 +1,147 @@
+"""The flows in ARCHITECTURE.md: one real session in this process shows that each passes its modules in that order."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.tui.fake_link import FakeLink
+from tests.tui.pictures import text_on
+from tests.tui.trial import wait_until, workbench_app
+from tests.world import World
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
+from workbench.engine.handlers import Context, handle
+from workbench.protocol.commands import Command
+from workbench.session.opening import start_session
+from workbench.tui.app import WorkbenchApp
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "ARCHITECTURE.md").read_text()
+SCRIPT = """
+[[turn]]
+name = "first"
+text = "I write it."
+[[turn.call]]
+tool = "execute_bash"
+risk = "LOW"
+arguments = { command = "printf 'two\\\\n' > notes.txt" }
+[[turn]]
+name = "second"
+text = "Done."
+"""
+
+
+class DirectLink(FakeLink):
+    """A client whose engine works in this process: each command is handled and followed by the steps it leads to."""
+
+    def __init__(self, world: World, settings: Settings) -> None:
+        super().__init__()
+        self.opened = start_session(
+            Locations.from_environment(world.env),
+            settings,
+            world.project,
+            "20260101-flow-1111",
+            on_event=self.bring,
+            on_live=self.bring,
+        )
+
+    def send(self, command: Command) -> None:
+        handle(command, Context(self.opened, SimpleNamespace()))  # type: ignore[arg-type]
+        while self.opened.session.step():
+            pass
+
+
+class Trace:
+    """The modules of the workbench in the order in which a function of theirs first ran."""
+
+    def __init__(self) -> None:
+        self.modules: list[str] = []
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Note calls on this thread and on those that start meanwhile."""
+        self.modules.clear()
+        seen = set()
+        start = f"{ROOT}/"
+
+        def note(frame: FrameType, event: str, _: Any) -> None:
+            path = frame.f_code.co_filename
+            if event == "call" and path not in seen and path.startswith(f"{start}workbench/"):
+                seen.add(path)
+                self.modules.append(path.removeprefix(start))
+
+        threading.setprofile(note)
+        sys.setprofile(note)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)  # type: ignore[arg-type]
+
+
+def flow(title: str) -> list[str]:
+    """The modules that the document lists for a flow, in its order."""
+    _, _, behind = DOCUMENT.partition(f"### {title}\n")
+    section = behind.partition("\n### ")[0].partition("\n## ")[0]
+    return re.findall(r"^\d+\. `([\w/.]+)`", section, re.MULTILINE)
+
+
+def assert_passes(trace: Trace, title: str) -> None:
+    listed = flow(title)
+    assert len(listed) >= 6
+    assert [module for module in listed if module not in trace.modules] == []
+    assert [module for module in trace.modules if module in listed] == listed
+
+
+@pytest.fixture
+def link(there: World) -> Iterator[DirectLink]:
+    (there.project / "notes.txt").write_text("one\n")
+    script = there.home / "flow.toml"
+    script.write_text(SCRIPT)
+    link = DirectLink(there, Settings(model=f"scripted/{script}", mode="high"))
+    yield link
+    link.opened.close()
+
+
+async def type_message(app: WorkbenchApp, pilot: Any) -> None:
+    await wait_until(pilot, lambda: app.state.session_id)
+    await pilot.press(*"go")
+    await pilot.pause()
+
+
+async def test_from_enter_to_the_timeline(link: DirectLink, there: World):
+    app = workbench_app(link, folder=there.project)
+    trace = Trace()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await type_message(app, pilot)
+        with trace.recording():
+            await pilot.press("enter")
+            await wait_until(pilot, lambda: "printf" in text_on(app) and "Done." in text_on(app))
+    assert_passes(trace, "From Enter to the model")
+    assert_passes(trace, "From a response to its result on the timeline")
+    assert_passes(trace, "From a command to its risk")
+
+
+async def test_from_a_key_in_the_diff_viewer_to_the_file(link: DirectLink, there: World):
+    app = workbench_app(link, folder=there.project)
+    trace = Trace()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await type_message(app, pilot)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "Done." in text_on(app))
+        assert (there.project / "notes.txt").read_text() == "two\n"
+        await pilot.press("f5")
+        await wait_until(pilot, lambda: "hunk 1 of 1" in text_on(app))
+        with trace.recording():
+            await pilot.press("x")
+            await wait_until(pilot, lambda: (there.project / "notes.txt").read_text() == "one\n")
+    assert_passes(trace, "From a key in the diff viewer to the file")

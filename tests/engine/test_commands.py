@@ -1,0 +1,47 @@
+"""A command of a front end is a struct and a handler, and nothing else."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from workbench.engine.handlers import Context, handle
+from workbench.errors import WorkbenchError
+from workbench.protocol.codec import encode
+from workbench.protocol.commands import Command, Leave, decode_command
+
+
+class RenameBranch(Command):
+    """The example of the guide for contributors: one struct."""
+
+    title: str
+
+
+def context(session: Any) -> Context:
+    return Context(cast(Any, SimpleNamespace(session=session)), cast(Any, SimpleNamespace()))
+
+
+def test_a_new_command_takes_a_struct_and_a_handler():
+    renamed = []
+
+    @handle.register(RenameBranch)
+    def _rename(command: RenameBranch, context: Context) -> None:
+        context.session.rename(command.title)
+
+    command = decode_command(encode(RenameBranch(title="Fix the sign")))
+    assert command == RenameBranch(title="Fix the sign")
+    handle(command, context(SimpleNamespace(rename=renamed.append)))
+    assert renamed == ["Fix the sign"]
+
+
+def test_each_command_has_a_handler():
+    handled = {kind for kind in Command.__subclasses__() if handle.dispatch(kind) is not handle.dispatch(Command)}
+    by_the_server = {Leave}
+    assert set(Command.__subclasses__()) - handled == by_the_server
+
+
+def test_a_command_without_a_handler_is_refused_by_its_name():
+    with pytest.raises(WorkbenchError, match="no handler for Leave"):
+        handle(Leave(), context(None))
