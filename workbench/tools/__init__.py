@@ -1,6 +1,23 @@
 """The tools an agent works with, and what one needs to write another; names load on first use.
 
-From plain Python `BashTool(working_dir=...)` and `FileEditorTool()` give tools that are ready to run.
+A tool runs from plain Python, without a session, an engine or a screen. It takes the arguments that a model sends and
+returns an observation; what goes wrong is an observation too:
+
+>>> from workbench.tools import BashTool, FileEditorTool, Tool, register_tool, resolve_tool
+>>> with BashTool(working_dir="/") as bash:
+...     observation = bash(bash.action_from_arguments({"command": "echo $((6 * 7)); (exit 3)"}))
+>>> observation.output.strip(), observation.exit_code
+('42', 3)
+>>> with FileEditorTool() as editor:
+...     print(editor(editor.action_from_arguments({"command": "view", "path": "/no/such/file"})).is_error)
+True
+
+A registered tool is made by its name, with parameters for the session that uses it:
+
+>>> register_tool("shell", BashTool)
+>>> from workbench.tools import ConversationState, ToolContext
+>>> [tool.name for tool in resolve_tool(Tool("shell"), ToolContext("/"))]
+['execute_bash']
 """
 
 from __future__ import annotations

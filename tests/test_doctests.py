@@ -1,0 +1,18 @@
+"""The examples in the documentation of the public packages run as they are."""
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+from tests.world import World
+from workbench.tools import unregister_tool
+
+
+@pytest.mark.parametrize("package", ["workbench.tools"])
+def test_the_examples_run(package: str, there: World):
+    module = import_module(package)
+    results = doctest.testmod(module)
+    unregister_tool("shell")
+    assert results.attempted >= 5
+    assert results.failed == 0

@@ -1,1 +1,0 @@
-"""The fold from events to what the screen shows; pure, no textual."""

@@ -1,1 +1,0 @@
-"""The link between the screen and an engine, and what follows a session through it."""
