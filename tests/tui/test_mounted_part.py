@@ -157,7 +157,7 @@ async def test_an_answer_that_came_with_many_others_leaves_the_widget_it_streame
             numbers = [burst, *range(20 * burst + 1, 20 * burst + 20)]  # the first is the one that streamed
             app.take(*(event for number in numbers for event in step(script, number)))
             await until(pilot, lambda: not panel.is_behind)
-        assert len(panel.children) == len(panel._views) == panel._window.last - panel._window.first
+        assert len(panel.children) == len(panel.mounted.views) == panel.mounted.window.last - panel.mounted.window.first
 
 
 async def test_an_answer_that_streamed_below_what_is_looked_at_comes_when_one_goes_there():
@@ -176,4 +176,4 @@ async def test_an_answer_that_streamed_below_what_is_looked_at_comes_when_one_go
         await pilot.press("end")
         await until(pilot, lambda: any("echo 59 " in line for line in screen_lines(app)))
         await until(pilot, lambda: not panel.is_behind)
-        assert len(panel.children) == panel._window.last - panel._window.first
+        assert len(panel.children) == panel.mounted.window.last - panel.mounted.window.first

@@ -82,7 +82,7 @@ async def test_a_removed_card_is_freed_at_once():
         gc.disable()
         try:
             kept = [weakref.ref(each) for view in panel.children for each in view.walk_children(with_self=True)]
-            panel._views.clear()
+            panel.mounted.views.clear()
             await panel.remove_children()
             await panel.mount(Static("x"))
             for _ in range(2):

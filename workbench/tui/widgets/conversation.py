@@ -5,24 +5,26 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.layout import DockArrangeResult
 from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.tui import keystrokes
 from workbench.tui.key_names import key_of
-from workbench.tui.widgets.conversation_window import ConversationWindow
+from workbench.tui.messages import EarlierWanted
+from workbench.tui.widgets.mounted_items import FollowingScroll, MountedItems, drop_unseen_lines
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.ticker import show_below
-from workbench.tui.widgets.unseen import forget_unseen
-from workbench.view.state import ActionItem, Changed, SessionState
+from workbench.tui.widgets.ticker import SecondTicker, show_below
+from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 _REST: Final = 2.0
-"""Seconds after something moved until what is out of sight is let go."""
+"""Seconds after something moved until what is out of sight is dropped."""
 _STOPS = "ActionCard, UserText, AgentText, FinalText, MoreText"
 
 
-class Conversation(ConversationWindow):
-    """Its keys: from one message or card to the next, folding; and the seconds of what runs."""
+class Conversation(FollowingScroll):
+    """Everything said and done, newest last; follows the end until the user scrolls up."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -31,36 +33,78 @@ class Conversation(ConversationWindow):
         Binding("z", "fold_all", "Fold all cards", show=False, id="conversation.fold-all"),
     ]
 
-    _timer: Timer | None = None
-    _sweep: Timer | None = None
-    _new_below = 0
-    """Messages and cards that came while the person looked at earlier ones."""
-
-    def on_mount(self) -> None:
-        """One timer for all running cards; it sleeps while nothing runs."""
-        self._timer = self.set_interval(1.0, self._tick, pause=True)
-        self._wake()
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.mounted = MountedItems(self)
+        self._ticker = SecondTicker(self, lambda: self.mounted.repaint(self.mounted.state.running.values()))
+        self._cleanup: Timer | None = None
+        self._new_below = 0
+        """Messages and cards that came while the user looked at earlier ones."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
-        super().show(state, changed)
+        self.mounted.show(state, changed)
         self._new_below += len(changed.added) if changed is not None else 0
-        self._say_below()
-        self._wake()
-        self._sweep_later()
+        self._show_below()
+        self._ticker.run(bool(state.running))
+        self._clean_up_later()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether widgets are still being mounted or removed; later changes are better shown together."""
+        return self.mounted.is_pending
 
     def can_lose(self, count: int) -> bool:
-        """Whether so many items at the beginning are not wanted: the end is followed."""
-        return self.follows and not self._is_loading and self._window.first > count
+        """Whether so many items at the beginning can be dropped: the end is followed, and they are not mounted."""
+        return self.follows and not self.mounted.is_loading and self.mounted.window.first > count
+
+    def reveal(self, item: Item, *, takes_keys: bool = True) -> None:
+        """Show an item where it stands, and stop following; with `takes_keys`, focus it."""
+        view = self.mounted.reveal(item)
+        if view is not None and takes_keys:
+            (view if view.can_focus else self).focus(scroll_visible=False)
+
+    def mark(self, item: Item | None) -> None:
+        """Mark this item alone as the result of the search."""
+        self.mounted.mark(item)
+
+    def first_in_sight(self) -> Item | None:
+        """Return the item at the top of what is shown."""
+        views = self.mounted.views.values()
+        return next((view.item for view in views if view.virtual_region.bottom > self.scroll_y), None)
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
+        """Arrange; mounted items that became smaller than the panel, by folding or a resize, need older ones."""
+        result = super().arrange(size, optimal)
+        if not self.is_scrollable_now and self.mounted.window.first > 0:
+            self.call_after_refresh(self.mounted.fill)
+        return result
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Following may have ended, or begun again."""
+        """Load items at an end that is reached; following may have ended, or begun again."""
         super().watch_scroll_y(old_value, new_value)
-        self._say_below()
-        self._sweep_later()
+        if self.is_mounted and self.max_scroll_y > 0:
+            if new_value <= 0 < old_value:
+                self._load_older()
+            elif old_value < new_value >= self.max_scroll_y:
+                self.mounted.load(older=False)
+        self._show_below()
+        self._clean_up_later()
+
+    def action_scroll_home(self) -> None:
+        """Scroll to the top of the mounted items, and further back with each press."""
+        if self.scroll_y <= 0:
+            self._load_older()
+        super().action_scroll_home()
+
+    def action_scroll_end(self) -> None:
+        """Scroll to the very end, and follow it."""
+        if not self.mounted.is_at_end:
+            self.mounted.show_end()
+        super().action_scroll_end()
 
     def action_focus_card(self, by: int) -> None:
-        """The next or previous message or card."""
+        """Focus the next or previous message or card."""
         stops: list[Widget] = [widget for widget in self.query(_STOPS) if widget.display]
         if not stops:
             return
@@ -69,15 +113,21 @@ class Conversation(ConversationWindow):
         stops[max(0, min(len(stops) - 1, at))].focus()
 
     def action_fold_all(self) -> None:
-        """Every card so far to one line; all of them open again when none was open."""
-        actions = [item for item in self._state.items if isinstance(item, ActionItem)]
+        """Fold every card to one line; unfold all of them when none was open."""
+        actions = [item for item in self.mounted.state.items if isinstance(item, ActionItem)]
         fold = any(not item.folded for item in actions)
         for item in actions:
             item.folded = fold
-        for view in self._views.values():
+        for view in self.mounted.views.values():
             view.show_item()
 
-    def _say_below(self) -> None:
+    def _load_older(self) -> None:
+        """Load older items; before those that were read end, more of the session is asked for."""
+        self.mounted.load(older=True)
+        if self.mounted.wants_earlier:
+            self.post_message(EarlierWanted())
+
+    def _show_below(self) -> None:
         if self.follows:
             self._new_below = 0
             show_below(self, "", "")
@@ -85,23 +135,15 @@ class Conversation(ConversationWindow):
         key = key_of(self.app, "scroll-end", "ctrl+end")
         show_below(self, f"{self._new_below} new · {key}" if self._new_below else f"{key} follows", "screen.ends(True)")
 
-    def _sweep_later(self) -> None:
-        if self._sweep is None and self.is_mounted:
-            self._sweep = self.set_timer(_REST, self._forget_unseen)
+    def _clean_up_later(self) -> None:
+        if self._cleanup is None and self.is_mounted:
+            self._cleanup = self.set_timer(_REST, self._clean_up)
 
-    def _forget_unseen(self) -> None:
-        self._sweep = None
+    def _clean_up(self) -> None:
+        """Drop what is out of sight, unless the user types on."""
+        self._cleanup = None
         if keystrokes.is_typing():
-            self._sweep_later()
+            self._clean_up_later()
         else:
-            forget_unseen(self)
-            self._trim()
-
-    def _wake(self) -> None:
-        if self._timer is not None:
-            (self._timer.resume if self._state.running else self._timer.pause)()
-
-    def _tick(self) -> None:
-        for item in self._state.running.values():
-            if (view := self._views.get(id(item))) is not None:
-                view.show_item()
+            drop_unseen_lines(self)
+            self.mounted.trim()

@@ -1,54 +1,81 @@
-"""Where the person writes: several lines, history at the edges, large pastes folded, and a paste that never sends."""
+"""Where the user writes: several lines, history at the edges, large pastes folded, and a paste that never sends."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final, TypeAlias
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
+from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
+from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.widgets.pasting_area import ForeignText
+from workbench.tui.terminal.clipboard import can_read_images, store_image
 from workbench.view.prompt.attachments import Pastes
-from workbench.view.prompt.completion import Choice, Completer, wish_at
+from workbench.view.prompt.completion import Choice, Completer, mention_of, wish_at
 from workbench.view.prompt.history import History
 
+_KEYS: Final[list[BindingType]] = [
+    Binding("enter", "submit", "Send", id="send"),
+    Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
+    Binding("tab", "take", "Take what is chosen", id="take", show=False),
+    Binding("escape", "close_list", "Close the list", id="close-list", show=False),
+    Binding("ctrl+r", "search_history", "Search what was sent before", id="search-history"),
+    Binding("ctrl+underscore", "undo", "Undo", show=False, id="undo"),
+    Binding("ctrl+g", "edit_outside", "Write in $EDITOR", id="edit-outside"),
+    Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
+    Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),
+    Binding("ctrl+v", "paste", "Paste an image, or what was copied here", id="paste", show=False),
+]
 
-class Prompt(ForeignText):
+
+class ForeignTexts:
+    """The servers' texts that were sent from a prompt: one that comes back is still a server's."""
+
+    def __init__(self) -> None:
+        self._sent: tuple[str, ...] = ()
+
+    def note_sent(self, text: str, *, is_foreign: bool) -> None:
+        """Remember a text that was sent, if it came from a server."""
+        if is_foreign:
+            self._sent = (*self._sent, text.strip())
+
+    def is_part_of(self, text: str) -> bool:
+        """Whether whole lines of the text are one that was sent."""
+        return any(f"\n{each}\n" in f"\n{text.strip()}\n" for each in self._sent)
+
+
+class PromptSubmitted(Message):
+    """The user sent the text; the prompt is empty again, and `give_back` undoes that."""
+
+    def __init__(self, text: str, written: str, *, is_foreign: bool = False) -> None:
+        """`written` is the text with its large pastes folded; a foreign one came from a server."""
+        super().__init__()
+        self.text = text
+        self.written = written
+        self.is_foreign = is_foreign
+
+
+class Prompt(TextArea):
     """A text area that grows with its text; enter sends. `completer` is the list above it."""
 
-    runs_own_bindings: ClassVar[bool] = True
-    """Its keys act in its own handler, in the order they were typed."""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", id="send"),
-        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
-        Binding("tab", "take", "Take what is chosen", id="take", show=False),
-        Binding("escape", "close_list", "Close the list", id="close-list", show=False),
-        Binding("ctrl+r", "search_history", "Search what was sent before", id="search-history"),
-        Binding("ctrl+underscore", "undo", "Undo", show=False, id="undo"),
-        Binding("ctrl+g", "edit_outside", "Write in $EDITOR", id="edit-outside"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),
-    ]
+    Submitted: TypeAlias = PromptSubmitted
+    BINDINGS: ClassVar[list[BindingType]] = _KEYS
+    runs_own_bindings: ClassVar[bool] = True  # in its own handler, in the order they were typed
 
-    class Submitted(Message):
-        """The person sent the text; the prompt is empty again, and `give_back` undoes that."""
+    is_foreign = False
+    """Whether some of the text came from a server; it is never a command."""
 
-        def __init__(self, text: str, written: str, *, is_foreign: bool = False) -> None:
-            """`written` is the text with its large pastes folded; a foreign one came from a server."""
-            super().__init__()
-            self.text = text
-            self.written = written
-            self.is_foreign = is_foreign
-
-    def __init__(self, history: History, completer: Completer, folder: Path | None = None) -> None:
-        """`folder` is where paths of images are looked for."""
+    def __init__(self, history: History, completer: Completer, directory: Path | None = None) -> None:
+        """Paths of images are relative to `directory`."""
         super().__init__(
             id="prompt",
             tab_behavior="focus",
@@ -57,27 +84,48 @@ class Prompt(ForeignText):
         )
         self.past = history
         self.completer = completer
-        self.pastes = Pastes(folder)
+        self.pastes = Pastes(directory)
         self.leave_upwards: Callable[[], bool] = lambda: False
+        self._foreign = ForeignTexts()
+
+    def bring(self, text: str) -> None:
+        """Put a server's text before what is typed, to be read from its beginning."""
+        self.is_foreign = True
+        self.load_text(f"{text}\n{self.text}".strip())
+        self.scroll_home(animate=False)
 
     def give_back(self, text: str) -> None:
-        """Text that could not be taken stands here again, before what was typed since."""
-        self.load_text(f"{text}\n{self.text}".strip())
+        """Put a text that could not be sent before what was typed since."""
+        self._replace_all(f"{text}\n{self.text}".strip())
+
+    def load_text(self, text: str) -> None:
+        """Replace the text; a server's stays one, also where one that was sent is back."""
+        self.is_foreign = bool(text) and (self.is_foreign or self._foreign.is_part_of(text))
+        super().load_text(text)
+
+    def _replace_all(self, text: str) -> None:
+        self.load_text(text)
         self.move_cursor(self.document.end)
         self.completer.close()
 
-    def action_submit(self) -> None:
-        """Take what is chosen in the list; otherwise send what is written and start anew, before the next letter comes.
+    def type_in(self, text: str) -> None:
+        """Insert text that was typed or pasted while another widget had the focus."""
+        self.type_over(*self.selection, self.pastes.fold(text))
+        self.focus()
 
-        Blanks alone are nothing.
-        """
+    def type_over(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
+        """Put text in place of a range, the cursor behind it, as typing does."""
+        self.replace(text, start, end, maintain_selection_offset=False)
+
+    def action_submit(self) -> None:
+        """Take what is chosen in the list; otherwise send the text, unless it is blank, and begin anew."""
         choice = self.completer.chosen
-        if choice is not None and not self._is_written(choice) and not self._take(choice).runs:
+        if choice is not None and not self._is_typed(choice) and not self._take(choice).runs:
             return
         written, text = self.text, self.pastes.expand(self.text)
         if text.strip():
             is_foreign = self.is_foreign
-            self.note_sent(text)
+            self._foreign.note_sent(text, is_foreign=is_foreign)
             self.past.remember(text, keep=not is_foreign)
             self.load_text("")
             self.pastes.forget()
@@ -90,22 +138,22 @@ class Prompt(ForeignText):
         self.scroll_cursor_visible()
 
     def action_take(self) -> None:
-        """Put what is chosen in the list in place of what was typed of it."""
+        """Insert what is chosen in the list in place of what was typed of it."""
         if self.completer.is_open:
             self._take(self.completer.chosen or self.completer.choices[0])
 
     def action_close_list(self) -> None:
-        """Leave the text as it is."""
+        """Close the list, and leave the text as it is."""
         self.completer.close()
 
     def action_search_history(self) -> None:
-        """Show what was sent before and holds the words typed; again: the next older one."""
+        """Show what was sent before and contains the words typed; again: the next older one."""
         if not self.completer.search_history(self.text):
             self.completer.close()
             self.app.notify("nothing that was sent before holds these words", timeout=3)
 
     def action_edit_outside(self) -> None:
-        """Go on writing in the person's own editor; large pastes are whole there."""
+        """Go on writing in the user's own editor; large pastes are whole there."""
         from workbench.tui.outside_editor import edit_outside
 
         try:
@@ -113,16 +161,51 @@ class Prompt(ForeignText):
         except WorkbenchError as error:
             self.app.notify(visible(str(error)), severity="warning", markup=False)
             return
-        self.load_text(visible(text.rstrip("\n")))
-        self.move_cursor(self.document.end)
-        self.completer.close()
+        self._replace_all(visible(text.rstrip("\n")))
+
+    def action_paste(self) -> None:
+        """Paste the image on the system's clipboard; without one, what was copied here."""
+        if self.app.clipboard and not can_read_images(os.environ):
+            super().action_paste()
+        else:
+            self.paste_image(or_text=True)
+
+    def paste_image(self, *, or_text: bool = False) -> None:
+        """Mention the image on the system's clipboard once a thread has read it, or tell why there is none."""
+        self.run_worker(self._paste(or_text), group="paste", exclusive=True)
+
+    async def _paste(self, or_text: bool) -> None:
+        try:
+            mention = await in_daemon(_stored_image)
+        except WorkbenchError as error:
+            if or_text and self.app.clipboard:
+                super().action_paste()
+            else:
+                self.app.notify(visible(str(error)), severity="warning", markup=False)
+        else:
+            self._insert_paste(mention, apart=True)
+
+    async def on_paste(self, event: events.Paste) -> None:
+        """Insert the paste as text, with what could hide in it made visible."""
+        event.prevent_default()
+        event.stop()
+        folded = self.pastes.fold(event.text)
+        self._insert_paste(folded, apart=folded.startswith("@") and not event.text.startswith("@"))
+
+    def _insert_paste(self, text: str, *, apart: bool) -> None:
+        """Replace the selection; `apart` is for a mention, which would be none right behind a word."""
+        row, column = min(self.selection)
+        before = self.document.get_line(row)[:column]
+        gap = " " if apart and before and not before[-1].isspace() else ""
+        self.type_over(*self.selection, gap + text)
+        self.scroll_cursor_visible()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Two keys are the prompt's own only while the list is open."""
+        """Enable two keys only while the list is open."""
         return self.completer.is_open if action in ("take", "close_list") else True
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Up a row of the list, or a line; in the first one, back in the history."""
+        """Move up a row of the list, or a line; in the first line, back in the history."""
         if self.completer.is_open and not select:
             self.completer.move(-1)
         elif not self.text and not select and self.leave_upwards():
@@ -131,63 +214,71 @@ class Prompt(ForeignText):
             super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Down a row of the list, or a line; in the last one, forth in the history."""
+        """Move down a row of the list, or a line; in the last line, forth in the history."""
         if self.completer.is_open and not select:
             self.completer.move(1)
         elif select or self.navigator.is_last_wrapped_line(self.cursor_location) is False or not self._recall(1):
             super().action_cursor_down(select)
 
     async def action_page(self, pages: int) -> None:
-        """A page up or down in a long text; otherwise in the conversation."""
+        """Scroll a long text by a page; otherwise the conversation."""
         if self.max_scroll_y > 0:
             (self.action_cursor_page_up if pages < 0 else self.action_cursor_page_down)()
         else:
             await self.run_action(f"screen.page({pages})")
 
     def update_suggestion(self) -> None:
-        """The text has changed: at once, in the order of the keys, the list fits what stands before the cursor."""
-        super().update_suggestion()
+        """Fit the list to what stands before the cursor, at once and in the order of the keys."""
+        if self.is_foreign and not self.text:  # the user begins again, and no undo may bring the server's words back
+            self.is_foreign = False
+            self.history.clear()
         (row, column), lines = self.cursor_location, self.document.lines
         if self.is_mounted and row < len(lines):
-            has_wish = self.selection.is_empty and not self.is_foreign
-            self.completer.look(wish_at(lines, row, column) if has_wish else None, self.text)
+            is_own = self.selection.is_empty and not self.is_foreign
+            self.completer.look(wish_at(lines, row, column) if is_own else None, self.text)
 
     def watch_selection(self, before: Selection, now: Selection) -> None:
-        """The cursor has moved: what stands before it may be something else."""
+        """Fit the list to the place where the cursor is now."""
         self.update_suggestion()
 
-    def _is_written(self, choice: Choice) -> bool:
+    def _is_typed(self, choice: Choice) -> bool:
         wish, (row, column) = self.completer.wish, self.cursor_location
         return wish is not None and self.document.lines[row][wish.start : column] == choice.insert
 
     def _take(self, choice: Choice) -> Choice:
         wish, (row, column) = self.completer.wish, self.cursor_location
-        if wish is None or wish.kind == "history":
-            self.completer.forget()
-            self.is_foreign = False
-            self.load_text(choice.insert)
-            self.move_cursor(self.document.end)
-            self.completer.close()
-            return choice
-        goes_on = choice.insert.endswith(("/", '/"', "=")) or choice.runs
         self.completer.forget()
-        self.type_over((row, wish.start), (row, column), choice.insert + ("" if goes_on else " "))
+        if wish is None or wish.kind == "history":
+            self.is_foreign = False
+            self._replace_all(choice.insert)
+        else:
+            self.type_over((row, wish.start), (row, column), _with_space(choice))
         return choice
 
     def _recall(self, step: int) -> bool:
-        text = self.past.step(step, self.text) if self.can_leave else None
-        if text is None:
-            return False
-        self.is_foreign = False
-        self.load_text(text)
-        self.move_cursor(self.document.end)
-        self.completer.close()
-        return True
+        """Show another text of the history; False where there is none, or this one would be lost."""
+        can_leave = not self.is_foreign or self._foreign.is_part_of(self.text)
+        text = self.past.step(step, self.text) if can_leave else None
+        if text is not None:
+            self.is_foreign = False
+            self._replace_all(text)
+        return text is not None
 
     async def on_key(self, event: events.Key) -> None:
-        """Run the prompt's own keys here: by way of the app they would be overtaken by letters typed after them."""
+        """Run its own keys here: through the app, letters typed after them would overtake them."""
         active = None if event.is_printable else self.screen.active_bindings.get(event.key)
         if active is not None and active.node is self and active.enabled:
             event.prevent_default()
             event.stop()
             await self.app.run_action(active.binding.action, self)
+
+
+def _with_space(choice: Choice) -> str:
+    """Return what is inserted: with a space behind it, unless one writes on right there."""
+    return choice.insert if choice.runs or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
+
+
+def _stored_image() -> str:
+    """Store the image on the clipboard, and return the mention of its file; raises WorkbenchError."""
+    image = store_image(Locations.from_environment().state / "pasted", os.environ)
+    return f"{mention_of(str(image))} "

@@ -170,7 +170,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self.item.unfolded = not self.item.unfolded
         self._say()
 
-    def settle(self, item: AgentItem) -> None:
+    def finish(self, item: AgentItem) -> None:
         """The stored answer takes the place of what streamed."""
         item.unfolded = self.item.unfolded
         self.item = item

@@ -1,4 +1,4 @@
-"""The prompt with vim's keys, where `terminal.vim` is set; its border says the mode."""
+"""The prompt with vim's keys, where `terminal.vim` is set; its border shows the mode."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from workbench.view.prompt.vim import Done, Vim, offset_of, rest_in_normal, row_
 
 
 class VimPrompt(Prompt):
-    """Begins in insert mode, with each message anew; what no mode takes is done as in the usual prompt."""
+    """Begins each message in insert mode; keys that no mode handles act as in the usual prompt."""
 
-    def __init__(self, history: History, completer: Completer, folder: Path | None = None) -> None:
-        super().__init__(history, completer, folder)
+    def __init__(self, history: History, completer: Completer, directory: Path | None = None) -> None:
+        super().__init__(history, completer, directory)
         self.vim = Vim()
-        self._say_mode()
+        self._show_mode()
 
     def action_submit(self) -> None:
         """Send; the next message begins in insert mode."""
         super().action_submit()
         if not self.text:
             self.vim.begin()
-            self._say_mode()
+            self._show_mode()
 
     async def on_key(self, event: events.Key) -> None:
-        """Vim's keys; Textual passes all others on to the prompt by itself."""
+        """Handle vim's keys; Textual passes all others on to the prompt."""
         if self.completer.is_open and self.vim.mode == "insert":
             return
-        done = self.vim.press(event.key, event.character, self.text, self._offset)
+        done = self.vim.press(event.key, event.character, self.text, offset_of(self.text, *self.cursor_location))
         if done is not None:
             event.prevent_default()
             event.stop()
-            self._carry_out(done)
+            self._apply(done)
 
-    def _carry_out(self, done: Done) -> None:
+    def _apply(self, done: Done) -> None:
         before = self.text
         if done.edit is not None:
             start, end, text = done.edit
@@ -48,13 +48,10 @@ class VimPrompt(Prompt):
         if done.action:
             {"undo": self.undo, "up": self.action_cursor_up, "down": self.action_cursor_down}[done.action]()
         if self.vim.mode == "normal":
-            self.move_cursor(row_and_column(self.text, rest_in_normal(self.text, self._offset)))
+            offset = offset_of(self.text, *self.cursor_location)
+            self.move_cursor(row_and_column(self.text, rest_in_normal(self.text, offset)))
             self.completer.close()
-        self._say_mode()
+        self._show_mode()
 
-    @property
-    def _offset(self) -> int:
-        return offset_of(self.text, *self.cursor_location)
-
-    def _say_mode(self) -> None:
+    def _show_mode(self) -> None:
         self.border_title = Content(self.vim.mode.upper())

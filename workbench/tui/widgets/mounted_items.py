@@ -1,0 +1,312 @@
+"""Which items of the conversation have a widget: a window of neighbours (see `view.window`), in a panel that scrolls.
+
+Older parts load when the user scrolls to the top, and the parts around an item when it is looked for. What is out of
+sight costs little: painted lines are dropped at once, widgets once they are screens above the end that is followed.
+Each line that Textual caches has about four kilobytes, each widget some fifty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from textual.containers import VerticalScroll
+from textual.geometry import Size
+from textual.layout import DockArrangeResult
+from textual.widget import Widget
+
+from workbench.tools.manifest import kind_of
+from workbench.tui.textual_seam.layout import SingleLayoutPass, anchor_when_scrollable, is_anchor_released
+from workbench.tui.textual_seam.memory import drop_painted_lines
+from workbench.tui.textual_seam.screen import widgets_in_sight
+from workbench.view.state import ActionItem, AgentItem, Changed, Item, NoticeItem, SessionState, UserItem
+from workbench.view.window import CHUNK, MAX_ITEMS, Step, Window, least_rows, mounted_rows, nodes_of
+
+if TYPE_CHECKING:  # Markdown is not needed before the first message
+    from workbench.tui.widgets.card import ActionCard
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
+
+_RETRIES: Final = 6
+"""How often an item that is revealed is scrolled to again while its neighbours are laid out."""
+
+_NEAR: Final = 4 * CHUNK
+"""Items before the mounted ones from which on older parts of the session are read."""
+
+ItemView: TypeAlias = "ActionCard | UserText | NoticeText | OpenNotice | AgentText | FinalText"
+
+
+class FollowingScroll(VerticalScroll, SingleLayoutPass):
+    """A container that stays at its end until the user scrolls up; the End key follows the end again."""
+
+    is_scrollable_now = False
+    """Whether there was something to scroll at the last arrangement."""
+
+    def on_mount(self) -> None:
+        """Begin at the end."""
+        self.anchor()
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
+        """Arrange; content that fits begins at the top."""
+        result = super().arrange(size, optimal)
+        self.is_scrollable_now = result.spatial_map.total_region.bottom > self.container_size.height
+        anchor_when_scrollable(self, is_scrollable=self.is_scrollable_now)
+        return result
+
+    @property
+    def follows(self) -> bool:
+        """Whether the end is kept in sight."""
+        return not is_anchor_released(self)
+
+
+class MountedItems:
+    """The widgets of the mounted items; the panel tells when an end of them is reached."""
+
+    def __init__(self, panel: FollowingScroll) -> None:
+        self._panel = panel
+        self.state = SessionState()
+        self.window = Window(lambda at: nodes_of(self._items[at]), rows=lambda at: least_rows(self._items[at]))
+        self.views: dict[int, ItemView] = {}
+        """Widgets by the id of their item, without the one of the answer that streams."""
+        self.is_loading = False
+        self._live: AgentText | None = None
+        self._marked: Item | None = None
+
+    @property
+    def _items(self) -> Sequence[Item]:
+        return self.state.items
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether widgets are still being mounted or removed; later changes are better shown together."""
+        if len(self._panel.children) > len(self.views) + 1:
+            return True
+        return any(not each.is_mounted for each in self._panel.walk_children(Widget))
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the last item is mounted."""
+        return self.window.last >= len(self._items)
+
+    def show(self, state: SessionState, changed: Changed | None) -> None:
+        """Show what changed; `None` means everything."""
+        self.state = state
+        self.window.max_items = max(MAX_ITEMS, self._panel.size.height)
+        self.window.height = 0 if is_in_use(self._panel) else self._panel.size.height
+        if changed is None:
+            self.show_end()
+            return
+        if changed.gone:
+            self.window.shift(-len(changed.gone))
+        if changed.earlier:
+            self._prepend(len(changed.earlier))
+        if changed.added:
+            self._finish_stream(changed.added)
+            follows = self._panel.follows and not self.is_loading
+            self._apply(self.window.append(len(state.items), follows=follows), before=self._live)
+            self.trim()
+        self.repaint(changed.updated)
+        if changed.live:
+            self._show_live()
+
+    def repaint(self, items: Iterable[Item]) -> None:
+        """Show these items again, as far as they are mounted."""
+        for item in items:
+            if (view := self.views.get(id(item))) is not None:
+                view.show_item()
+
+    def show_end(self) -> None:
+        """Mount the last screenful, which appears soonest, then what is needed to fill the panel."""
+        total = len(self._items)
+        most = max(CHUNK, self._panel.app.size.height // 2) if total > MAX_ITEMS // 2 else None
+        self._replace(self.window.reset(total, most))
+        self._panel.anchor()
+        self._panel.call_after_refresh(self.fill)
+
+    def fill(self) -> None:
+        """Mount older items while the mounted ones, such as folded cards, leave a part of the panel empty."""
+        panel = self._panel
+        if self.is_loading or not panel.max_scroll_y <= 0 < self.window.first or not panel.size.height:
+            return
+        mount = self.window.fill().mount
+        if mount:
+            self._apply(Step(mount), before=0 if panel.children else None)
+            panel.call_after_refresh(self.fill)
+
+    @property
+    def wants_earlier(self) -> bool:
+        """Whether older parts of the session are to be read, as few items are left above the mounted ones."""
+        return self.window.first <= _NEAR and self.state.first_seq > 1
+
+    def reveal(self, item: Item) -> ItemView | None:
+        """Mount an item with its neighbours and scroll to it; None where the session does not hold it."""
+        index = next((index for index, each in enumerate(self._items) if each is item), None)
+        if index is None:
+            return None
+        if id(item) not in self.views:
+            self._replace(self.window.around(index, len(self._items)))
+        view = self.views[id(item)]
+        self._panel.call_after_refresh(_scroll_to_view, self._panel, view, _RETRIES)
+        return view
+
+    def mark(self, item: Item | None) -> None:
+        """Mark this item alone as the result of the search."""
+        before, self._marked = self._marked, item
+        for each in (before, item):
+            if each is not None and (view := self.views.get(id(each))) is not None:
+                view.set_class(each is item, "-found")
+
+    def trim(self) -> None:
+        """Unmount what streamed and is not in the window, and what is screens above the end that is followed."""
+        if self.is_loading:
+            return
+        mounted = self._items[self.window.first : self.window.last]
+        for each in self.views.keys() - {id(item) for item in mounted}:
+            self.views.pop(each).remove()
+        if self._panel.follows and not is_in_use(self._panel) and self.window.last == len(self._items):
+            views = [self.views[id(item)] for item in mounted]
+            self._apply(Step(unmount=self.window.drop(_count_far_above(self._panel, views))))
+
+    def load(self, *, older: bool) -> None:
+        """Mount the next chunk before or after the mounted items, where there is one."""
+        has_more = self.window.first > 0 if older else not self.is_at_end
+        if has_more and not self.is_loading:
+            self.is_loading = True
+            self._panel.run_worker(self._load_chunk(older=older), group="window")
+
+    async def _load_chunk(self, *, older: bool) -> None:
+        """Mount a chunk; what the user looks at stays where it is."""
+        panel, items = self._panel, self._items
+        try:
+            step = self.window.older() if older else self.window.newer(len(items))
+            anchor = self.views.get(id(items[step.mount.stop if older else step.mount.start - 1]))
+            offset = anchor.virtual_region.y - panel.scroll_y if anchor else 0
+            fresh = [self._view(index) for index in step.mount]
+            removed = [items[index] for index in step.unmount]  # indexes shift when older items are read meanwhile
+            async with panel.batch():
+                await panel.mount_all(fresh, before=0 if older and panel.children else None)
+                for item in removed:
+                    if (view := self.views.pop(id(item), None)) is not None:
+                        await view.remove()
+        finally:
+            self.is_loading = False
+        if anchor is not None:
+            panel.call_after_refresh(_keep_at, panel, anchor, offset)
+        self._show_live()
+
+    def _prepend(self, count: int) -> None:
+        """Account for items before the first one; a user who waits at the top gets some of them."""
+        is_waiting = self.window.first == 0 and self._panel.scroll_y <= 0 and not self._panel.follows
+        self.window.shift(count)
+        if is_waiting:
+            self.load(older=True)
+
+    def _replace(self, run: range) -> None:
+        """Mount this run of items in place of all others."""
+        self.views = {}
+        self._live = None
+        self._panel.remove_children()
+        with self._panel.app.batch_update():
+            self._panel.mount_all([self._view(index) for index in run])
+        self._show_live()
+
+    def _apply(self, step: Step, *, before: Widget | int | None = None) -> None:
+        fresh = [self._view(index) for index in step.mount if id(self._items[index]) not in self.views]
+        if fresh:
+            self._panel.mount_all(fresh, before=before)
+        for index in step.unmount:
+            if (view := self.views.pop(id(self._items[index]), None)) is not None:
+                view.remove()
+
+    def _show_live(self) -> None:
+        item = self.state.live
+        if self._live is not None and self._live.item is not item:
+            self._live.remove()  # the stream ended without an answer
+            self._live = None
+        if item is None or not self.is_at_end:
+            return
+        if self._live is None:
+            from workbench.tui.widgets.texts import AgentText
+
+            self._live = AgentText(item)
+            self._panel.mount(self._live)
+        else:
+            self._live.show_item()
+
+    def _finish_stream(self, added: Iterable[Item]) -> None:
+        """Let the stored answer take over the widget that streamed it."""
+        for item in added:
+            live = self._live
+            if live and isinstance(item, AgentItem) and live.is_mounted and item.text.startswith(live.item.text[:40]):
+                live.finish(item)
+                self.views[id(item)], self._live = live, None
+
+    def _view(self, index: int) -> ItemView:
+        item = self._items[index]
+        view = self.views.get(id(item))
+        if view is None:
+            view = self.views[id(item)] = _make_view(item, self.state.workspace)
+            view.set_class(item is self._marked, "-found")
+        return view
+
+
+def is_in_use(panel: Widget) -> bool:
+    """Whether something within the panel is focused or selected: it must not go away by itself."""
+    focused = panel.screen.focused
+    return bool(panel.screen.selections) or (focused is not None and panel in focused.ancestors)
+
+
+def drop_unseen_lines(panel: Widget) -> None:
+    """Drop the painted lines of everything in the panel that no cell of the screen shows."""
+    in_sight = widgets_in_sight(panel.screen)
+    for widget in panel.walk_children(Widget):
+        if widget not in in_sight:
+            drop_painted_lines(widget)
+
+
+def _count_far_above(panel: Widget, views: Sequence[Widget]) -> int:
+    """Return how many of the first views are screens above the last one; one not laid out yet has no rows."""
+    rows = mounted_rows(panel.size.height)
+    for index in range(len(views) - 1, -1, -1):
+        rows -= views[index].size.height
+        if rows < 0:
+            return index
+    return 0
+
+
+def _scroll_to_view(panel: FollowingScroll, view: Widget, retries: int, before: int = -1) -> None:
+    """Scroll to a view, and again while what is mounted around it grows."""
+    if not view.is_attached:
+        return
+    y = view.virtual_region.y
+    if y != before:
+        panel.release_anchor()
+        panel.scroll_to(y=max(0, y - 1), animate=False, immediate=True, force=True)
+    if retries:
+        panel.set_timer(1 / 20, partial(_scroll_to_view, panel, view, retries - 1, y))
+
+
+def _keep_at(panel: Widget, view: Widget, offset: float) -> None:
+    if view.is_attached:
+        panel.scroll_to(y=view.virtual_region.y - offset, animate=False, immediate=True, force=True)
+
+
+def _make_view(item: Item, workspace: str) -> ItemView:
+    from workbench.tui.widgets.card import ActionCard
+    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
+
+    if isinstance(item, UserItem):
+        return UserText(item)
+    if isinstance(item, AgentItem):
+        return AgentText(item)
+    if isinstance(item, NoticeItem):
+        return OpenNotice(item) if item.detail else NoticeText(item)
+    if isinstance(item, ActionItem) and _is_final_message(item):
+        return FinalText(item)
+    return ActionCard(item, workspace)
+
+
+def _is_final_message(item: ActionItem) -> bool:
+    """Whether it is the agent's own final message, which is shown as text."""
+    is_own = not item.error and not item.agent
+    return kind_of(item.tool) == "final" and is_own and bool(item.arguments.get("message"))
