@@ -85,7 +85,7 @@ async def test_side_by_side_comes_with_the_width_and_s_switches() -> None:
     async with app.run_test(size=(139, 30)) as pilot:
         view = app.query_one(DiffView)
         await until(pilot, lambda: view.size.width == 139)
-        assert not view.is_beside
+        assert not view.geometry.look.beside
         await pilot.resize_terminal(140, 30)
         await until(pilot, lambda: view.geometry.look.beside, "side by side")
         await pilot.press("s")
@@ -160,7 +160,7 @@ async def test_any_text_is_safe_to_paint(text: str) -> None:
         view = app.query_one(DiffView)
         await until(pilot, lambda: view.virtual_size.height > 2)
         await pilot.press("j", "s", "w", "enter")
-        await until(pilot, lambda: not view.wrapped and view.geometry.look.beside)
+        await until(pilot, lambda: not view.page.wrapped and view.geometry.look.beside)
         shown = painted(view)
         assert all(sign.isprintable() for sign in shown.replace("\n", ""))
         assert all(strip.cell_length == view.size.width for strip in map(view.render_line, range(view.size.height)))
@@ -229,7 +229,7 @@ async def test_a_hunk_left_out_shows_what_stays_and_what_does_not_come(beside: b
     app = DiffApp([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\n3\n")])
     async with app.run_test(size=(100, 40)) as pilot:
         view = app.query_one(DiffView)
-        view.beside = beside
+        view.page.beside = beside
         view.lay_out()
         await until(pilot, lambda: "− one" in painted(view))
         view.left_out = {1}
@@ -247,7 +247,7 @@ async def test_side_by_side_in_a_narrow_place_keeps_the_hunk_in_sight_and_cuts_n
         view = app.query_one(DiffView)
         await until(pilot, lambda: view.virtual_size.height > 14)
         for step in ("", "j", "s", "j", "s", "s"):
-            beside = view.is_beside != (step == "s")
+            beside = view.geometry.look.beside != (step == "s")
             if step:
                 await pilot.press(step)
             await until(pilot, lambda beside=beside: view.geometry.look.beside == beside)

@@ -186,7 +186,8 @@ def test_side_by_side(look, folder, picture):
     async def show(pilot):
         await shown(pilot, link, events)
         diff = app.screen.box.diff
-        await pilot.press("j", "j", *("s" * (not diff.is_beside)), "k", "k", "space", "j")
-        await wait_until(pilot, lambda: diff.is_beside and "2 of 3 hunks taken" in text_on(app) and app.screen.is_armed)
+        await pilot.press("j", "j", *("s" * (not diff.geometry.look.beside)), "k", "k", "space", "j")
+        await wait_until(pilot, lambda: diff.geometry.look.beside and "2 of 3 hunks taken" in text_on(app))
+        await wait_until(pilot, lambda: app.screen.is_armed)
 
     assert picture(app, look, show)

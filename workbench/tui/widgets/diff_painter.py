@@ -1,23 +1,83 @@
-"""Paints single rows of a diff as segments; the styles come from the view by name. Used by DiffView alone."""
+"""Paints single rows of a diff as segments, and holds the styles of their parts. Used by DiffView alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.widget import Widget
 
 from workbench.text import visible
+from workbench.tui.widgets.painting import style_of
 from workbench.view.diff.geometry import LONGEST, Geometry
 from workbench.view.diff.lines import Marks, cut_cells
 from workbench.view.diff.rows import Row, Side
+
+# How the parts of a diff look: a table and no style sheet. Textual works out every component class of a widget each
+# time it is mounted or restyled, and a question would wait for that. Of these only what is painted is worked out.
+_TEXT: Final = "$foreground"
+LOOKS: Final = {
+    "same": _TEXT,
+    "added": f"{_TEXT} on $diff-added",
+    "removed": f"{_TEXT} on $diff-removed",
+    "added-word": "bold on $diff-added-word",
+    "removed-word": "bold on $diff-removed-word",
+    "gutter": "$diff-gutter",
+    "gutter-same": "$diff-gutter",
+    "gutter-added": "$diff-gutter on $diff-added",
+    "gutter-removed": "$diff-gutter on $diff-removed",
+    "sign-same": "$diff-gutter",
+    "sign-added": "bold $sign-ok on $diff-added",
+    "sign-removed": "bold $sign-failed on $diff-removed",
+    "stays": "$dim",
+    "left-out": "strike $dim",
+    "gutter-stays": "$diff-gutter",
+    "gutter-left-out": "$diff-gutter",
+    "sign-stays": "$dim",
+    "sign-left-out": "bold $sign-failed",
+    "nothing": "on $panel",
+    "fold": "$diff-gutter on $panel",
+    "file": "bold $panel-title on $panel",
+    "note": "italic $diff-gutter",
+    "mark": "bold $primary",
+    "cursor": "bold $background on $primary",
+    "match": "underline $text-warning on $warning-muted",
+    "match-now": "bold $background on $warning",
+    "remark": "$primary on $panel",
+    "comment": "italic $diff-gutter",
+    "keyword": "$text-accent",
+    "string": "$text-success",
+    "number": "$text-warning",
+    "builtin": "$text-secondary",
+    "definition": "bold $text-primary",
+}
+"""Signs of a line, its numbers (`gutter`) and its sign, by what became of it; then what stands out, and syntax."""
 
 _SIGNS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
 _LEFT_OUT = {"removed": "stays", "added": "left-out"}
 _STATES = {"A": "new file", "D": "deleted", "M": "changed", "=": "unchanged"}
 _Painted = list[tuple[int, int, str]]
+
+
+class DiffStyles:
+    """The Rich styles of the names in `LOOKS`, each asked for once a theme, as that costs much."""
+
+    def __init__(self) -> None:
+        self._styles: dict[str, Style] = {}
+
+    def clear(self) -> None:
+        """Forget the styles of a theme."""
+        self._styles.clear()
+
+    def named(self, widget: Widget, name: str) -> Style:
+        """Return the style of a part; the name "" stands for the widget itself."""
+        if name not in self._styles:
+            self._styles[name] = style_of(widget.app, LOOKS[name]) if name else widget.rich_style
+        return self._styles[name]
 
 
 class Painter:

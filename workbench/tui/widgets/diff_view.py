@@ -1,168 +1,189 @@
-"""The diff view: a line-API widget that paints only what is seen. Stands in the approval modal and the diff viewer."""
+"""The diff view: a line-API widget that paints only what is in sight. In the approval modal and the diff viewer."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Final, TypeAlias
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
 from workbench.diff.hunks import FileDiff
-from workbench.tui.widgets.diff_page import LOOKS, DiffPage
-from workbench.tui.widgets.diff_painter import Painter
-from workbench.tui.widgets.painting import css_beside, style_of
+from workbench.tui.widgets.diff_layout import DiffLayout, next_hunk, row_at, scroll_to_hunk, top_of_hunk
+from workbench.tui.widgets.diff_painter import DiffStyles, Painter
+from workbench.tui.widgets.painting import css_beside
 from workbench.view.diff.document import Document
+from workbench.view.diff.geometry import Geometry
 from workbench.view.diff.lines import Marks, line_of
 from workbench.view.diff.rows import LineId
 
+_KEYS: Final[list[BindingType]] = [
+    Binding("j,n", "step(1)", "next hunk", id="diff.next"),
+    Binding("k,p", "step(-1)", "previous hunk", id="diff.previous"),
+    Binding("enter", "fold", "more or less around", id="diff.fold"),
+    Binding("s", "split", "side by side", id="diff.split"),
+    Binding("w", "wrap", "wrap lines", id="diff.wrap"),
+]
 
-class DiffView(DiffPage, can_focus=True):
+
+class HunkStepped(Message):
+    """Another hunk was chosen: its position (from 0, -1 for none) and how many there are."""
+
+    def __init__(self, hunk: int, count: int) -> None:
+        super().__init__()
+        self.hunk = hunk
+        self.count = count
+
+
+class DiffRenderer:
+    """Paints the lines of a view, and highlights the syntax of far ones in small steps, so that no frame waits."""
+
+    def __init__(self) -> None:
+        self.styles = DiffStyles()
+        self._timer: Timer | None = None
+
+    def line(self, view: DiffView, y: int) -> Strip:
+        """Paint screen line `y`."""
+        geometry, width = view.geometry, view.size.width
+        style = partial(self.styles.named, view)
+        base, top = style(""), y + int(view.scroll_offset.y)
+        if top >= geometry.height:
+            return Strip.blank(width, base)
+        marks = replace(view.marks, left_out=view.left_out)
+        painter = Painter(geometry, style, int(view.scroll_offset.x), view.current, marks)
+        segments = [Segment(text, base + part) for text, part, _ in painter.paint(*geometry.at(top))]
+        if view.page.document.has_work and self._timer is None:
+            self._timer = view.set_interval(1 / 60, partial(self._highlight, view))
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _highlight(self, view: DiffView) -> None:
+        if view.page.document.work() and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+            view.refresh()
+
+
+class DiffView(ScrollView, can_focus=True):
     """Files compared: hunks to step through, unchanged parts folded, one or two columns."""
 
+    Stepped: TypeAlias = HunkStepped
     DEFAULT_CSS = css_beside(__file__)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,n", "step(1)", "next hunk", id="diff.next"),
-        Binding("k,p", "step(-1)", "previous hunk", id="diff.previous"),
-        Binding("enter", "fold", "more or less around", id="diff.fold"),
-        Binding("s", "split", "side by side", id="diff.split"),
-        Binding("w", "wrap", "wrap lines", id="diff.wrap"),
-    ]
-
-    class Stepped(Message):
-        """The chosen hunk changed: its place (from 0, -1 for none) and how many there are."""
-
-        def __init__(self, hunk: int, count: int) -> None:
-            super().__init__()
-            self.hunk = hunk
-            self.count = count
+    BINDINGS: ClassVar[list[BindingType]] = _KEYS
 
     def __init__(self, files: Sequence[FileDiff] = (), *, wrapped: bool = False, id: str | None = None) -> None:
-        super().__init__(files, wrapped=wrapped, id=id)
+        super().__init__(id=id)
+        self.page = DiffLayout(files, wrapped=wrapped)
         self.current = -1
-        self.left_out: Collection[int] = ()
-        """Hunks that are not taken, counted over all files; they are shown as such."""
+        self.left_out: Collection[int] = ()  # hunks that are not taken, counted over all files
         self.marks = Marks()
-        self._styles: dict[str, Style] = {}
-        self._working: Timer | None = None
+        self._renderer = DiffRenderer()
+
+    @property
+    def geometry(self) -> Geometry:
+        """Rows and columns for the current width."""
+        geometry = self._at(max(20, self.scrollable_content_region.width or self.size.width))
+        if self.page.is_new_look(geometry.look):
+            self.call_later(self.lay_out, anew=False)  # a scrollbar came or went: the height may be another one
+        return geometry
+
+    def _at(self, width: int) -> Geometry:
+        return self.page.at(width, self.app.size.width)
+
+    def rows_at(self, width: int) -> int:
+        """Return how many rows everything takes at a width."""
+        return self._at(width).height
+
+    def foresee(self, width: int, most: int) -> int:
+        """Lay out before it is shown, for a width with scrollbar and at most so many rows; return the rows it takes."""
+        is_long = self.page.is_longer(most, width, self.app.size.width)
+        self._lay(self._at(width - 1 if is_long else width))
+        self.show_vertical_scrollbar = is_long
+        return min(most, max(1, self.virtual_size.height))
+
+    def _lay(self, geometry: Geometry, *, anew: bool = False) -> None:
+        size = Size(geometry.look.width + geometry.overhang, geometry.height)
+        if anew or size != self.virtual_size:
+            self.virtual_size = size
+            self.refresh()
+
+    def lay_out(self, *, anew: bool = True) -> None:
+        """Lay out for the current width; `anew` when there are other rows."""
+        self.page.restart(anew=anew)
+        self._lay(self.geometry, anew=anew)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the new width."""
+        self.lay_out(anew=False)
 
     def show(self, files: Sequence[FileDiff]) -> None:
         """Show other files, from their top."""
-        self.document = Document(files)
-        self._opened.clear()
+        self.page.document = Document(files)
+        self.page.opened.clear()
         self.current = -1
         self.lay_out()
         self.scroll_to(0, 0, animate=False)
 
     def show_edited(self, files: Sequence[FileDiff]) -> None:
         """Show the same files with other texts in their hunks, at the same place."""
-        top = self._top_line()
-        self.document = Document(files)
-        self._keep_place(top)
+        self._change(lambda: setattr(self.page, "document", Document(files)))
 
     def notify_style_update(self) -> None:
-        """Another theme: forget the styles of the old one."""
+        """Paint again with other styles."""
         super().notify_style_update()
-        self._styles.clear()
-
-    def style_named(self, name: str) -> Style:
-        """The Rich style of a part of the view, "" for itself; kept until the theme changes, it costs much."""
-        if name not in self._styles:
-            self._styles[name] = style_of(self.app, LOOKS[name]) if name else self.rich_style
-        return self._styles[name]
+        self._renderer.styles.clear()
 
     def render_line(self, y: int) -> Strip:
         """Paint screen line `y`."""
-        geometry, width = self.geometry, self.size.width
-        place = y + int(self.scroll_offset.y)
-        if place >= geometry.height:
-            return Strip.blank(width, self.style_named(""))
-        marks = replace(self.marks, left_out=self.left_out)
-        painter = Painter(geometry, self.style_named, int(self.scroll_offset.x), self.current, marks)
-        base = self.style_named("")
-        segments = [Segment(text, base + style) for text, style, _ in painter.paint(*geometry.at(place))]
-        self._work_on()
-        return Strip(segments).adjust_cell_length(width, self.style_named(""))
-
-    def _work_on(self) -> None:
-        """Far syntax comes in small steps, so that no frame waits for it."""
-        if self.document.has_work and self._working is None:
-            self._working = self.set_interval(1 / 60, self._work)
-
-    def _work(self) -> None:
-        if self.document.work() and self._working is not None:
-            self._working.stop()
-            self._working = None
-            self.refresh()
+        return self._renderer.line(self, y)
 
     def action_step(self, by: int) -> None:
         """Choose the next or previous hunk; the first step takes the one in view."""
-        count = self.geometry.hunk_count
-        if not count:
-            return
-        if self.current < 0:
-            top = self.geometry.at(min(int(self.scroll_offset.y), self.geometry.height - 1))[0]
-            wanted = self.geometry.hunk_from(top) - (by < 0)
-        else:
-            wanted = self.current + by
-        self.current = min(max(wanted, 0), count - 1)
-        self._show_current()
+        if self.geometry.hunk_count:
+            self.current = next_hunk(self.geometry, self.current, int(self.scroll_offset.y), by)
+            self._show_current()
 
     def _show_current(self) -> None:
-        row = self.geometry.top_of(self.geometry.hunk_row(self.current))
-        room = self.size.height
-        top = int(self.scroll_offset.y)
-        is_cut = self.geometry.at(min(top, self.geometry.height - 1))[1] > 0
-        if is_cut or not top + 1 <= row < top + room - min(6, room // 2):
-            self.scroll_to(y=self.geometry.start_from(max(0, row - min(4, room // 4))), animate=False)
+        y = scroll_to_hunk(self.geometry, self.current, int(self.scroll_offset.y), self.size.height)
+        if y is not None:
+            self.scroll_to(y=y, animate=False)
         self.refresh()
         self.post_message(self.Stepped(self.current, self.geometry.hunk_count))
 
     def action_fold(self) -> None:
         """Open the unchanged lines around the chosen hunk (all of them when none is chosen), or fold them again."""
-        geometry = self.geometry
-        folds = geometry.folds_around(self.current) if self.current >= 0 else geometry.rows.folds()
-        before = geometry.top_of(geometry.hunk_row(self.current)) if self.current >= 0 else 0
-        if folds:
-            self._opened.update(folds)
-        else:
-            self._opened.clear()
+        before = self.geometry
+        self.page.toggle_folds(before, self.current)
         self.lay_out()
-        after = self.geometry.top_of(self.geometry.hunk_row(self.current)) if self.current >= 0 else before
-        top = int(self.scroll_offset.y) + after - before
+        moved = top_of_hunk(self.geometry, self.current) - top_of_hunk(before, self.current)
+        top = int(self.scroll_offset.y) + moved
         self.call_after_refresh(self.scroll_to, y=top, animate=False)  # the new height counts from then on
 
     def action_split(self) -> None:
-        """Side by side or one over the other."""
-        top = self._top_line()
-        self.beside = not self.is_beside
-        self._keep_place(top)
+        """Show old and new side by side, or one below the other."""
+        self._change(lambda: setattr(self.page, "beside", not self.geometry.look.beside))
 
     def action_wrap(self) -> None:
-        """Wrap long lines or scroll sideways."""
-        top = self._top_line()
-        self.wrapped = not self.wrapped
-        self._keep_place(top)
+        """Wrap long lines, or scroll sideways."""
+        self._change(lambda: setattr(self.page, "wrapped", not self.page.wrapped))
 
-    def _top_line(self) -> LineId | None:
-        now, top = self.geometry, int(self.scroll_offset.y)
-        row = now.rows[now.at(top)[0]] if top < now.height else None
-        return line_of(row.file, row.old, row.new) if row else None
-
-    def _keep_place(self, top: LineId | None) -> None:
-        """Lay out anew; `top` was the line at the top."""
+    def _change(self, change: Callable[[], None]) -> None:
+        """Make a change and lay out anew, with the chosen hunk or the line at the top in sight."""
+        index = row_at(self.geometry, int(self.scroll_offset.y))
+        row = self.geometry.rows[index] if index >= 0 else None
+        change()
         self.lay_out()
         self.scroll_to(x=0, animate=False)
-        self.call_after_refresh(self._back_to, top)
+        self.call_after_refresh(self._back_to, line_of(row.file, row.old, row.new) if row else None)
 
     def _back_to(self, line: LineId | None) -> None:
-        """The chosen hunk, or what was at the top, is in sight again."""
         row = self.geometry.row_of(line) if line is not None else -1
         if self.current >= 0:
             self._show_current()
@@ -171,14 +192,9 @@ class DiffView(DiffPage, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Open the fold or choose the hunk under the mouse."""
-        place = event.y + int(self.scroll_offset.y)
-        if place >= self.geometry.height:
-            return
-        index = self.geometry.at(place)[0]
-        row = self.geometry.rows[index]
-        if row.kind == "fold":
-            self._opened.add((row.file, row.old))
+        index = row_at(self.geometry, event.y + int(self.scroll_offset.y))
+        if index >= 0 and self.page.open_fold(self.geometry.rows[index]):
             self.lay_out()
-        elif row.hunk >= 0:
+        elif index >= 0 and self.geometry.rows[index].hunk >= 0:
             self.current = self.geometry.hunk_at(index)
             self._show_current()

@@ -1,0 +1,123 @@
+"""How a diff view lays out its files, and where its hunks and its cursor are; knows no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from workbench.diff.hunks import FileDiff
+from workbench.view.diff.document import Document
+from workbench.view.diff.geometry import Geometries, Geometry, Look
+from workbench.view.diff.lines import Marks, line_of
+from workbench.view.diff.rows import FoldId, LineId, Row
+from workbench.view.diff.search import Match
+
+WIDE = 140
+"""Columns of the screen from which on a diff is shown side by side."""
+
+
+class DiffLayout:
+    """Files compared, their opened folds and comments, and the geometry of it all at a width."""
+
+    def __init__(self, files: Sequence[FileDiff], *, wrapped: bool) -> None:
+        self.document = Document(files)
+        self.wrapped = wrapped
+        self.beside: bool | None = None
+        """Whether old and new are side by side; None lets the width of the screen decide."""
+        self.comments: dict[LineId, str] = {}
+        self.opened: set[FoldId] = set()
+        self._last_look: Look | None = None
+        self._geometries = Geometries()
+
+    def is_beside(self, screen_width: int) -> bool:
+        """Whether old and new are side by side on a screen of this width."""
+        return self.beside if self.beside is not None else screen_width >= WIDE
+
+    def at(self, width: int, screen_width: int) -> Geometry:
+        """Return rows and columns for a width of the view."""
+        look = Look(width, self.is_beside(screen_width), self.wrapped)
+        return self._geometries.at(look, self.document, self.opened, self.comments)
+
+    def is_longer(self, most: int, width: int, screen_width: int) -> bool:
+        """Whether it takes more than so many rows at a width; rows that do not wrap are counted first."""
+        rows = self.document.rows(self.opened, beside=self.is_beside(screen_width))
+        return len(rows) > most or self.at(width, screen_width).height > most
+
+    def restart(self, *, anew: bool) -> None:
+        """Begin a layout by the view; `anew` when there are other rows."""
+        self._last_look = None
+        if anew:
+            self._geometries.clear()
+
+    def is_new_look(self, look: Look) -> bool:
+        """Whether the view is shown in another way than at the last call, without a `restart` in between."""
+        before, self._last_look = self._last_look, look
+        return before not in (None, look)
+
+    def open_fold(self, row: Row) -> bool:
+        """Open the fold that a row is; False where it is none."""
+        if row.kind == "fold":
+            self.opened.add((row.file, row.old))
+        return row.kind == "fold"
+
+    def toggle_folds(self, geometry: Geometry, hunk: int) -> None:
+        """Open the unchanged lines around a hunk (all of them for -1); where none is closed, fold all again."""
+        folds = geometry.folds_around(hunk) if hunk >= 0 else geometry.rows.folds()
+        if folds:
+            self.opened.update(folds)
+        else:
+            self.opened.clear()
+
+
+def next_hunk(geometry: Geometry, current: int, top: int, by: int) -> int:
+    """Return the next or previous hunk; from none (-1), the one at screen line `top` or right before it."""
+    if current >= 0:
+        target = current + by
+    else:
+        row = geometry.at(min(top, geometry.height - 1))[0]
+        target = geometry.hunk_from(row) - (by < 0)
+    return min(max(target, 0), geometry.hunk_count - 1)
+
+
+def scroll_to_hunk(geometry: Geometry, hunk: int, top: int, height: int) -> int | None:
+    """Return the screen line to scroll to so that a hunk is in view with some lines before it; None where it is."""
+    row = geometry.top_of(geometry.hunk_row(hunk))
+    is_cut = geometry.at(min(top, geometry.height - 1))[1] > 0
+    if not is_cut and top + 1 <= row < top + height - min(6, height // 2):
+        return None
+    return geometry.start_from(max(0, row - min(4, height // 4)))
+
+
+def line_at(geometry: Geometry, index: int) -> LineId | None:
+    """Return the line that a row stands for; None for a fold or a title."""
+    row = geometry.rows[index] if 0 <= index < len(geometry.rows) else None
+    return None if row is None or row.kind in ("file", "fold") else line_of(row.file, row.old, row.new)
+
+
+def row_at(geometry: Geometry, y: int) -> int:
+    """Return the row at a screen line of the view; -1 below the last one."""
+    return geometry.at(y)[0] if y < geometry.height else -1
+
+
+def scroll_to_row(geometry: Geometry, index: int, top: int, height: int) -> int | None:
+    """Return the screen line to scroll to so that a row is in view; None where it is."""
+    y = geometry.top_of(max(0, index))
+    return None if top <= y < top + max(1, height) else max(0, y if y < top else y - max(1, height) + 1)
+
+
+def top_of_hunk(geometry: Geometry, hunk: int) -> int:
+    """Return the screen line at which a hunk begins; 0 for -1, no hunk."""
+    return geometry.top_of(geometry.hunk_row(hunk)) if hunk >= 0 else 0
+
+
+def search_marks(marks: Marks, matches: Collection[Match], here: Match | None) -> Marks:
+    """Return the marks with the matches of a search in the first file, one of them the current one."""
+    by_line: dict[LineId, list[tuple[int, int]]] = {}
+    for match in matches:
+        by_line.setdefault(line_of_match(match), []).append((match.start, match.end))
+    return replace(marks, found=by_line, here=(line_of_match(here), here.start) if here is not None else None)
+
+
+def line_of_match(match: Match) -> LineId:
+    """Return the line of a match in the first file."""
+    return 0, match.side, match.line
