@@ -32,7 +32,7 @@ async def writing(app, pilot):
     prompt = app.screen.query_one(Prompt)
     prompt.post_message(keys.Paste("expected.png"))
     prompt.post_message(keys.Paste("\n".join(f"{number}.50" for number in range(214))))
-    await wait_until(pilot, lambda: app.screen.query_one(Attachments).said and "pasted" in prompt.text)
+    await wait_until(pilot, lambda: app.screen.query_one(Attachments).images and "pasted" in prompt.text)
     await pilot.press("escape")
 
 

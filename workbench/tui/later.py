@@ -1,4 +1,4 @@
-"""What is loaded behind the first frame: the parts of the screen that an empty session does not need."""
+"""Modules that are imported after the first frame: the parts of the screen that an empty session does not need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS = (
 
 
 def load_later() -> None:
-    """Load the rest; called from a thread once the screen is painted, so that nothing waits for it later."""
+    """Import them; called in a thread once the screen is painted, so that nothing waits for them later."""
     for part in _PARTS:
         import_module(f"workbench.tui.{part}")
     import_module("workbench.view.formatting.detail")

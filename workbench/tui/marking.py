@@ -1,4 +1,4 @@
-"""Marks the words of a search wherever a line of the main screen shows them; put among the filters by `Finding`."""
+"""A line filter that marks the words of a search wherever the main screen shows them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _MARK: Final = Style(reverse=True, bold=True)
 
 
 class FoundFilter(LineFilter):
-    """Turns these words round, in upper or lower case; without colours they stand out too."""
+    """Reverses these words, in upper or lower case; they stand out without colours too."""
 
     def __init__(self, words: str) -> None:
         super().__init__()
-        self._wanted = words.lower()
+        self._needle = words.lower()
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments, cut where the words begin and end."""
+        """Return the segments, cut where the words begin and end."""
         text = "".join(segment.text for segment in segments if not segment.control).lower()
-        if self._wanted not in text:
+        if self._needle not in text:
             return segments
-        inside = set(self._places(text))
+        inside = set(self._offsets(text))
         cut: list[Segment] = []
         at = 0
         for segment in segments:
@@ -36,12 +36,12 @@ class FoundFilter(LineFilter):
             at += len(segment.text)
         return cut
 
-    def _places(self, text: str) -> Iterator[int]:
-        start = text.find(self._wanted)
+    def _offsets(self, text: str) -> Iterator[int]:
+        start = text.find(self._needle)
         while start >= 0:
-            end = start + len(self._wanted)
+            end = start + len(self._needle)
             yield from range(start, end)
-            start = text.find(self._wanted, end)
+            start = text.find(self._needle, end)
 
 
 def _pieces(segment: Segment, marked: list[bool]) -> Iterator[Segment]:

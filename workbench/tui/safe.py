@@ -1,4 +1,4 @@
-"""The last wall before the terminal: no control or invisible character leaves with any widget's text."""
+"""The last filter before the terminal: no control or invisible character of any widget's text reaches it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _JOINERS = re.compile("(?<![\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faf
 
 
 class ControlFilter(LineFilter):
-    """Drops control and invisible characters from what is about to be written."""
+    """Drops control and invisible characters from the lines about to be written."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments; a new list only where one of them held something unwanted."""
+        """Return the segments; a new list only where one of them held such a character."""
         if not any(_is_unsafe(segment.text) for segment in segments if not segment.control):
             return segments
         return [_cleaned(segment) for segment in segments]

@@ -1,4 +1,4 @@
-"""The screen without colours, where NO_COLOR is set: the terminal's own, and attributes where a ground stood out."""
+"""Line filters for terminals without colours (NO_COLOR) or without unicode."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from textual.filter import LineFilter
 from workbench.ascii import TABLE
 
 _STANDS_OUT: Final = 0.1
-"""By how much a ground is lighter or darker than what is around it, of 1, so that it means something."""
+"""Least difference in lightness (0 to 1) between a background and its surroundings that carries a meaning."""
 
 
 class NoColour(LineFilter):
-    """Leaves bold, dim, underlined and reversed text; a cursor and a selection are reversed."""
+    """Keeps bold, dim, underlined and reversed text; a background that stands out, as a cursor's, becomes reversed."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same texts, without a colour."""
+        """Return the segments without colours."""
         around = round(background.brightness, 2)
         return [
             segment if segment.control or segment.style is None else _bare(segment.text, segment.style, around)
@@ -35,19 +35,19 @@ def _bare(text: str, style: Style, around: float) -> Segment:
 
 @lru_cache(2_000)
 def _attributes(style: Style, around: float) -> Style:
-    ground = style.bgcolor
+    background_colour = style.bgcolor
     plain = style.without_color
-    if ground is None or ground.is_default:
+    if background_colour is None or background_colour.is_default:
         return plain
-    differs = abs(Color.from_rich_color(ground).brightness - around) > _STANDS_OUT
+    differs = abs(Color.from_rich_color(background_colour).brightness - around) > _STANDS_OUT
     return plain + Style(reverse=not style.reverse) if differs else plain
 
 
 class AsciiFilter(LineFilter):
-    """For terminals without unicode; what has no likeness is a question mark in each of its cells."""
+    """Replaces characters that are not ASCII; one without a likeness becomes a question mark in each of its cells."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments; a new list only where one of them is not ASCII."""
+        """Return the segments; a new list only where one of them is not ASCII."""
         if all(segment.text.isascii() for segment in segments):
             return segments
         return [_plain(segment) for segment in segments]

@@ -1,4 +1,4 @@
-"""One line on what the engine does now, and since when by the log; it costs nothing while nothing happens."""
+"""One line on what the engine does now, and since when by the log; costs nothing while nothing happens."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Activity(Widget):
         self._what: tuple[str, str] = ("", "")
         self._since = clock.now()
         self._timer: Timer | None = None
-        self._shown = Content("")
+        self._last_line = Content("")
 
     def on_mount(self) -> None:
-        """The timer exists once and sleeps."""
+        """Show the first line."""
         self._timer = self.set_interval(1, self.refresh, pause=True)
         self.show()
 
     def show(self) -> None:
-        """Take over what the state says now."""
+        """Show the current state."""
         what = activity_text(self._state, key_of(self.app, "question", "f8"))
         self._since = began(self._state) or (self._since if what == self._what else clock.now())
         self._what = what
@@ -44,13 +44,13 @@ class Activity(Widget):
         self._repaint()
 
     def render(self) -> Content:
-        """Sign, words, seconds."""
-        self._shown = self._line()
-        return self._shown
+        """Return sign, words and seconds."""
+        self._last_line = self._line()
+        return self._last_line
 
     def _repaint(self) -> None:
-        """Only where it would look different."""
-        if not self._shown.is_same(self._line()):
+        """Refresh only when the line would look different."""
+        if not self._last_line.is_same(self._line()):
             self.refresh()
 
     def _line(self) -> Content:
@@ -63,12 +63,12 @@ class Activity(Widget):
 
 
 def is_working(state: SessionState) -> bool:
-    """Whether the agent is busy and a person is not waited for."""
+    """Whether the agent is busy, and does not wait for the user."""
     return state.work in _WORKING and not state.waiting
 
 
 def began(state: SessionState) -> datetime | None:
-    """Since when that has gone on, by the log; None for what the log does not tell of, as an answer that streams."""
+    """Return since when, by the log; None for what the log does not record, such as an answer that streams."""
     if state.running:
         return next(iter(state.running.values())).started
     return None if state.live and state.live.text else state.thinks_since

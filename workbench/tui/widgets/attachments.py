@@ -1,4 +1,4 @@
-"""The chips above the prompt: the images that go with the message, each with its size, or why it cannot go."""
+"""The chips above the prompt: the images that go with the message, each with its size, or why it cannot be sent."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from workbench.view.prompt.attachments import Attached
 
 
 class Attachments(Static):
-    """Hidden while there are none; `said` is what it shows."""
+    """One chip for each image; hidden while there are none."""
 
     def __init__(self) -> None:
         super().__init__(id="attachments")
-        self.said: Sequence[Attached] = ()
+        self.images: Sequence[Attached] = ()
         self.display = False
 
     def show(self, images: Sequence[Attached]) -> None:
-        """Show these from now on."""
-        self.said = images
+        """Show these images."""
+        self.images = images
         self.display = bool(images)
         self.update(Content("   ").join(_chip(image) for image in images))
 

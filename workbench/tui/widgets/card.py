@@ -36,7 +36,7 @@ class ActionCard(Copying):
         self._mark_failed()
 
     def show_item(self) -> None:
-        """The action went on."""
+        """Show the action as it is now."""
         before = self._drawn
         self._drawn = None
         self._mark_failed()
@@ -44,11 +44,11 @@ class ActionCard(Copying):
         self.refresh(layout=before is None or self._draw(width)[1] != before[2])
 
     def render(self) -> Content:
-        """The lines for the width there is."""
+        """Return the lines for the current width."""
         return self._draw(self.content_size.width)[0]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as lines: none of them wraps."""
+        """Return the number of lines: none of them wraps."""
         return self._draw(width)[1]
 
     def action_open(self) -> None:
@@ -60,16 +60,16 @@ class ActionCard(Copying):
         self.post_message(DiffChosen(self.item.action_id))
 
     def action_fold(self) -> None:
-        """Only its first line, or a few more again."""
+        """Show only the first line, or a few more again."""
         self.item.folded = not self.item.folded
         self.show_item()
 
     def copies(self) -> Copy:
-        """The command, or what else it is about."""
+        """Return the command, or the main argument."""
         return copied(self.item)
 
     def more_copies(self) -> list[Copy]:
-        """What came of it."""
+        """Return the output."""
         output = shown_output(self.item)
         return [("the output", output)] if output else []
 

@@ -28,12 +28,12 @@ class ChangesPanel(LineList):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("full_stop", "scope", "Session or turn", id="changes.scope")]
 
     class ScopeChanged(Message):
-        """The list is to show this turn, or the whole session again."""
+        """The list is to show this turn alone, or the whole session again."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._rows: list[FileState | str] = []
-        """The files, and lines that say whose those below them are."""
+        """The files, and lines that tell who changed those below them."""
         self._workspace = ""
         self._only_turn = False
 
@@ -49,7 +49,7 @@ class ChangesPanel(LineList):
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
-        """For the panel's border: `1 file +3 −1`, and which part of the session is shown when it is not all."""
+        """Return the words for the panel's border: `1 file +3 −1`, and which part of the session when it is not all."""
         files = _files(state).values()
         turn = "this turn" if state.only_turn else ""
         if not files:
@@ -58,7 +58,7 @@ class ChangesPanel(LineList):
         return " · ".join(filter(None, (turn, f"{counted(len(files), 'file')} {counts}")))
 
     def line(self, index: int, width: int) -> Line:
-        """The row of a file."""
+        """Return the row of a file."""
         if index >= len(self._rows):
             return [Piece(_EMPTY_TURN if self._only_turn else _EMPTY, "dim")]
         row = self._rows[index]
@@ -71,7 +71,7 @@ class ChangesPanel(LineList):
             self.post_message(FileChosen(row.path))
 
     def action_scope(self) -> None:
-        """This turn alone, or the whole session."""
+        """Show this turn alone, or the whole session."""
         self.post_message(self.ScopeChanged())
 
 
@@ -80,15 +80,15 @@ def _files(state: SessionState) -> dict[str, FileState]:
 
 
 def file_line(file: FileState, workspace: str, width: int) -> Line:
-    """Sign, path and counts of one file."""
+    """Return sign, path and counts of one file."""
     sign, style = _sign(file)
-    left = [Piece(f"{sign} ", style), Piece(short_path(file.path, workspace))]
+    start = [Piece(f"{sign} ", style), Piece(short_path(file.path, workspace))]
     right = []
     if file.added:
         right.append(Piece(f"+{file.added} ", "added"))
     if file.removed:
         right.append(Piece(f"−{file.removed} ", "removed"))
-    return spread(left, right, width)
+    return spread(start, right, width)
 
 
 def _sign(file: FileState) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What one can stand on in the conversation: a message or a card, to be copied, or looked up on the timeline."""
+"""The base of messages and cards, which can be focused, copied and looked up on the timeline."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from workbench.tui.messages import RowWanted
 from workbench.view.state import Item
 
 Copy = tuple[str, str]
-"""What it is, in words for the person, and its text."""
+"""A description for the user, and the text."""
 
 
 class Copying(Widget, can_focus=True):
-    """`y` copies what it is about, `Y` what else there is: a code block with each press, or an output."""
+    """`y` copies the message or command, `Y` the rest: the next code block with each press, or the output."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", "Copy", id="conversation.copy"),
@@ -25,34 +25,34 @@ class Copying(Widget, can_focus=True):
     ]
 
     item: Item
-    """What it shows."""
+    """The item that it shows."""
     _next_copy = 0
 
     @abstractmethod
     def copies(self) -> Copy:
-        """What `y` copies."""
+        """Return what `y` copies."""
 
     def more_copies(self) -> list[Copy]:
-        """What `Y` copies, one after the other."""
+        """Return what `Y` copies, one after the other."""
         return []
 
     def action_copy(self) -> None:
-        """To the clipboard."""
+        """Copy the message or command."""
         self._copy(*self.copies())
 
     def action_copy_more(self) -> None:
-        """The next of what else there is."""
+        """Copy the next code block, or the output."""
         more = self.more_copies()
         if not more:
             self.app.notify("nothing else to copy here", timeout=2)
             return
-        place = self._next_copy % len(more)
-        self._next_copy = place + 1
-        what, text = more[place]
-        self._copy(f"{what} {place + 1} of {len(more)}" if len(more) > 1 else what, text)
+        index = self._next_copy % len(more)
+        self._next_copy = index + 1
+        what, text = more[index]
+        self._copy(f"{what} {index + 1} of {len(more)}" if len(more) > 1 else what, text)
 
     def action_row(self) -> None:
-        """Its row on the timeline."""
+        """Show its row on the timeline."""
         self.post_message(RowWanted(self.item))
 
     def _copy(self, what: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A line over whatever lies on the main screen: the engine is gone, and what is left to do."""
+"""A line on every modal screen while the engine is gone, with what the user can do."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class EngineLost(Static):
 
 
 def say_engine_lost(app: App[Any], state: SessionState) -> None:
-    """Show the line on every modal while the engine is gone, and take it away once there is one again."""
+    """Show the line on every modal while the engine is gone, and remove it when the engine is back."""
     for screen in app.screen_stack:
         if not isinstance(screen, ModalScreen):
             continue
-        shown = screen.query(EngineLost)
+        lines = screen.query(EngineLost)
         if state.work != "lost":
-            shown.remove()
-        elif not shown:
+            lines.remove()
+        elif not lines:
             screen.mount(
                 EngineLost(Content.styled(f"✗ {visible(state.work_detail, lines=False)}", "bold $sign-failed"))
             )

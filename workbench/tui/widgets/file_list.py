@@ -17,23 +17,23 @@ from workbench.view.formatting.wrapping import clip, pad
 
 
 class FileRow(NamedTuple):
-    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 where nobody knows), and whose."""
+    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 for unknown), and who changed it."""
 
     sign: str
     path: str
     added: int
     removed: int
-    whose: str = " "
+    owner: str = " "
 
 
 class FileList(ScrollView, can_focus=False):
-    """One row a file; the chosen one stands out by a mark and a colour."""
+    """One row for each file; the chosen one stands out by a mark and a colour."""
 
     DEFAULT_CSS = css_beside(__file__)
     COMPONENT_CLASSES: ClassVar[set[str]] = {"file--chosen", "file--sign", "file--added", "file--removed"}
 
     class Chosen(Message):
-        """A file was clicked; `place` counts from 0."""
+        """A file was clicked; `index` counts from 0."""
 
         def __init__(self, place: int) -> None:
             super().__init__()
@@ -69,13 +69,13 @@ class FileList(ScrollView, can_focus=False):
             base += self.get_component_rich_style("file--chosen", partial=True)
         added = f" +{row.added}" if row.added > 0 or not row.removed else ""
         removed = f" −{row.removed} " if row.removed > 0 else " "
-        room = max(4, width - 4 - len(added) - len(removed))
-        path = row.path if len(row.path) <= room else "…" + row.path[-(room - 1) :]
+        space = max(4, width - 4 - len(added) - len(removed))
+        path = row.path if len(row.path) <= space else "…" + row.path[-(space - 1) :]
         sign = self.get_component_rich_style("file--sign", partial=True)
         segments = [
             Segment("▌" if place == self._chosen else " ", base + sign),
-            Segment(f"{row.sign}{row.whose}", base + sign),
-            Segment(pad(clip(path, room), room + 1), base),
+            Segment(f"{row.sign}{row.owner}", base + sign),
+            Segment(pad(clip(path, space), space + 1), base),
             Segment(added, base + self.get_component_rich_style("file--added", partial=True)),
             Segment(removed, base + self.get_component_rich_style("file--removed", partial=True)),
         ]

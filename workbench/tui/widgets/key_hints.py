@@ -1,4 +1,4 @@
-"""The last line: keys that work now, read from the bindings in force, so that it never lies."""
+"""The last line: keys that work now, read from the bindings in force."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class KeyHints(Widget):
         self._hints: tuple[Hint, ...] = ()
 
     def show(self, hints: Iterable[Hint]) -> None:
-        """Show these hints from now on."""
+        """Show these hints."""
         found = tuple(hints)
         if found != self._hints:
             self._hints = found
             self.refresh()
 
     def render(self) -> Content:
-        """One line."""
+        """Return as many hints as fit."""
         line = Content("")
         for key, words in self._hints:
             part = Content.assemble((visible(key, lines=False), "bold $footer-key-foreground"), (f" {words}", "$dim"))
@@ -48,7 +48,7 @@ class KeyHints(Widget):
 
 
 def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
-    """Keys of the moment, with the names they have after the person's own settings."""
+    """Return the keys that work now, as the user's keymap names them."""
     keys = bound_keys(screen)
     if screen.app.screen is not screen:  # behind a question or a page only the help has its key still
         return [(keys["help"], "help")] if "help" in keys else []
@@ -59,8 +59,8 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list
             (keys["close-list"], "close"),
             (keys["send"], "take and go on"),
         ]
-    wanted = _in_prompt(state) if in_prompt else _in_panel(screen)
-    hints = [(keys[name], words) for name, words in [*wanted, ("help", "help")] if name in keys]
+    names = _in_prompt(state) if in_prompt else _in_panel(screen)
+    hints = [(keys[name], words) for name, words in [*names, ("help", "help")] if name in keys]
     panels = [keys[name] for name in ("timeline", "tasks", "changes") if name in keys]
     if panels:
         hints.append((_span(panels), "panels"))
@@ -68,7 +68,7 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list
 
 
 def bound_keys(screen: Screen[Any]) -> dict[str, str]:
-    """Binding id -> the first key bound to it, as it is written on the screen."""
+    """Return the first key bound to each binding id, as it is written on the screen."""
     keys: dict[str, str] = {}
     for active in screen.active_bindings.values():
         if active.binding.id and active.enabled:
@@ -77,16 +77,16 @@ def bound_keys(screen: Screen[Any]) -> dict[str, str]:
 
 
 def _in_prompt(state: SessionState) -> list[Hint]:
-    wanted = [("question", "answer")] if state.waiting else []
-    wanted += [("send", "queue" if state.is_running else "send"), ("newline", "newline")]
-    return wanted + ([("leave", "stop")] if is_working(state) else [])
+    names = [("question", "answer")] if state.waiting else []
+    names += [("send", "queue" if state.is_running else "send"), ("newline", "newline")]
+    return names + ([("leave", "stop")] if is_working(state) else [])
 
 
 def _in_panel(screen: Screen[Any]) -> list[Hint]:
     focused = screen.focused
     own = own_bindings(focused).values() if focused is not None else ()
-    wanted = [(binding.id, binding.description.lower()) for found in own for binding in found if binding.show]
-    named = [(name, words) for name, words in dict(wanted).items() if name and words]
+    names = [(binding.id, binding.description.lower()) for found in own for binding in found if binding.show]
+    named = [(name, words) for name, words in dict(names).items() if name and words]
     return [*named[:4], ("leave", "prompt")]
 
 

@@ -1,4 +1,4 @@
-"""Markdown that streams: settled blocks in a Markdown widget, the live tail as plain text, at most 10 times a second.
+"""Markdown that streams: complete blocks in a Markdown widget, the live tail as plain text, at most 10 frames a second.
 
 Text is shown as it is: no link can be followed, no HTML is hidden, no image is loaded, nothing is Textual markup.
 """
@@ -30,23 +30,24 @@ from workbench.view.window import LONGEST, head_of, markdown_nodes
 
 FRAMES_A_SECOND: Final = 10
 WHILE_TYPING: Final = 0.5
-"""Least seconds between two frames while a person types; each is made right behind that of a key."""
+"""Least seconds between two frames while the user types; each is painted right behind that of a key."""
 LONGEST_WAIT: Final = 1.0
-"""Seconds that the text waits for the frames of keys before it is painted all the same."""
+"""Most seconds that the text waits for the frames of keys."""
 LONGEST_TAIL: Final = 1.0
-"""Seconds in which a person who types sees whole blocks as plain text: to make them takes longer than a frame."""
+"""Most seconds for which whole blocks stay plain text while the user types: to mount them takes longer than a frame."""
 TAIL_LINES: Final = 40
-_LOOK: Final = 0.02
+_RETRY: Final = 0.02
+"""Seconds until a frame that had to wait is tried again."""
 GUESSED: Final = ("python", "bash", "diff")
-"""Languages that code is recognised as where it names none."""
+"""Languages that are guessed for code that names none."""
 
 
 @cache
 def plain_parser() -> MarkdownIt:
-    """Markdown without links, images and HTML: what the agent writes of these is shown as it wrote it.
+    """Return the shared parser for Markdown without links, images and HTML, which are shown as the agent wrote them.
 
-    All texts share one parser, which keeps nothing between two of them: Textual asks for one with each piece, and each
-    is 0.3 MB of reference cycles. Threads may share it once its chains of rules are compiled, which parsing does.
+    It keeps nothing between two texts. Textual asks for a parser with each piece, and each is 0.3 MB of reference
+    cycles. Threads may share it once its chains of rules are compiled, which parsing does.
     """
     parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
     parser.disable(["link", "image", "autolink", "linkify", "reference"], ignoreInvalid=True)
@@ -63,7 +64,7 @@ class Fence(MarkdownFence, SlimBlock):
 
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        """Colour the code where its language is known or plain to see; otherwise it is text."""
+        """Highlight code whose language is named or can be guessed; other code is plain text."""
         return super().highlight(code, _lexer_name(code, language), ansi, dark)
 
 
@@ -86,19 +87,19 @@ _OWN_BLOCKS: Final[dict[str, type[MarkdownBlock]]] = {
 
 
 class SettledText(Markdown, SingleLayoutPass):
-    """The blocks that are whole."""
+    """The complete blocks."""
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
-        """Our own for what there is most of, and for code."""
+        """Return our own classes for the most frequent blocks and for code."""
         return _OWN_BLOCKS.get(block_name) or super().get_block_class(block_name)
 
 
 class TailText(Static, SingleLayoutPass):
-    """What may still become another block."""
+    """Text that may still become another block."""
 
 
 class MarkdownStream(Vertical, SingleLayoutPass):
-    """One text of the agent; `grow` while it streams, `finish` when it is whole."""
+    """One text of the agent; call `grow` while it streams, `finish` when it is complete."""
 
     DEFAULT_CSS = css_beside(__file__)
 
@@ -118,23 +119,23 @@ class MarkdownStream(Vertical, SingleLayoutPass):
         self._weight = 0
         self._timer: Timer | None = None
         self._painted = self._settled_at = 0.0
-        self._painting = asyncio.Lock()  # a frame that was cut off would lose its piece of the text
+        self._painting = asyncio.Lock()  # a cancelled frame would lose its piece of the text
         if streaming:
             self.grow(text)
 
     def compose(self) -> ComposeResult:
-        """The settled part and the tail."""
+        """Mount the complete blocks and the tail."""
         yield self._markdown
         if self._tail is not None:
             yield self._tail
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The text so far."""
         return self._text
 
     def grow(self, whole: str) -> None:
-        """The text so far; painted with the next frame. Ignored once the stream has ended."""
+        """Take over the text so far; it is painted with the next frame. Ignored once the stream has ended."""
         if not self._is_streaming or not whole.startswith(self._text):
             return
         self._cut.feed(whole[len(self._text) :])
@@ -143,16 +144,16 @@ class MarkdownStream(Vertical, SingleLayoutPass):
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
 
     def on_mount(self) -> None:
-        """What came before there was a screen."""
+        """Paint what came before it was mounted."""
         if self._is_streaming and self._text and not self._markdown.source:
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
 
     def on_unmount(self) -> None:
-        """Nothing is painted any more."""
+        """Stop painting."""
         self._stop_timer()
 
     def finish(self, whole: str) -> None:
-        """The stream has ended with this text."""
+        """End the stream with this text."""
         self._is_streaming = False
         self._stop_timer()
         self._text = whole
@@ -166,7 +167,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
     def _frame(self) -> None:
         self._timer = None
         if self._painting.locked() or not _may_paint(time.monotonic() - self._painted):
-            self._timer = self.set_timer(_LOOK, self._frame)
+            self._timer = self.set_timer(_RETRY, self._frame)
             return
         self.run_worker(self._paint(), group="markdown")
 
@@ -178,7 +179,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
             with self.app.batch_update():  # laid out once
                 if not keystrokes.is_typing() or self._painted - self._settled_at > LONGEST_TAIL:
                     self._settled_at = self._painted
-                    await self._settle(self._cut.take())
+                    await self._mount_blocks(self._cut.take())
                 self._show_tail(self._cut.tail.splitlines()[-TAIL_LINES:])
 
     def _show_tail(self, lines: Sequence[str]) -> None:
@@ -186,8 +187,8 @@ class MarkdownStream(Vertical, SingleLayoutPass):
             self._tail.update(Content(visible("\n".join(lines))))
             self._tail.display = bool(lines)
 
-    async def _settle(self, piece: str) -> None:
-        """Blocks beyond what one message may show stay out; the pager has them."""
+    async def _mount_blocks(self, piece: str) -> None:
+        """Mount complete blocks, up to what one message may show; the pager has the rest."""
         self._weight += markdown_nodes(piece)
         if piece and self._weight <= LONGEST:
             self._settled += piece
@@ -195,14 +196,14 @@ class MarkdownStream(Vertical, SingleLayoutPass):
 
     async def _paint_whole(self) -> None:
         async with self._painting:
-            shown = head_of(self._text)
-            if shown.startswith(self._settled) and self._settled:
-                rest = shown[len(self._settled) :]
+            head = head_of(self._text)
+            if head.startswith(self._settled) and self._settled:
+                rest = head[len(self._settled) :]
                 if rest.strip():
                     await self._markdown.append(visible(rest))
             else:
-                await self._markdown.update(visible(shown))
-            self._settled = shown
+                await self._markdown.update(visible(head))
+            self._settled = head
             if self._tail is not None:
                 self._tail.display = False
                 self._tail.remove()
@@ -210,7 +211,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
 
 
 def _may_paint(waited: float) -> bool:
-    """Whether no key is kept waiting by a frame now, or the text has waited long enough."""
+    """Whether a frame now delays no key, or the text has waited long enough."""
     if not keystrokes.is_typing() or waited > LONGEST_WAIT:
         return True
     return waited > WHILE_TYPING and keystrokes.is_between_keys()

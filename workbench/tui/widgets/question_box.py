@@ -1,4 +1,4 @@
-"""The box of a question: title, what will run, its diff, why it is asked, a line for a note, the keys that work now."""
+"""The box of a question: title, what will run, its diff, why it is asked, a line for a note, keys that work now."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ from workbench.view.approval.questions import Asked
 from workbench.view.formatting.approval import RISK_SIGNS, Hint, what_runs, why_asked
 from workbench.view.state import ActionItem
 
-_SIDES = 6  # border, padding, and the column of a scrollbar
-_SPARE = 2  # of these: what a text leaves free at its end; a diff knows its own scroll bar
+# Columns of border, padding and scrollbar; of these, the columns that a text leaves free at its end. A diff counts its
+# own scrollbar.
+_SIDES = 6
+_SPARE = 2
 _WIDEST_TEXT = 104
 _WIDEST_DIFF = 190
 _SMALLEST_DIFF = 4
-_ROOM_FOR_BOTH = 14  # rows from which what is there stays in sight above the editor
+_ROWS_FOR_BOTH = 14
+"""Rows from which on the text that is edited stays in sight above the editor."""
 
 
 class QuestionBox(Vertical):
@@ -40,7 +43,7 @@ class QuestionBox(Vertical):
         super().__init__(classes=f"-{action.risk.lower()}")
         self._action = action
         self._proposal = proposal
-        self._place = _place(asked.position, asked.total)
+        self._position = _position(asked.position, asked.total)
         self._batch = BatchList(asked.waiting, asked.position - 1)
         self._hunks = HunkLine(proposal)
         self._what = QuestionText(what_runs(action, proposal.arguments), id="what")
@@ -50,12 +53,12 @@ class QuestionBox(Vertical):
         self._hints: tuple[Hint, ...] = ()
         self._titled = 0
         self._rows: dict[str, int] = {}
-        self._seen: set[str] = set()
+        self._done: set[str] = set()
         self.note = ""
-        """What the person wrote for the model so far."""
+        """The note for the model so far."""
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
+        """Mount the parts from top to bottom."""
         yield self._batch
         yield self._what
         if self._files:
@@ -69,7 +72,7 @@ class QuestionBox(Vertical):
         yield self._keys
 
     def on_mount(self) -> None:
-        """Its first frame is laid out once, with the sizes it keeps."""
+        """Lay out before the first frame, with the final sizes."""
         self.fit(self.app.size)
 
     @property
@@ -86,7 +89,7 @@ class QuestionBox(Vertical):
         return any(note.display for note in self.query("#note"))
 
     async def open_note(self, placeholder: str) -> None:
-        """Let the person write; the keys are text from here on."""
+        """Open the line for the note; keys are text from here on."""
         note = next(iter(self.query("#note").results(Input)), None)
         if note is None:  # like the editor it comes when it is needed: a question waits for nothing it does not show
             note = Input(id="note", select_on_focus=False)
@@ -98,7 +101,7 @@ class QuestionBox(Vertical):
         self.fit(self.screen.size)
 
     def close_note(self, note: str | None) -> None:
-        """Back to the question, with a new note or the one there was."""
+        """Go back to the question, with a new note or the old one."""
         if note is not None:
             self.note = note
         self.query("#note").set(display=False)
@@ -111,7 +114,7 @@ class QuestionBox(Vertical):
         return next((editor for editor in self.query(PlaceEditor) if editor.display), None)
 
     async def open_editor(self, text: str, title: str) -> None:
-        """Let the person edit a text in its place."""
+        """Let the user edit a text in place."""
         editor = next(iter(self.query(PlaceEditor)), None)
         if editor is None:  # it comes with the first edit, and is only hidden after it
             editor = PlaceEditor()
@@ -120,34 +123,34 @@ class QuestionBox(Vertical):
         self.fit(self.screen.size)
 
     def close_editor(self) -> None:
-        """Back to the question."""
+        """Go back to the question."""
         self.query(PlaceEditor).set(display=False)
         self.screen.set_focus(None)
         self.fit(self.screen.size)
 
     def show_proposal(self) -> None:
-        """Show what the person has made of the proposal."""
-        self._what.say(what_runs(self._action, self._proposal.arguments))
+        """Show the proposal as the user changed it."""
+        self._what.set_lines(what_runs(self._action, self._proposal.arguments))
         if self.diff is not None:
             self.diff.show_edited(self._proposal.shown())
         self.fit(self.screen.size)
 
     def show_batch(self, waiting: Sequence[ActionItem]) -> None:
-        """Others wait beside it now."""
+        """Show which other actions wait now."""
         at = [item.action_id for item in waiting].index(self._action.action_id)
         self._batch.show_waiting(waiting, at)
-        self._place, self._titled = _place(at + 1, len(waiting)), 0
+        self._position, self._titled = _position(at + 1, len(waiting)), 0
         self.fit(self.screen.size)
 
     def show_keys(self, hints: tuple[Hint, ...]) -> None:
-        """Say which keys work now."""
+        """Show which keys work now."""
         if hints != self._hints:
             self._hints = hints
             if self.is_mounted:
                 self.fit(self.screen.size)
 
     def fit(self, screen: Size) -> None:
-        """Take the room the content needs, at most the screen's."""
+        """Take the size that the content needs, at most the screen's."""
         widest = _WIDEST_DIFF if self._files else _WIDEST_TEXT
         width = min(screen.width - (2 if screen.width < 100 else 8), widest)
         inner = width - _SIDES
@@ -156,83 +159,83 @@ class QuestionBox(Vertical):
         say(self.query_one("#note-said", Static), Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
         fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing)
-        fixed += self._batch.say(inner) + (self._hunks.say(self.diff.current) if self.diff else 0)
-        room = max(6, screen.height - (2 if screen.height > 24 else 0) - fixed)
+        fixed += self._batch.lay_out(inner) + (self._hunks.lay_out(self.diff.current) if self.diff else 0)
+        rows_free = max(6, screen.height - (2 if screen.height > 24 else 0) - fixed)
         self.styles.width = width
         if width != self._titled:
             self._titled = width
-            self.border_title = _title(self._action.risk, self._place, width)
+            self.border_title = _title(self._action.risk, self._position, width)
         is_editing = self.editor is not None
         self._why.display = not is_editing
         for part in (self._what, *([self.diff] if self.diff else [])):
             part.display = not is_editing
         if is_editing:
-            self._share_with_editor(room, inner)
+            self._share_with_editor(rows_free, inner)
         else:
-            self._share(room, inner)
+            self._share(rows_free, inner)
 
-    def _share_with_editor(self, room: int, inner: int) -> None:
-        """Rows for the editor, and above it for what is edited, where there is room for both."""
+    def _share_with_editor(self, rows_free: int, inner: int) -> None:
+        """Share rows between the editor and, where both fit, the text that is edited above it."""
         editor, above = self.editor, self.diff or self._what
         if editor is None:
             return
-        above.display = room >= _ROOM_FOR_BOTH
-        rows = min(room // 2, above.rows_at(inner)) if above.display else 0
+        above.display = rows_free >= _ROWS_FOR_BOTH
+        rows = min(rows_free // 2, above.rows_at(inner)) if above.display else 0
         above.styles.height = max(1, rows)
-        editor.styles.height = min(room - rows, max(5, editor.document.line_count + 3))
+        editor.styles.height = min(rows_free - rows, max(5, editor.document.line_count + 3))
 
-    def _share(self, room: int, inner: int) -> None:
-        """Rows for what runs, the diff and the reasons."""
-        why = min(self._why.rows_at(inner), max(2, room // 3))
+    def _share(self, rows_free: int, inner: int) -> None:
+        """Share rows between what runs, the diff and the reasons."""
+        why = min(self._why.rows_at(inner), max(2, rows_free // 3))
         what = self._what.rows_at(inner)
-        gaps = 1 + int(bool(self._files) and room > 12)
+        gaps = 1 + int(bool(self._files) and rows_free > 12)
         diff = self.diff
-        left = room - why - gaps
-        what_rows = min(what, left if diff is None else max(1, left - _SMALLEST_DIFF))
-        self._place_text(self._what, what_rows, inner)
-        self._place_text(self._why, why, inner)
-        self._why.styles.margin = (1, 0, 1 if room > 8 else 0, 0)
+        rest = rows_free - why - gaps
+        what_rows = min(what, rest if diff is None else max(1, rest - _SMALLEST_DIFF))
+        self._set_rows(self._what, what_rows, inner)
+        self._set_rows(self._why, why, inner)
+        self._why.styles.margin = (1, 0, 1 if rows_free > 8 else 0, 0)
         self._what.styles.margin = (0, 0, gaps - 1, 0)
         self._rows = {"what": what_rows}
         if diff is not None:
-            self._rows["diff"] = diff.foresee(inner + _SPARE, max(_SMALLEST_DIFF, left - what_rows))
+            self._rows["diff"] = diff.foresee(inner + _SPARE, max(_SMALLEST_DIFF, rest - what_rows))
             diff.styles.height = self._rows["diff"]
 
-    def _place_text(self, text: QuestionText, rows: int, width: int) -> None:
+    def _set_rows(self, text: QuestionText, rows: int, width: int) -> None:
         text.styles.height = rows
         text.lay_out(width)
 
     def scrollers(self) -> Iterator[ScrollView]:
-        """What must have been seen to its end, top to bottom."""
+        """Yield the parts that must have been seen to their end, from top to bottom."""
         yield self._what
         if self.diff is not None:
             yield self.diff
 
     def look(self) -> bool:
-        """Note what has been seen to its end; whether that is all of it."""
+        """Note which parts have been seen to their end; return whether all have."""
         scrollers = list(self.scrollers())
         for scroller in scrollers:
             name, height = scroller.id or "", scroller.size.height
             is_settled = 0 < height <= self._rows.get(name, 0) and scroller.virtual_size.height > 0
             if is_settled and scroller.scroll_offset.y + height >= scroller.virtual_size.height:
-                self._seen.add(name)
-        return all(scroller.id in self._seen for scroller in scrollers)
+                self._done.add(name)
+        return all(scroller.id in self._done for scroller in scrollers)
 
     def scroll_on(self, lines: int) -> None:
-        """Scroll what is first not at its end (down) or not at its top (up)."""
+        """Scroll the first part that is not at its end (down), or not at its top (up)."""
         _scroll(list(self.scrollers()), lines)
 
 
 def _scroll(scrollers: Sequence[ScrollView], lines: int) -> None:
     for scroller in scrollers if lines > 0 else scrollers[::-1]:
-        place = scroller.scroll_offset.y
-        if (place < scroller.max_scroll_y) if lines > 0 else place > 0:
-            scroller.scroll_to(y=place + lines, animate=False)
+        y = scroller.scroll_offset.y
+        if (y < scroller.max_scroll_y) if lines > 0 else y > 0:
+            scroller.scroll_to(y=y + lines, animate=False)
             return
 
 
 def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
-    """The hints on as few lines as they need, none cut in two."""
+    """Return the hints on as few lines as they need, none cut in two."""
     lines = [Content("")]
     for key, words in hints:
         part = Content.assemble((key, "bold $primary"), f" {words}") if key else Content.styled(words, "$sign-waiting")
@@ -243,15 +246,15 @@ def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
     return lines
 
 
-def _place(position: int, total: int) -> str:
-    return f"{position} of {total}" if total > 1 else ""
+def _position(number: int, total: int) -> str:
+    return f"{number} of {total}" if total > 1 else ""
 
 
-def _title(risk: str, place: str, width: int) -> Content:
-    """`Approve? ──── 1 of 3 ── ▲ HIGH`, as wide as the box."""
+def _title(risk: str, position: str, width: int) -> Content:
+    """Return `Approve? ──── 1 of 3 ── ▲ HIGH`, as wide as the box."""
     end = f" {RISK_SIGNS[risk]} {risk}"
-    place = f" {place} ──" if place else ""
-    fill = "─" * max(1, width - 8 - len("Approve? ") - len(place) - len(end))
+    position = f" {position} ──" if position else ""
+    fill = "─" * max(1, width - 8 - len("Approve? ") - len(position) - len(end))
     return Content.assemble(
-        ("Approve? ", "bold"), (fill, f"$risk-{risk.lower()}"), place, (end, f"bold $risk-{risk.lower()}")
+        ("Approve? ", "bold"), (fill, f"$risk-{risk.lower()}"), position, (end, f"bold $risk-{risk.lower()}")
     )

@@ -1,4 +1,4 @@
-"""Two small parts of a question: the list of what waits, and the line about the hunks. Used by QuestionBox."""
+"""Parts of a question: the actions that wait, the line about the hunks, and wrapped text. Used by QuestionBox."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from workbench.view.state import ActionItem
 
 
 class BatchList(Static):
-    """The actions that wait, the one that is asked about marked; nothing when it waits alone."""
+    """The actions that wait, with the one in question marked; hidden when it waits alone."""
 
     def __init__(self, waiting: Sequence[ActionItem], at: int) -> None:
         super().__init__(id="batch")
         self.show_waiting(waiting, at)
 
     def show_waiting(self, waiting: Sequence[ActionItem], at: int) -> None:
-        """These wait now; to be laid out after it."""
+        """Set the actions that wait; call `lay_out` after it."""
         self._waiting = tuple(waiting)
         self._at = at
         self.display = len(self._waiting) > 1
 
-    def say(self, width: int) -> int:
-        """Lay out for a width; how many rows it takes, the gap below it too."""
+    def lay_out(self, width: int) -> int:
+        """Lay out for a width; return the rows it takes, with the gap below it."""
         if not self.display:
             return 0
         lines = batch_lines(self._waiting, self._at, width)
@@ -44,15 +44,15 @@ class BatchList(Static):
 
 
 class HunkLine(Static):
-    """Which hunks are taken; nothing for a single one that is as it was proposed."""
+    """Tells which hunks are taken; hidden for a single one that is as it was proposed."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__(id="hunks")
         self._proposal = proposal
         self.display = False
 
-    def say(self, current: int) -> int:
-        """Say how it stands now; how many rows that takes."""
+    def lay_out(self, current: int) -> int:
+        """Show which hunks are taken now; return the rows that takes."""
         self.display = self._proposal.count > 1 or bool(self._proposal.count and self._proposal.is_changed)
         if self.display:
             say(self, as_content([hunk_line(self._proposal, current)]))
@@ -75,27 +75,27 @@ _LOOKS: Final = {
 
 
 class QuestionText(ScrollView, can_focus=False):
-    """Shows all of its lines at any width; `by_word` wraps prose, otherwise every sign keeps its place."""
+    """Shows all of its lines at any width; `by_word` wraps prose, otherwise text breaks anywhere."""
 
     DEFAULT_CSS = css_beside(__file__)
 
-    def __init__(self, said: Sequence[Said], *, by_word: bool = False, id: str | None = None) -> None:
+    def __init__(self, lines: Sequence[Said], *, by_word: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._said = tuple(said)
+        self._lines = tuple(lines)
         self._by_word = by_word
         self._rows: list[Said] = []
         self._rows_width = 0
         self._is_new = True
 
-    def say(self, said: Sequence[Said]) -> None:
-        """Other lines; `lay_out` comes after it."""
-        self._said = tuple(said)
+    def set_lines(self, lines: Sequence[Said]) -> None:
+        """Show other lines; call `lay_out` after it."""
+        self._lines = tuple(lines)
         self._rows_width = 0
 
     def rows_at(self, width: int) -> int:
-        """How many rows the text takes at a width."""
+        """Return how many rows the text takes at a width."""
         if width != self._rows_width:
-            self._rows = [row for said in self._said for row in self._wrapped(said, max(4, width))]
+            self._rows = [row for line in self._lines for row in self._wrapped(line, max(4, width))]
             self._rows_width = width
             self._is_new = True
         return len(self._rows)
@@ -109,22 +109,22 @@ class QuestionText(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         """Paint screen line `y`."""
-        place = y + int(self.scroll_offset.y)
-        if place >= len(self._rows):
+        index = y + int(self.scroll_offset.y)
+        if index >= len(self._rows):
             return Strip.blank(self.size.width, self.rich_style)
-        text, name, _ = self._rows[place]
+        text, name, _ = self._rows[index]
         style = self.rich_style
         if name:
             style += style_of(self.app, _LOOKS[name])
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
 
-    def _wrapped(self, said: Said, width: int) -> Iterator[Said]:
-        text, style, indent = said
+    def _wrapped(self, line: Said, width: int) -> Iterator[Said]:
+        text, style, indent = line
         starts = row_starts if self._by_word or indent or style == "label" else wrap_places
-        places = [*starts(text, width), len(text)]
-        if indent and len(places) > 2:
+        breaks = [*starts(text, width), len(text)]
+        if indent and len(breaks) > 2:
             indent = indent if indent * 2 <= width else _LEAST_INDENT
-            rest = places[1]
-            places = [0, rest, *(rest + place for place in starts(text[rest:], width - indent)[1:]), len(text)]
-        for first, end in pairwise(places):
+            rest = breaks[1]
+            breaks = [0, rest, *(rest + offset for offset in starts(text[rest:], width - indent)[1:]), len(text)]
+        for first, end in pairwise(breaks):
             yield Said(f"{' ' * indent if first else ''}{text[first:end]}", style)

@@ -1,4 +1,4 @@
-"""The messages that wait for the agent, above the prompt: one is taken back to be written anew, or dropped."""
+"""The messages that wait for the agent, above the prompt: one can be edited again, or dropped."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workbench.tui.focusing import give_keys
 from workbench.view.state import UserItem
 
 ROWS = 4
-"""Messages that are shown at once; fewer where the screen is low."""
+"""Messages in view at once; fewer where the screen is low."""
 _LOW, _LOW_ROWS = 30, 2
 
 
 class QueueList(Widget, can_focus=True):
-    """One line a message; up in an empty prompt leads here."""
+    """One line for each message; up in an empty prompt leads here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "withdraw(True)", "Edit", id="queue.edit"),
@@ -31,14 +31,14 @@ class QueueList(Widget, can_focus=True):
     ]
 
     class Withdrawn(Message):
-        """The person takes a message back; with `edit` to write it anew."""
+        """The user removes a message from the queue; with `edit`, to edit it in the prompt."""
 
         def __init__(self, item: UserItem, *, edit: bool) -> None:
             super().__init__()
             self.item, self.edit = item, edit
 
     class Left(Message):
-        """The keys are the prompt's again; `typed` is a letter for it."""
+        """The focus goes back to the prompt; `typed` is a letter for it."""
 
         def __init__(self, typed: str = "") -> None:
             super().__init__()
@@ -52,7 +52,7 @@ class QueueList(Widget, can_focus=True):
         self.display = False
 
     def show(self, items: Sequence[UserItem]) -> None:
-        """These wait now."""
+        """Show the messages that wait."""
         if [item.seq for item in items] == [item.seq for item in self._items]:
             return
         self._items = list(items)
@@ -65,7 +65,7 @@ class QueueList(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def enter(self) -> bool:
-        """Take the keys, at the newest message; False when none waits."""
+        """Take the focus, at the newest message; False when none waits."""
         if not self._items:
             return False
         self.at = len(self._items) - 1
@@ -73,39 +73,39 @@ class QueueList(Widget, can_focus=True):
         return True
 
     def render(self) -> Content:
-        """One line a message, the chosen one among them."""
-        shown = list(enumerate(self._items))[self._first : self._first + self._rows]
-        return Content("\n").join(self._row(at, item) for at, item in shown)
+        """Return one line for each message in view."""
+        in_view = list(enumerate(self._items))[self._first : self._first + self._rows]
+        return Content("\n").join(self._row(at, item) for at, item in in_view)
 
     def action_move(self, by: int) -> None:
-        """Another message; below the last one is the prompt."""
+        """Choose another message; below the last one is the prompt."""
         if self.at + by >= len(self._items):
             self.post_message(self.Left())
         self.at = max(0, min(self.at + by, len(self._items) - 1))
         self.refresh()
 
     def action_withdraw(self, edit: bool) -> None:
-        """Take the chosen message back, once."""
+        """Ask once to remove the chosen message."""
         if self._items and self._items[self.at].seq not in self._asked:
             self._asked.add(self._items[self.at].seq)
             self.post_message(self.Withdrawn(self._items[self.at], edit=edit))
 
     def on_key(self, event: events.Key) -> None:
-        """Letters are text of the prompt's."""
+        """Pass letters on to the prompt."""
         if event.is_printable and event.character:
             event.stop()
             self.post_message(self.Left(event.character))
 
     def on_focus(self) -> None:
-        """The chosen row stands out."""
+        """Highlight the chosen row."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """None does any more."""
+        """Highlight no row."""
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses a row; on the chosen one it takes the message back."""
+        """Choose a row; a double click on the chosen one edits the message."""
         at = self._first + event.get_content_offset_capture(self).y
         if at == self.at and self.has_focus and event.chain == 2:
             self.action_withdraw(True)

@@ -1,4 +1,4 @@
-"""Titles of the panels with their counts; used on the panels' borders and on the folded tabs."""
+"""The panels on the right with their titles, and the line that filters the timeline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PANELS = ("timeline", "tasks", "changes")
 
 
 def panel_titles(state: SessionState, timeline: Timeline) -> dict[str, Content]:
-    """The title of each panel, by its id."""
+    """Return the title of each panel, by its id."""
     rows = _title("Timeline", timeline_counts(timeline.rows, state))
     return {
         "conversation": Content("Conversation"),
@@ -41,7 +41,7 @@ def _title(name: str, counts: str) -> Content:
 
 
 class FilterLine(Input):
-    """Rows are filtered while one writes; enter keeps the filter, escape takes it away."""
+    """Filters the timeline while the user types; enter keeps the filter, escape clears it."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -50,21 +50,21 @@ class FilterLine(Input):
         Binding("escape", "clear", "Show all", id="filter.clear"),
     ]
 
-    class Left(Message):
-        """The person goes back to the rows."""
+    class Closed(Message):
+        """The focus goes back to the rows."""
 
     def __init__(self) -> None:
         super().__init__(placeholder=HELP, select_on_focus=False, id="filter")
 
     def action_clear(self) -> None:
-        """Every row again."""
+        """Show every row again."""
         self.value = ""
         self.action_keep()
 
     def action_keep(self) -> None:
-        """Back to the rows that fit."""
+        """Go back to the rows that fit."""
         self.display = bool(self.value.strip())
-        self.post_message(self.Left())
+        self.post_message(self.Closed())
 
 
 _LEAST_WIDTH = 30
@@ -72,7 +72,7 @@ _LEAST_HEIGHT = 4
 
 
 class PanelTabs(Widget):
-    """One line that names the folded panels and what is in them."""
+    """One line that names the folded panels and their counts."""
 
     class Chosen(Message):
         """A tab was clicked."""
@@ -87,17 +87,17 @@ class PanelTabs(Widget):
         self._open = ""
 
     def show(self, titles: Mapping[str, Content], open_panel: str) -> None:
-        """Show these titles, one of them open."""
+        """Show these titles, with one panel open."""
         if (titles, open_panel) != (self._titles, self._open):
             self._titles, self._open = titles, open_panel
             self.refresh()
 
     def render(self) -> Content:
-        """The tabs side by side."""
+        """Return the tabs side by side."""
         return Content.assemble(*(self._tab(name) for name in PANELS if name in self._titles))
 
     def on_click(self, event: events.Click) -> None:
-        """Find the tab under the mouse."""
+        """Open the tab under the mouse."""
         end = 0
         for name in PANELS:
             end += self._tab(name).cell_length
@@ -123,36 +123,36 @@ class SidePanels(Vertical):
         self._titles: Mapping[str, Content] = {}
 
     def compose(self) -> ComposeResult:
-        """Tabs for the narrow screen, then the panels."""
+        """Mount the tabs for narrow screens, then the panels."""
         yield PanelTabs()
         yield Timeline(id="timeline", classes="panel")
         yield TaskPanel(id="tasks", classes="panel")
         yield ChangesPanel(id="changes", classes="panel")
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
-        """Pass on what changed to each panel."""
+        """Pass a change on to each panel."""
         self.query_one(Timeline).show(state, changed)
         self.query_one(TaskPanel).show(state, changed)
         self.query_one(ChangesPanel).show(state, changed)
 
     def entitle(self, titles: Mapping[str, Content]) -> None:
-        """The folded panels are called so."""
+        """Show these titles on the tabs."""
         self._titles = titles
         self.query_one(PanelTabs).show(titles, self.opened)
 
-    def make_wider(self, by: int, room: int) -> None:
-        """Take columns from the conversation, or give some back; both keep what they need."""
-        self.styles.width = max(_LEAST_WIDTH, min(room - _LEAST_WIDTH, self.outer_size.width + by))
+    def make_wider(self, by: int, space: int) -> None:
+        """Take columns from the conversation, or return some; both keep their least width."""
+        self.styles.width = max(_LEAST_WIDTH, min(space - _LEAST_WIDTH, self.outer_size.width + by))
         self.styles.min_width = _LEAST_WIDTH
 
-    def make_higher(self, panel: str, by: int, room: int) -> None:
-        """Give rows to a panel, or take some; at most `room`."""
+    def make_higher(self, panel: str, by: int, space: int) -> None:
+        """Make a panel higher or lower; at most `space` rows."""
         target = self.query_one(f"#{panel}", Widget)
         target.styles.max_height = "100%"
-        target.styles.height = max(_LEAST_HEIGHT, min(room - _LEAST_HEIGHT, target.outer_size.height + by))
+        target.styles.height = max(_LEAST_HEIGHT, min(space - _LEAST_HEIGHT, target.outer_size.height + by))
 
     def reset_sizes(self) -> None:
-        """Back to the sizes of the style sheet."""
+        """Return to the sizes of the style sheet."""
         for rule in ("width", "min_width"):
             self.styles.clear_rule(rule)
         for name in PANELS:
@@ -161,7 +161,7 @@ class SidePanels(Vertical):
 
     @on(FilterAsked)
     async def on_filter_asked(self) -> None:
-        """Open the line below the timeline."""
+        """Open the filter line below the timeline."""
         lines = self.query(FilterLine)
         if not lines:
             await self.mount(FilterLine(), after="#timeline")
@@ -172,18 +172,18 @@ class SidePanels(Vertical):
 
     @on(FilterLine.Changed)
     def on_filter_changed(self, changed: FilterLine.Changed) -> None:
-        """Filter while one writes."""
+        """Filter while the user types."""
         self._filter(changed.value)
 
-    @on(FilterLine.Left)
-    def on_filter_left(self) -> None:
-        """The rows have the keys again."""
+    @on(FilterLine.Closed)
+    def on_filter_closed(self) -> None:
+        """Focus the rows again."""
         self.set_class(self.query_one(FilterLine).display, "-filtering")
         self.query_one(Timeline).focus()
 
     @on(ShowAllAsked)
     def on_show_all_asked(self) -> None:
-        """Every row again, and no line."""
+        """Clear the filter and hide its line."""
         for line in self.query(FilterLine):
             line.value = ""
             line.display = False
@@ -195,7 +195,7 @@ class SidePanels(Vertical):
         self.post_message(self.Filtered())  # not of the timeline's: what it posts for us would end here
 
     def reveal(self, item: Item) -> None:
-        """Go to the row of an item; a filter that hides it is taken away."""
+        """Go to the row of an item; a filter that hides it is cleared."""
         timeline = self.query_one(Timeline)
         if not timeline.go_to(item):
             self.on_show_all_asked()
@@ -203,7 +203,7 @@ class SidePanels(Vertical):
         timeline.focus()
 
     def open(self, panel: str) -> None:
-        """Unfold one panel, or none of them (an empty name)."""
+        """Unfold one panel, or none (an empty name)."""
         self.opened = panel
         for name in PANELS:
             self.set_class(name == panel, f"-{name}")

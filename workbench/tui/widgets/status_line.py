@@ -1,4 +1,4 @@
-"""The first line of the screen: folder and branch, mode, model, how full the context is, what it cost."""
+"""The first line of the screen: directory and branch, mode, model, how full the context is, what it cost."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from workbench.view.state import ActionItem, Changed, SessionState
 _GAP = 2
 _NEARLY_FULL = 0.8
 _PAUSE = 1.0
-"""Least seconds between two looks at the tree."""
+"""Least seconds between two checks of the tree."""
 
 
 class StatusLine(Widget):
-    """Repaints only when the text differs; what matters least goes first when it is narrow."""
+    """Repaints only when the text differs; the least important part is dropped first when it is narrow."""
 
     is_live = True
-    """Whether the folder is as the session shows it; what was recorded says nothing of branches."""
+    """Whether the directory is that of the session; a recording says nothing about branches."""
 
     def __init__(self, state: SessionState, workspace: Path) -> None:
         super().__init__(id="status")
@@ -37,73 +37,73 @@ class StatusLine(Widget):
         self._workspace = workspace
         self._branch = ""
         self._is_dirty = False
-        self._has_looked = False
-        self._is_looking = False
-        self._look_again = False
-        self._shown = Content("")
+        self._has_checked = False
+        self._is_checking = False
+        self._check_again = False
+        self._line = Content("")
 
     async def on_click(self) -> None:
-        """What the numbers are made of."""
+        """Show what the numbers are made of."""
         await self.run_action("screen.spending")
 
     def on_mount(self) -> None:
-        """Read the branch once there is something to see."""
+        """Read the branch."""
         self.show()
 
     def on_resize(self) -> None:
-        """Fit into the new width."""
+        """Fit the line to the new width."""
         self._fit()
 
     def show(self) -> None:
-        """Take over what the state says now."""
+        """Show the current state and branch."""
         self._branch = current_branch(self._workspace) if self.is_live else ""
         self._fit()
 
     def _fit(self) -> None:
         branch = f"{self._branch}*" if self._branch and self._is_dirty else self._branch
         line = status_text(self._state, self._workspace, branch, max(10, self.size.width - _GAP))
-        if line != self._shown:
-            self._shown = line
+        if line != self._line:
+            self._line = line
             self.refresh()
 
-    def take(self, changed: Changed | None) -> None:
-        """Something happened; what may have changed a file has the tree looked at again."""
+    def update(self, changed: Changed | None) -> None:
+        """Show the state after a change; one that may have changed a file has the tree checked again."""
         self.show()
-        if changed is not None and (not self._has_looked or _may_change_files(changed)):
-            self._has_looked = True
-            self._look_at_tree()
+        if changed is not None and (not self._has_checked or _may_change_files(changed)):
+            self._has_checked = True
+            self._start_check()
 
-    def _look_at_tree(self) -> None:
-        """Find out behind the screen whether the tree differs from the last commit; one look at a time."""
-        if self._is_looking:
-            self._look_again = True
+    def _start_check(self) -> None:
+        """Check in a thread whether the tree differs from the last commit; one check at a time."""
+        if self._is_checking:
+            self._check_again = True
         elif self._branch:
-            self._is_looking = True
-            self.run_worker(self._look(), group="tree")
+            self._is_checking = True
+            self.run_worker(self._check(), group="tree")
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         while True:
-            self._look_again = False
+            self._check_again = False
             self._is_dirty = await in_daemon(partial(is_dirty, self._workspace))
             self.show()
             await asyncio.sleep(_PAUSE)
-            if not self._look_again:
+            if not self._check_again:
                 break
-        self._is_looking = False
+        self._is_checking = False
 
     def render(self) -> Content:
-        """The line as it stands."""
-        return self._shown
+        """Return the line."""
+        return self._line
 
 
 def status_text(state: SessionState, workspace: Path, branch: str, width: int) -> Content:
-    """The line for so many cells: place on the left, the rest on the right."""
-    right = _right(state)
-    while len(right) > 1 and _joined(right).cell_length > width - 12:
-        right.pop(0)
-    tail = _joined(right)
-    left = _left(workspace, branch, max(4, width - tail.cell_length - 2))
-    return Content.assemble(left, " " * max(1, width - left.cell_length - tail.cell_length), tail)
+    """Return the line for so many cells: the directory on the left, the rest on the right."""
+    parts = _session_parts(state)
+    while len(parts) > 1 and _joined(parts).cell_length > width - 12:
+        parts.pop(0)
+    tail = _joined(parts)
+    start = _directory_part(workspace, branch, max(4, width - tail.cell_length - 2))
+    return Content.assemble(start, " " * max(1, width - start.cell_length - tail.cell_length), tail)
 
 
 def _may_change_files(changed: Changed) -> bool:
@@ -113,30 +113,30 @@ def _may_change_files(changed: Changed) -> bool:
     )
 
 
-def _left(workspace: Path, branch: str, room: int) -> Content:
-    """The folder and its branch, and as much of where it lies as has room: its end says most."""
+def _directory_part(workspace: Path, branch: str, width: int) -> Content:
+    """Return the directory with its branch, and as much of its parent path as fits, from the end."""
     name = visible(workspace.name or str(workspace), lines=False)
-    place = Content.assemble(
+    name_part = Content.assemble(
         ("ohw ", "bold $primary"), (name, "bold $foreground"), (f"  {branch}" if branch else "", "$secondary")
     )
-    if place.cell_length > room:
-        return place.truncate(room, ellipsis=True)
-    parent = _end_of(visible(from_home(workspace.parent), lines=False), room - place.cell_length - 2)
-    return Content.assemble(place, (f"  {parent}", "$dim")) if parent else place
+    if name_part.cell_length > width:
+        return name_part.truncate(width, ellipsis=True)
+    parent = _end_of(visible(from_home(workspace.parent), lines=False), width - name_part.cell_length - 2)
+    return Content.assemble(name_part, (f"  {parent}", "$dim")) if parent else name_part
 
 
-def _end_of(path: str, room: int) -> str:
-    """The last whole names of a path that fit, behind an ellipsis; nothing where not even one does."""
+def _end_of(path: str, width: int) -> str:
+    """Return the last whole names of a path that fit, behind an ellipsis; empty where not even one fits."""
     parts = path.split("/")
     for first in range(len(parts)):
-        shown = path if not first else "…/" + "/".join(parts[first:])
-        if cell_len(shown) <= room:
-            return shown
+        shortened = path if not first else "…/" + "/".join(parts[first:])
+        if cell_len(shortened) <= width:
+            return shortened
     return ""
 
 
-def _right(state: SessionState) -> list[Content]:
-    """The parts from the least important to the most."""
+def _session_parts(state: SessionState) -> list[Content]:
+    """Return the parts from the least important to the most."""
     parts = [
         Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
         _model(state),
@@ -151,7 +151,7 @@ def _right(state: SessionState) -> list[Content]:
 
 
 def _mode(state: SessionState) -> Content:
-    """The mode in force, and the one that the user is stepping to."""
+    """Return the mode in force, and the one that the user is stepping to."""
     now = Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent")
     if not state.next_mode:
         return now

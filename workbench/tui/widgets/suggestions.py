@@ -1,4 +1,4 @@
-"""The list above the prompt: rows to choose from while one types. The prompt has the keys; a click chooses too."""
+"""The list above the prompt: rows to choose from while typing. The prompt has the focus; a click chooses too."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.view.prompt.completion import Choice, Completer, places
 
 ROWS = 8
-"""Rows that are shown at once; fewer where the screen is low."""
+"""Rows in view at once; fewer where the screen is low."""
 _LOW, _LOW_ROWS = 30, 5
 
 
 class Suggestions(Widget):
-    """Shows the window of the choices around the chosen one."""
+    """Shows the choices around the chosen one."""
 
     DEFAULT_CSS = css_beside(__file__)
 
@@ -36,7 +36,7 @@ class Suggestions(Widget):
         self.display = False
 
     def show(self) -> None:
-        """Paint what the completer has now."""
+        """Show what the completer offers now."""
         completer = self._completer
         self.display = completer.is_open
         if not completer.is_open:
@@ -51,18 +51,18 @@ class Suggestions(Widget):
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """One line a choice."""
+        """Return one line for each choice in view."""
         completer, width = self._completer, max(10, self.size.width)
-        shown = completer.choices[self._first : self._first + self._rows()]
+        in_view = completer.choices[self._first : self._first + self._rows()]
         query = completer.wish.query if completer.wish is not None else ""
-        names = min(max((cell_len(choice.label) for choice in shown), default=0), width - 4)
+        names = min(max((cell_len(choice.label) for choice in in_view), default=0), width - 4)
         return Content("\n").join(
             _row(choice, query, width, names, is_chosen=self._first + at == completer.at)
-            for at, choice in enumerate(shown)
+            for at, choice in enumerate(in_view)
         )
 
     def on_click(self, event: events.Click) -> None:
-        """Take the row under the mouse."""
+        """Pick the row under the mouse."""
         at = self._first + event.get_content_offset_capture(self).y
         if at < len(self._completer.choices):
             self.post_message(self.Picked(at))

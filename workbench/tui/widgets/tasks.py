@@ -8,22 +8,22 @@ from workbench.tui.widgets.line_list import LineList
 from workbench.view.formatting.wrapping import Line, Piece, spread
 from workbench.view.state import Changed, SessionState, Task
 
-_SIGNS = {"todo": ("○", "dim"), "in_progress": ("●", "running"), "done": ("✓", "ok")}
+_ICONS = {"todo": ("○", "dim"), "in_progress": ("●", "running"), "done": ("✓", "ok")}
 _EMPTY = "No plan yet"
 
 
 class TaskPanel(LineList):
-    """One row a task; enter goes to the first step done under it, and with each press to the next."""
+    """One row for each task; enter goes to the first step done under it, and with each press to the next."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._tasks: list[Task] = []
         self._state = SessionState()
-        self._shown = (-1, -1)
-        """The task whose step was shown last, and which of its steps."""
+        self._last_step = (-1, -1)
+        """The task whose step was shown last, and the index of that step."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
-        """Show the plan again when it changed."""
+        """Show the plan, when it changed."""
         if changed is not None and not changed.tasks:
             return
         self._state = state
@@ -33,12 +33,12 @@ class TaskPanel(LineList):
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
-        """For the panel's border: done of all."""
+        """Return the words for the panel's border: done of all."""
         done = sum(1 for task in state.tasks if task.status == "done")
         return f"{done}/{len(state.tasks)}" if state.tasks else ""
 
     def line(self, index: int, width: int) -> Line:
-        """The row of a task."""
+        """Return the row of a task."""
         if index >= len(self._tasks):
             return [Piece(_EMPTY, "dim")]
         return task_line(self._tasks[index], width)
@@ -48,21 +48,21 @@ class TaskPanel(LineList):
         steps = self._tasks[index].steps if index < len(self._tasks) else []
         if not steps:
             return
-        task, step = self._shown
+        task, step = self._last_step
         step = (step + 1) % len(steps) if task == index else 0
-        self._shown = (index, step)
+        self._last_step = (index, step)
         item = next((item for item in self._state.actions.values() if item.number == steps[step]), None)
         self.post_message(StepWanted(steps[step]) if item is None else RowWanted(item))
 
 
 def task_line(task: Task, width: int) -> Line:
-    """Sign, title and steps of one task; done without a step behind it is marked as claimed."""
-    sign, style = _SIGNS[task.status]
+    """Return icon, title and steps of a task; one that is done without any step is marked as claimed."""
+    icon, style = _ICONS[task.status]
     if task.is_claimed:
-        sign, style = "◌", "waiting"
+        icon, style = "◌", "waiting"
     title = visible(task.title[:500], lines=False)
-    left = [Piece(f"{sign} ", style), Piece(title, "bold" if task.status == "in_progress" else "")]
-    return spread(left, [Piece(_steps(task), "waiting" if task.is_claimed else "dim")], width)
+    start = [Piece(f"{icon} ", style), Piece(title, "bold" if task.status == "in_progress" else "")]
+    return spread(start, [Piece(_steps(task), "waiting" if task.is_claimed else "dim")], width)
 
 
 def _steps(task: Task) -> str:

@@ -1,4 +1,4 @@
-"""The parts of a conversation that are text: what the person said, what the agent says, notices of the workbench."""
+"""The messages of a conversation: of the user, of the agent, and notices of the workbench."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from workbench.view.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.view.window import head_of
 
 MOST_OF_A_MESSAGE: Final = 4_000
-"""Characters of a message of the person's that are shown in place."""
+"""Most characters of a user's message that are shown in place."""
 MOST_OF_REASONING: Final = 40
-"""Lines of reasoning that are shown in place."""
+"""Most lines of reasoning that are shown in place."""
 _CSS: Final = css_beside(__file__)
 _NOTICE_STYLES: Final = {
     "info": ("·", "$dim"),
@@ -36,7 +36,7 @@ _NOTICE_STYLES: Final = {
 
 
 class UserText(Copying, Static):
-    """A message of the person's."""
+    """A message of the user."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -47,28 +47,28 @@ class UserText(Copying, Static):
         self.show_item()
 
     def copies(self) -> Copy:
-        """The message."""
+        """Return the message."""
         return "your message", self.item.text
 
     def more_copies(self) -> list[Copy]:
-        """Its code."""
+        """Return its code blocks."""
         return [("code block", block) for block in code_blocks(self.item.text)]
 
     def show_item(self) -> None:
-        """Show it again: it may have left the queue."""
+        """Show it as it is now: it may have left the queue."""
         item = self.item
         queued = (" · queued, read at the next step", "$sign-waiting") if item.queued else ""
         withdrawn = (" · taken back before it was read", "$dim") if item.withdrawn else ""
         cut = "\n…" if len(self.item.text) > MOST_OF_A_MESSAGE else ""
-        said = visible(item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
+        text = visible(item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
         signed = [*(f"▣ {each}" for each in item.images), *(f"⇣ {each}" for each in item.resources)]
         chips = Content("").join(Content.styled(f"\n{each}", "$secondary") for each in signed)
-        body = Content.styled(said, "$dim" if item.withdrawn else "")
+        body = Content.styled(text, "$dim" if item.withdrawn else "")
         self.update(Content.assemble(("You", "bold $primary"), queued, withdrawn, "\n", body, chips))
 
 
 class NoticeText(Static):
-    """A line of the workbench itself."""
+    """A notice of the workbench."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -79,7 +79,7 @@ class NoticeText(Static):
         self.show_item()
 
     def show_item(self) -> None:
-        """Show it again."""
+        """Show it as it is now."""
         sign, style = _NOTICE_STYLES[self.item.kind]
         self.update(Content.assemble((f"{sign} {visible(self.item.text[:MOST_OF_A_MESSAGE])}", style)))
 
@@ -96,8 +96,8 @@ class MoreText(Static, can_focus=True):
         self.title = title
         self.text = text
 
-    def say(self, line: str, text: str) -> None:
-        """What the line says and what it opens; hidden when there is nothing."""
+    def set_text(self, line: str, text: str) -> None:
+        """Set the line and the text that it opens; an empty line hides it."""
         self.text = text
         self.display = bool(line)
         say(self, Content(visible(line, lines=False)))
@@ -107,13 +107,13 @@ class MoreText(Static, can_focus=True):
         self.post_message(TextChosen(self.title, self.text))
 
     def on_click(self, event: events.Click) -> None:
-        """A click opens as enter does."""
+        """Open the text."""
         event.stop()
         self.action_open()
 
 
 class OpenNotice(MoreText):
-    """A line of the workbench itself with more behind it."""
+    """A notice of the workbench with a detail that opens."""
 
     def __init__(self, item: NoticeItem) -> None:
         super().__init__(item.title, item.detail)
@@ -121,13 +121,13 @@ class OpenNotice(MoreText):
         self.show_item()
 
     def show_item(self) -> None:
-        """Show it again."""
+        """Show it as it is now."""
         sign, _ = _NOTICE_STYLES[self.item.kind]
-        self.say(f"{sign} {self.item.text} · enter opens", self.item.detail)
+        self.set_text(f"{sign} {self.item.text} · enter opens", self.item.detail)
 
 
 class AgentText(Copying, Vertical, SingleLayoutPass):
-    """What the agent says: reasoning folded to one line, then Markdown, streaming or whole."""
+    """A message of the agent: reasoning folded to one line, then Markdown, streaming or whole."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -142,52 +142,52 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._more: MoreText | None = None
 
     def compose(self) -> ComposeResult:
-        """Name, reasoning, text, and a line for what is left out; a part is made once it has something to show."""
-        self._say()
+        """Mount name, reasoning, text, and a line for the rest; a part is made once it has something to show."""
+        self._refresh_parts()
         parts = (self._reasoning, self._thoughts, self._body, self._more)
         yield Static(Content.styled("Agent", "bold $secondary"))
         yield from (part for part in parts if part is not None)
 
     def on_mount(self) -> None:
-        """It may have grown meanwhile."""
-        self._say()
+        """Show what came while it was mounted."""
+        self._refresh_parts()
 
     def show_item(self) -> None:
-        """The text has grown."""
+        """Show the text so far."""
         self._body.grow(self.item.text)
-        self._say()
+        self._refresh_parts()
 
     def copies(self) -> Copy:
-        """The message as the agent wrote it."""
+        """Return the message as the agent wrote it."""
         return "the message", self.item.text
 
     def more_copies(self) -> list[Copy]:
-        """Its code."""
+        """Return its code blocks."""
         return [("code block", block) for block in code_blocks(self.item.text)]
 
     def action_fold(self) -> None:
-        """Show the reasoning in place, or fold it again."""
+        """Show the reasoning in place, or fold it."""
         self.item.unfolded = not self.item.unfolded
-        self._say()
+        self._refresh_parts()
 
     def finish(self, item: AgentItem) -> None:
-        """The stored answer takes the place of what streamed."""
+        """Replace what streamed by the stored answer."""
         item.unfolded = self.item.unfolded
         self.item = item
         self._body.finish(item.text)
-        self._say()
+        self._refresh_parts()
 
-    def _say(self) -> None:
+    def _refresh_parts(self) -> None:
         self._show_reasoning()
         item = self.item
-        left_out = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
-        lines = f"{item.text[-left_out:].count(chr(10)) + 1} lines more · enter" if left_out else ""
+        hidden_count = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
+        lines = f"{item.text[-hidden_count:].count(chr(10)) + 1} lines more · enter" if hidden_count else ""
         line = lines or ("… cut short" if item.incomplete else "")
         if line and self._more is None:
             self._more = MoreText("Message", "")
             self._add_part(self._more)
         if self._more is not None:
-            self._more.say(line, item.text)
+            self._more.set_text(line, item.text)
 
     def _show_reasoning(self) -> None:
         item = self.item
@@ -196,7 +196,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
             self._reasoning = MoreText("Reasoning", "")
             self._add_part(self._reasoning, before=self._body)
         if self._reasoning is not None:
-            self._reasoning.say(line, item.reasoning)
+            self._reasoning.set_text(line, item.reasoning)
         is_open = item.unfolded and bool(item.reasoning.strip())
         if is_open and self._thoughts is None:
             self._thoughts = Static(classes="thoughts")
@@ -207,13 +207,13 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
                 say(self._thoughts, Content(visible(_tail_of(item.reasoning.strip()))))
 
     def _add_part(self, part: Widget, before: Widget | None = None) -> None:
-        """Mount it where the parts are there already; otherwise `compose` does."""
+        """Mount a part where the others are mounted already; otherwise `compose` does."""
         if self._body.parent is not None:
             self.mount(part, before=before)
 
 
 class FinalText(Copying, Vertical):
-    """The agent's last word: the message of its `finish` action."""
+    """The agent's final message: that of its `finish` action."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -223,26 +223,26 @@ class FinalText(Copying, Vertical):
         self.item: ActionItem = item
 
     def copies(self) -> Copy:
-        """The message as the agent wrote it."""
+        """Return the message as the agent wrote it."""
         return "the message", str(self.item.arguments.get("message", ""))
 
     def more_copies(self) -> list[Copy]:
-        """Its code."""
+        """Return its code blocks."""
         return [("code block", block) for block in code_blocks(self.copies()[1])]
 
     def compose(self) -> ComposeResult:
-        """The message as Markdown."""
+        """Mount the message as Markdown."""
         message = self.copies()[1]
-        left_out = len(message) - len(head_of(message))
+        hidden_count = len(message) - len(head_of(message))
         yield Static(Content.styled("Agent", "bold $secondary"))
         yield MarkdownStream(message)
-        if left_out:
+        if hidden_count:
             more = MoreText("Message", message)
-            more.say("all of it · enter", message)
+            more.set_text("all of it · enter", message)
             yield more
 
     def show_item(self) -> None:
-        """Its text does not change."""
+        """Do nothing: its text does not change."""
 
 
 def _reasoning_line(item: AgentItem) -> str:
@@ -258,5 +258,5 @@ def _reasoning_line(item: AgentItem) -> str:
 
 def _tail_of(text: str) -> str:
     lines = text.splitlines()
-    left_out = len(lines) - MOST_OF_REASONING
-    return text if left_out <= 0 else "\n".join([f"… {left_out} lines before", *lines[left_out:]])
+    hidden_count = len(lines) - MOST_OF_REASONING
+    return text if hidden_count <= 0 else "\n".join([f"… {hidden_count} lines before", *lines[hidden_count:]])

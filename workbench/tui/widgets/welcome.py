@@ -1,6 +1,6 @@
-"""What stands in the conversation before anything was said: how to begin, or how to set up a model.
+"""The conversation before the first message: how to begin, or how to set up a model.
 
-A first message that is on its way stands there as it will in the conversation.
+A first message that is on its way is shown as it will be in the conversation.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from workbench.tui.key_names import key_of
 from workbench.view.state import SessionState
 
 _MOST_SENT = 4_000
-"""Characters of a message that are shown."""
+"""Most characters of a message that are shown."""
 
 
 class Welcome(Widget):
-    """Advice that is true for this session."""
+    """Advice for this session."""
 
     def __init__(self, state: SessionState, has_model: bool) -> None:
         super().__init__(id="welcome")
@@ -29,16 +29,16 @@ class Welcome(Widget):
         self._sent: Sequence[str] = ()
 
     def show(self, sent: Sequence[str], *, is_needed: bool) -> None:
-        """Nothing was said yet; `sent` is on its way."""
+        """Show the advice, or the messages in `sent` that are on their way; hidden when it is not needed."""
         self.display = is_needed
         if is_needed:
             self._sent = tuple(sent)
             self.set_class(bool(sent), "-sent")
             self.border_title = "Conversation" if sent else None
-            self.refresh(layout=True)  # the session may have come with its own folder and mode
+            self.refresh(layout=True)  # the session may have brought another directory and mode
 
     def render(self) -> Content:
-        """A few lines; never more than a small screen holds."""
+        """Return a few lines, which fit a small screen."""
         if self._sent:
             return Content("\n\n").join(map(_on_the_way, self._sent))
         lines = self._ready() if self._has_model else _advice(key_of(self.app, "demo", "f9"))
@@ -47,11 +47,11 @@ class Welcome(Widget):
     def _ready(self) -> list[Content]:
         mode = MODE_NAMES.get(self._state.mode, self._state.mode)
         send = key_of(self.app, "send", "enter")
-        folder = visible(self._state.workspace, lines=False)
+        directory = visible(self._state.workspace, lines=False)
         return [
             Content.styled("What shall we work on?", "bold $primary"),
             Content(""),
-            Content.assemble("The agent works in ", (folder or "this folder", "bold"), "."),
+            Content.assemble("The agent works in ", (directory or "this folder", "bold"), "."),
             Content.assemble(
                 "You see everything it does. Mode: ",
                 (mode, "bold $accent"),
@@ -63,8 +63,8 @@ class Welcome(Widget):
 
 
 def _on_the_way(text: str) -> Content:
-    said = visible(text[:_MOST_SENT].rstrip())
-    return Content.assemble(("You", "bold $primary"), (" · on its way", "$sign-waiting"), "\n", said)
+    words = visible(text[:_MOST_SENT].rstrip())
+    return Content.assemble(("You", "bold $primary"), (" · on its way", "$sign-waiting"), "\n", words)
 
 
 def _advice(demo: str) -> list[Content]:

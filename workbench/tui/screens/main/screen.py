@@ -120,7 +120,7 @@ class MainScreen(LowLatencyScreen):
         if changed is None:
             freeze()
             self._draft.restore(self.prompt)
-        self._status.take(changed)
+        self._status.update(changed)
         self.refresh_status()
         self._asking.look(changed)
         self._review.look(changed)
